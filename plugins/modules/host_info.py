@@ -69,6 +69,12 @@ listening:
     command: {description: That process' command line., type: str}
     service: {description: Name of the service if it is one of this collection's., type: str}
   sample: [{address: 10.0.0.1, port: 7100, pid: 4711, command: vllm serve /models/ds, service: inference-prefill-0}]
+own_processes:
+  description: Processes of this collection's services, children included.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{pid: 4711, service: inference-prefill-0}]
 interfaces:
   description: Interfaces by name, whether they are up, and their addresses.
   returned: success
@@ -166,6 +172,7 @@ def main():
     module.exit_json(
         changed=False,
         listening=facts.listening(),
+        own_processes=facts.own_processes(),
         interfaces=interfaces(module),
         memory=facts.parse_meminfo(facts.read("/proc/meminfo")),
         limits=facts.parse_limits(facts.read("/proc/self/limits")),
