@@ -14,7 +14,8 @@ Record = t.Mapping[str, t.Any]
 @dataclass(frozen=True)
 class Observed:
     """``plan`` as ``launch_plan`` returns it; ``facts`` maps a host to the results of host_info (``host``), npu_info
-    (``npu``), hccn_info (``hccn``) and hccn_ping (``ping``), each optional: what was not asked is not judged."""
+    (``npu``), hccn_info (``hccn``) and hccn_ping (``ping``), each optional: what was not asked is not judged. A module
+    that failed is ``{error: message}``."""
 
     plan: Record
     facts: t.Mapping[str, Record]
@@ -34,7 +35,16 @@ class Observed:
     def asked(self, kind: str) -> list[tuple[Record, Record]]:
         """Hosts for which a kind of facts was gathered, with those facts."""
         found = ((one, self.facts.get(one["name"], {}).get(kind)) for one in self.hosts())
-        return [(host, facts) for host, facts in found if facts]
+        return [(host, facts) for host, facts in found if facts and "error" not in facts]
+
+    def failed(self) -> list[tuple[Record, str, str]]:
+        """Questions that a host could not answer: the host, the kind of facts, the error."""
+        return [
+            (host, kind, str(facts["error"]))
+            for host in self.hosts()
+            for kind, facts in sorted((self.facts.get(host["name"]) or {}).items())
+            if facts and "error" in facts
+        ]
 
     def npus(self) -> list[tuple[Record, dict[int, Record]]]:
         """Hosts with their dies by physical device id."""

@@ -145,6 +145,11 @@ FAULTS = [
         "n1 device 3",
         lambda data: data["n1"]["ping"].update(unreachable=[{"device_id": 3, "address": "10.8.2.11"}]),
     ),
+    (
+        "HOST-ANSWER",
+        "n2 npu-smi",
+        lambda data: data["n2"].update(npu={"error": "npu-smi: the driver is not loaded"}),
+    ),
     ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
     ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
     ("MODEL-MISSING", "n2", model("n2", exists=False)),
