@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-# kind: driver, container, loader, permission, busy, unset, unsupported, absent, usage, hung, failed
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+
+# kind: driver, container, loader, permission, busy, unset, unsupported, absent, usage, refused, hung, failed
 Complaint = namedtuple("Complaint", "kind message")
 
 
@@ -59,6 +61,11 @@ RULES = (
         "run this on the host or in a privileged container",
     ),
     _rule("unsupported", r"This device does not support (?:(?:querying|setting) )?(?P<what>.+?)\.", "this device does not support {what}"),
+    _rule(
+        "unsupported",
+        r"hccn_tool -mode -cmd -npu_info",
+        "this is the hccn_tool of a 950, which has ports instead of devices; this collection does not speak its grammar",
+    ),
     _rule("unsupported", r"The command is not supported on this product|The VM does not support this command", "leave this query out"),
     _rule("busy", r"hccn_tool is busy|ret is -9020\b|The device is occupied", "another process is using the tool: try again, or stop the exporter"),
     _rule("permission", r"permission denied|Operation not permitted|not permitted", "run this as root (become: true)"),
@@ -119,3 +126,23 @@ def failure(output, why=""):
 
 def _command(output):
     return " ".join([output.argv[0].rsplit("/", 1)[-1]] + list(output.argv[1:]))
+
+
+def answer(tool, args, parse, stdin=None):
+    """Ask ``tool`` and parse its standard output: ``(value, warnings)``. Anything but an understood answer is a ToolError.
+
+    ``unset`` complaints ("no ip was preset there") are answers, too: the value is then None.
+    """
+    output = tool(args, stdin)
+    if output.timed_out:
+        raise failure(output)
+    try:
+        value = parse(output.stdout)
+    except ParseError as error:
+        found = complaint(output)
+        if found and found.kind == "unset":
+            return None, []
+        raise failure(output, str(error)) from error
+    if output.rc == 0:
+        return value, []
+    return value, [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]
