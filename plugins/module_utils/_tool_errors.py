@@ -90,6 +90,7 @@ RULES = (
         r"Command or option is not found|must input (?:card|phy) id",
         "this version of the tool does not know the command: compare the driver's version with the collection's support matrix",
     ),
+    _rule("driver", r"The driver package may not be completely installed", "reinstall the driver; /etc/ascend_install.info does not say that it is complete"),
     _rule("failed", r"Comm?and execute failed|Cmd execut(?:e|ion) failed|Failed to (?:query|execute)|ret is -\d+", "see /var/log/hccn_tool and npu-smi info -t health"),
 )
 

@@ -220,6 +220,8 @@ def main():
         result = gather(tool_of(module, "npu-smi"), module.params["gather"])
     except (ToolMissing, ToolError) as error:
         module.fail_json(msg=str(error))
+    for warning in result.pop("warnings"):
+        module.warn(warning)
     module.exit_json(changed=False, **result)
 
 
