@@ -22,7 +22,7 @@ _PREFIX = re.compile(r"\[(?:devid|device) (\d+)\]\s*")
 def parse_ping(text):
     """``-ping -g`` -> dict(device_id, target, transmitted, received, loss_percent, times_ms, plane_errors).
 
-    It also fits a lost ping, which the tool reports on stdout before it fails. ``plane_errors`` is always [].
+    It also fits a 950's ``-ub_ping`` and a lost ping, which the tool reports on stdout before it fails. ``plane_errors`` is always [].
     """
     ping = _head(text)
     for line_number, line in _body(text):
@@ -53,7 +53,7 @@ def parse_hccs_ping(text):
 
 
 def _head(text):
-    match = re.match(r"\s*device (\d+) PING[ \t]*([^\n]*)", text)
+    match = re.match(r"\s*device (\d+) (?:PING|dev\s+EID)[ \t]*([^\n]*)", text)
     if not match:
         raise ParseError("expected 'device N PING ...'", text)
     return dict(device_id=int(match.group(1)), target=match.group(2).strip(), transmitted=None, times_ms=[], plane_errors=[])

@@ -21,6 +21,7 @@ NET_HEALTH = (
 HEALTHY = ("success", "init")  # init means that no detection address is set, not that the network is bad
 _CERTIFICATE = re.compile(r"dev_id:(\d+), \[(.+?)\] info:\Z")
 _CERTIFICATE_FIELD = re.compile(r"(subject|issuer|start_time|end_time|tls expiration status)\[(.*?)\](?:\(.*\))?\Z")
+_CERTIFICATE_KEYS = {"start_time": "not_before", "end_time": "not_after", "tls expiration status": "expiration"}
 _EXPIRATION = {"0": "normal", "1": "near_expiration", "2": "expired"}
 
 
@@ -127,10 +128,12 @@ def parse_lldp(text):
     for line_number, line in _lines(text):
         if line.endswith(" TLV"):
             section = line[: -len(" TLV")]
-        elif section is None and re.match(r"Ifname:\s*\S", line) and "Port ID" not in first:
-            first["Port ID"] = (line_number, line)  # text filtered to the port's line
         elif section is not None:
             first.setdefault(section, (line_number, line))
+        elif re.match(r"Ifname:\s*\S", line) and not first:
+            first["Port ID"] = (line_number, line)  # text filtered to the port's line
+        else:
+            raise ParseError("expected a TLV", text, line_number)
     if "Port ID" not in first:
         raise ParseError("expected a Port ID TLV", text)
     line_number, port = first["Port ID"]
@@ -141,36 +144,34 @@ def parse_lldp(text):
 
 
 def parse_tls(text, device=None):
-    """``-tls -g`` -> dict(enabled, alarm_days, certificates). With ``device`` the answer must be about that one."""
-    tls = None
+    """``-tls -g`` -> dict(enabled, alarm_days, certificates). With ``device`` its part is taken, and has to be there."""
+    parts = {}
+    current = None
     for line_number, line in _lines(text):
         head = re.match(r"dev_id:(\d+), tls switch\[([01])\](?:\(.*?\))?(.*)\Z", line)
-        if head and tls is None:
+        if head and int(head.group(1)) not in parts:
+            current = int(head.group(1))
             days = re.search(r"tls alarm time threshold\[(\d+)\]days", head.group(3))
-            tls = dict(enabled=head.group(2) == "1", alarm_days=int(days.group(1)) if days else None, certificates=[])
-            _same_device(head, device, text, line_number)
-        elif tls is None:
-            raise ParseError("expected 'dev_id:N, tls switch[...]'", text, line_number)
+            parts[current] = dict(enabled=head.group(2) == "1", alarm_days=int(days.group(1)) if days else None, certificates=[])
+        elif head or current is None:
+            raise ParseError("expected 'dev_id:N, tls switch[...]', each device once", text, line_number)
         else:
-            _certificate_line(tls["certificates"], line, device, text, line_number)
-    return tls
-
-
-def _same_device(match, device, text, line):
-    if device is not None and int(match.group(1)) != device:
-        raise ParseError(f"asked for device {device}, the answer is about device {match.group(1)}", text, line)
+            _certificate_line(parts[current]["certificates"], line, current, text, line_number)
+    wanted = current if device is None else device
+    if wanted not in parts or (device is None and len(parts) > 1):
+        raise ParseError(f"expected an answer about {'one device' if device is None else f'device {device}'}", text)
+    return parts[wanted]
 
 
 def _certificate_line(certificates, line, device, text, line_number):
     head, field = _CERTIFICATE.match(line), _CERTIFICATE_FIELD.match(line)
-    if head:
-        _same_device(head, device, text, line_number)
+    if head and int(head.group(1)) == device:
         certificates.append(dict(name=head.group(2)))
     elif field and certificates:
-        key = {"start_time": "not_before", "end_time": "not_after", "tls expiration status": "expiration"}.get(field.group(1), field.group(1))
+        key = _CERTIFICATE_KEYS.get(field.group(1), field.group(1))
         certificates[-1][key] = _EXPIRATION.get(field.group(2)) if key == "expiration" else field.group(2)
     else:
-        raise ParseError("expected a certificate's line", text, line_number)
+        raise ParseError(f"expected a line about a certificate of device {device}", text, line_number)
 
 
 def parse_mac(text):
