@@ -81,21 +81,26 @@ def served(before: Samples, after: Samples) -> Served:
     )
 
 
-# Gets that found something; the names differ by Mooncake version (valid_get_nums_ and mem_cache_hit_nums_ from 0.3.8).
-_GETS = ("valid_get_nums_", "mem_cache_hit_nums_", "file_cache_hit_nums_", "master_batch_get_replica_list_items_total")
 _PUTS = ("master_key_count", "master_put_start_requests_total", "master_batch_put_start_items_total")
+_HITS = ("valid_get_nums_", "mem_cache_hit_nums_", "file_cache_hit_nums_")  # Mooncake >= 0.3.8
+_ASKED, _MISSED = "master_batch_get_replica_list_items_total", "master_batch_get_replica_list_failed_items_total"
 
 
 def store_puts(before: Samples, after: Samples) -> Optional[float]:
     """How far the master's count of keys or of puts grew; None when it has none of these counters."""
-    return _most(_PUTS, before, after)
+    grown = [after[name] - before.get(name, 0.0) for name in _PUTS if name in after]
+    return max(grown) if grown else None
 
 
 def store_gets(before: Samples, after: Samples) -> Optional[float]:
-    """How far the master's count of gets with a hit grew; None when it has none of these counters."""
-    return _most(_GETS, before, after)
+    """How far the master's count of gets with a hit grew; None when it has none of these counters.
 
-
-def _most(names: tuple, before: Samples, after: Samples) -> Optional[float]:
-    grown = [after[name] - before.get(name, 0.0) for name in names if name in after]
-    return max(grown) if grown else None
+    Mooncake before 0.3.8 counts what was asked and what failed, not the hits.
+    """
+    grown = [after[name] - before.get(name, 0.0) for name in _HITS if name in after]
+    if grown:
+        return max(grown)
+    if _ASKED not in after:
+        return None
+    asked, missed = (after.get(name, 0.0) - before.get(name, 0.0) for name in (_ASKED, _MISSED))
+    return asked - missed
