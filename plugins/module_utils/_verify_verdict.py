@@ -1,0 +1,122 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last word: what the requests showed, joined with what the services' logs say about the same window."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Iterable, List
+
+from ansible_collections.ascend.inference.plugins.module_utils import _verify_records as records
+from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import VerifyPlan
+
+Logs = Dict[str, Dict[str, Any]]
+
+
+def verdict(plan: VerifyPlan, report: Dict[str, Any], logs: Iterable[Logs]) -> Dict[str, Any]:
+    """The report (of `_verify_gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`.
+
+    logs: what `_verify_logs.read` returned on each host. A report made in check mode is returned as it is.
+    """
+    if report.get("check_mode"):
+        return report
+    read = {}  # type: Logs
+    for part in logs:
+        read.update(part)
+    judged = judge_logs(plan, report, read)
+    order = {step: number for number, step in enumerate(records.STEPS)}
+    steps = [one for one in report["steps"] if one["step"] != "logs"] + judged
+    steps.sort(key=lambda one: order[one["step"]])
+    times = [ms for one in read.values() for ms in one["transfer_ms"]]
+    joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(steps, read))
+    joined["warnings"] = report["warnings"] + _warnings(plan, read)
+    return records.conclude(joined, plan.disaggregated)
+
+
+def judge_logs(plan: VerifyPlan, report: Dict[str, Any], read: Logs) -> List[records.Record]:
+    """Red flags on any service; a line per probe request on decode and listeners on prefill, where the release has them."""
+    readable = {name: one for name, one in read.items() if one["readable"]}
+    if not readable:
+        reasons = "; ".join("{0}: {1}".format(name, one["problem"]) for name, one in sorted(read.items()))
+        return [records.skipped("logs", "no log was read" + (" (" + reasons + ")" if reasons else ""))]
+    broken = []
+    for name, one in sorted(readable.items()):
+        if one["red_flags"]:
+            message = "its log shows a red flag: {0}{1}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
+            broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
+    broken += _listeners(plan, readable)
+    proved, missing = [], []  # type: List[str], List[str]
+    if plan.disaggregated and plan.release.lines.transferred:
+        proved, missing = _transferred(plan, report, readable)
+    if missing:
+        line = plan.release.lines.transferred.strip()
+        message = "no line {0!r} for {1} of {2} probe requests{3}"
+        text = message.format(line, len(missing), len(missing) + len(proved), cause("no_line"))
+        broken.append(records.failed("logs", _decode_hop(plan, report), text, requests=missing))
+    if broken:
+        return broken
+    said = "no red flag in {0} logs".format(len(readable))
+    if proved:
+        said += ", a transfer line for each of {0} requests".format(len(proved))
+    return [records.passed("logs", "", said, read=sorted(readable), proved_requests=proved)]
+
+
+def _listeners(plan: VerifyPlan, readable: Logs) -> List[records.Record]:
+    """Too few listener lines on a prefill. None at all proves nothing: a rotated log has lost its beginning (a warning)."""
+    wanted = plan.transfer.listeners_per_prefill
+    broken = []
+    for engine in plan.role("prefill") if plan.release.lines.listening else ():
+        found = readable.get(engine.name, {}).get("listening", 0)
+        if 0 < found < wanted:
+            message = "only {0} of {1} ranks listen for KV requests{2}".format(found, wanted, cause("listeners"))
+            broken.append(records.failed("logs", engine.name, message, found=found, wanted=wanted))
+    return broken
+
+
+def _warnings(plan: VerifyPlan, read: Logs) -> List[str]:
+    warnings = ["the log of {0} was not read: {1}".format(n, one["problem"]) for n, one in sorted(read.items()) if one["problem"]]
+    if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
+        for engine in plan.role("prefill"):
+            if read.get(engine.name, {}).get("readable") and not read[engine.name]["listening"]:
+                warnings.append("the log of {0} has no listener line (rotated?)".format(engine.name))
+    return warnings
+
+
+def _transferred(plan: VerifyPlan, report: Dict[str, Any], readable: Logs) -> tuple:
+    """(ids with their lines, ids without). Requests that some unread decode may have served are left out, both ways.
+
+    Decode logs the request by the id of the HTTP answer, or by prefill's: the part both have in common is the
+    X-Request-Id that the proxy sent to both. A release that logs neither is judged by the number of lines.
+    """
+    decodes = [engine.name for engine in plan.role("decode")]
+    unread = [name for name in decodes if name not in readable]
+    lines = [line for name in decodes if name in readable for line in readable[name]["transferred"]]
+    wanted = max(1, plan.transfer.lines_per_request)
+    ids = report["requests"]
+    found = {one: sum(core_id(one) in line for line in lines) for one in ids if core_id(one)}
+    if not any(found.values()) and not unread and len(lines) >= wanted * len(ids):
+        return list(ids), []
+    proved = [one for one in ids if found.get(one, 0) >= wanted]
+    return proved, [] if unread else [one for one in ids if one not in proved]
+
+
+def core_id(request_id: str) -> str:
+    """`cmpl-<X-Request-Id>-0` -> the X-Request-Id."""
+    return re.sub(r"^(chat)?cmpl-", "", request_id)
+
+
+def _decode_hop(plan: VerifyPlan, report: Dict[str, Any]) -> str:
+    served = [name for name in report["served_by"] if any(name == engine.name for engine in plan.role("decode"))]
+    return "prefill -> " + (served[0] if len(served) == 1 else "decode")
+
+
+def _tails(steps: List[records.Record], read: Logs) -> Dict[str, List[str]]:
+    """The last lines of each service that a failed hop names; of all services when it names none of them."""
+    hops = [one["hop"] for one in steps if one["status"] == "failed"]
+    if not hops:
+        return {}
+    named = [name for name in read if any(name in re.split(r" -> |, ", hop) for hop in hops)]
+    roles = [name for name in read if any(role in re.split(r" -> |, ", hop) for hop in hops for role in (name.split("-")[0],))]
+    return {name: read[name]["tail"] for name in sorted(set(named + roles) or read)}
