@@ -30,7 +30,7 @@ def verdict(plan: VerifyPlan, report: Dict[str, Any], logs: Iterable[Logs]) -> D
     steps = [one for one in report["steps"] if one["step"] != "logs"] + judged
     steps.sort(key=lambda one: order[one["step"]])
     times = [ms for one in read.values() for ms in one["transfer_ms"]]
-    joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(steps, read))
+    joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
     return records.conclude(joined, plan.disaggregated)
 
@@ -112,11 +112,11 @@ def _decode_hop(plan: VerifyPlan, report: Dict[str, Any]) -> str:
     return "prefill -> " + (served[0] if len(served) == 1 else "decode")
 
 
-def _tails(steps: List[records.Record], read: Logs) -> Dict[str, List[str]]:
-    """The last lines of each service that a failed hop names; of all services when it names none of them."""
-    hops = [one["hop"] for one in steps if one["status"] == "failed"]
-    if not hops:
+def _tails(plan: VerifyPlan, steps: List[records.Record], read: Logs) -> Dict[str, List[str]]:
+    """The last lines of each service that a failed hop names, by name or by role; of all when it names none of them."""
+    words = {word for one in steps if one["status"] == "failed" for word in re.split(r" -> |, ", one["hop"])}
+    if not words:
         return {}
-    named = [name for name in read if any(name in re.split(r" -> |, ", hop) for hop in hops)]
-    roles = [name for name in read if any(role in re.split(r" -> |, ", hop) for hop in hops for role in (name.split("-")[0],))]
-    return {name: read[name]["tail"] for name in sorted(set(named + roles) or read)}
+    roles = {engine.name: engine.role for engine in plan.engines}
+    named = [name for name in read if name in words or roles.get(name) in words]
+    return {name: read[name]["tail"] for name in sorted(named or read)}

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Did the KV of these requests come from outside? Judged by the counters of the engines over one window."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
+from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples, Served, served
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import VerifyPlan
+
+ENOUGH = 0.9  # share of the prompt that has to come from outside; a last, partial block may be computed by decode
+
+
+class Window(NamedTuple):
+    """What each engine did between two readings, and what was sent in between (whole answers and their tokens)."""
+
+    engines: Dict[str, Served]
+    unread: List[str]
+    sent: int
+    tokens: int
+
+
+class Finding(NamedTuple):
+    """hop and message of what is wrong; message "" = right. counted: False when there are no counters to judge by."""
+
+    hop: str
+    message: str
+    counted: bool
+    evidence: Dict[str, Any]
+
+
+def window_of(
+    before: Dict[str, Optional[Samples]], after: Dict[str, Optional[Samples]], sent: int, tokens: int
+) -> Window:
+    readable = {name: served(before[name] or {}, after[name] or {}) for name in after if before[name] and after[name]}
+    return Window(readable, sorted(set(after) - set(readable)), sent, tokens)
+
+
+def busy(window: Window, names: List[str]) -> List[str]:
+    """Those of the names that finished a request in the window."""
+    return [name for name in names if name in window.engines and window.engines[name].requests > 0]
+
+
+def judge(plan: VerifyPlan, window: Window) -> Finding:
+    """The way first (who was asked), then the tokens (where decode had them from)."""
+    prefills = [engine.name for engine in plan.role("prefill")]
+    decodes = [engine.name for engine in plan.role("decode")]
+    asked = {name: one.requests for name, one in window.engines.items()}
+    way = _way(window, prefills, decodes, asked)
+    if way:
+        return way
+    hop = "{0} -> {1}".format(_one(busy(window, prefills), "prefill"), _one(busy(window, decodes), "decode"))
+    parts = [window.engines[name] for name in busy(window, decodes)]
+    evidence = {
+        "requests": asked,
+        "prompt_tokens": _sum([one.prompt_tokens for one in parts]),
+        "external_kv_transfer": _sum([one.external for one in parts]),
+        "local_compute": _sum([one.local_compute for one in parts]),
+        "promised": _sum([one.promised for one in parts]),
+        "sent_tokens": window.tokens,
+    }
+    if evidence["external_kv_transfer"] is not None:
+        return Finding(hop, _by_source(plan, window, parts, evidence), True, evidence)
+    if evidence["promised"] is not None:
+        missing = evidence["promised"] < ENOUGH * window.tokens
+        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits){2}"
+        message = text.format(evidence["promised"], window.tokens, cause("recomputed")) if missing else ""
+        return Finding(hop, message, True, evidence)
+    return Finding(hop, "", False, evidence)
+
+
+def _way(window: Window, prefills: List[str], decodes: List[str], asked: Dict[str, float]) -> Optional[Finding]:
+    """The first hop that the requests did not take; None when all took both."""
+    if window.unread:
+        text = "its /metrics cannot be read, so nothing proves what it did"
+        return Finding(window.unread[0], text, True, {"unread": window.unread})
+    first, second = (sum(asked[name] for name in names) for names in (prefills, decodes))
+    sent = window.sent
+    for missing, hop, text, fault in (
+        (not first and not second, "entry", "no planned engine saw the {0} requests".format(sent), "no_engine_served"),
+        (not second, "entry -> decode", "no decode engine saw the {0} requests".format(sent), "decode_not_asked"),
+        (not first, "entry -> prefill", "no prefill engine saw the {0} requests".format(sent), "prefill_not_asked"),
+        (second < sent, "entry -> decode", "decode saw {0:.0f} of {1} requests".format(second, sent), "some_lost"),
+        (first < sent, "entry -> prefill", "prefill saw {0:.0f} of {1} requests".format(first, sent), "some_lost"),
+    ):
+        if missing:
+            return Finding(hop, text + cause(fault), True, {"requests": asked})
+    return None
+
+
+def _by_source(plan: VerifyPlan, window: Window, parts: List[Served], seen: Dict[str, Any]) -> str:
+    """vLLM >= 0.16. Others may use the service meanwhile: then all of decode's prompts have to fit, not only ours."""
+    external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
+    cached = _sum([one.local_cache for one in parts]) or 0.0
+    others = max(0.0, seen["prompt_tokens"] - window.tokens)
+    known = external + (cached if others else 0.0)
+    requests = sum(one.requests for one in parts)
+    if external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]:
+        if computed <= requests * plan.block_size:
+            return ""
+    text = "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache){4}"
+    return text.format(external, window.tokens, computed, cached, cause("recomputed"))
+
+
+def _one(names: List[str], role: str) -> str:
+    return names[0] if len(names) == 1 else role
+
+
+def _sum(values: List[Optional[float]]) -> Optional[float]:
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
