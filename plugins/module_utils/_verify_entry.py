@@ -148,7 +148,7 @@ def _judge_transfer(probe: Probe, window: Window, whole: List[Answer]) -> Record
     if not whole:
         return skipped("transfer", "no request got a whole answer")
     if not probe.plan.disaggregated:
-        if probe.plan.entry.kind != "direct" and not window.unread and not probe.served_by:
+        if not window.unread and not probe.served_by:
             text = "no planned engine saw the {0} requests{1}".format(len(whole), cause("no_engine_served"))
             return failed("transfer", "entry", text)
         return skipped("transfer", "mode {0} moves no KV between engines on this way".format(probe.plan.mode))

@@ -55,7 +55,6 @@ class Probe:
         self.pairs = {}  # type: Dict[str, Dict[str, Dict[str, Any]]]
         self.ttft_ms = {}  # type: Dict[str, Optional[float]]
         self.exchanges = []  # type: List[Exchange]
-        self.exchange_window = {}  # type: Dict[str, Any]
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
