@@ -59,7 +59,9 @@ def _judge_exchanges(probe: Probe, before: Any, answers: List[Answer]) -> List[R
     if len(answers) == 1:
         steps.append(skipped("stream", "the request before it got no answer"))
     probe.requests += [answer.request_id for answer in whole]
-    return steps + [_judge_transfer(probe, window, whole)]
+    steps.append(_judge_transfer(probe, window, whole))
+    probe.entry_works = all(one["status"] != "failed" for one in steps)
+    return steps
 
 
 def _window(probe: Probe, before: Any, whole: List[Answer]) -> Window:

@@ -29,9 +29,12 @@ ROUNDS_WITHOUT_NEWS = 4
 
 def check_pairs(probe: Probe) -> List[Record]:
     """All pairs, by hand where the protocol lets us choose them; else as often through the entry as it brings new ones."""
+    by_hand = probe.plan.transfer.protocol == "prefill_answers"
+    if not by_hand and not probe.entry_works:
+        return [skipped("pairs", "this connector's pairs are only reached through the entry, which does not work")]
     pairs = _pairs(probe.plan.role("prefill"), probe.plan.role("decode"))
     probe.pairs = {prefill.name: {} for prefill in probe.plan.role("prefill")}
-    broken = _by_hand(probe, pairs) if probe.plan.transfer.protocol == "prefill_answers" else _through_entry(probe, pairs)
+    broken = _by_hand(probe, pairs) if by_hand else _through_entry(probe, pairs)
     seen = sum(len(row) for row in probe.pairs.values())
     missing = ["{0} -> {1}".format(p.name, d.name) for p, d in pairs if d.name not in probe.pairs[p.name]]
     if missing and not broken:
@@ -63,6 +66,8 @@ def _by_hand(probe: Probe, pairs: List[Tuple[Engine, Engine]]) -> List[Record]:
         probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if message else "passed")
         if message:
             broken.append(failed("pairs", "{0} -> {1}".format(prefill.name, decode.name), probe.hide(message)))
+        if row.get("timed_out"):  # the others would cost a time-out each
+            break
     return broken
 
 
@@ -81,7 +86,8 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[
     )
     if not answer.whole:
         fault = "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
-        return "decode did not answer the second half: " + answer.detail + cause(fault), {}
+        row = {"timed_out": answer.problem == "timeout"}
+        return "decode did not answer the second half: " + answer.detail + cause(fault), row
     window = _settled(probe, before, both, answer.prompt_tokens)
     probe.requests.append(answer.request_id)
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
@@ -98,10 +104,7 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[
 
 def _settled(probe: Probe, before: Any, both: Tuple[Engine, Engine], tokens: int) -> Window:
     def read() -> Window:
-        after = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
-        window = window_of(before, after, 1, tokens)
-        # judge() looks for every engine of the plan; those that were not asked did nothing.
-        return window
+        return window_of(before, {engine.name: probe.metrics(probe.target(engine)) for engine in both}, 1, tokens)
 
     return probe.settle(read, lambda window: bool(window.unread) or len(busy(window, [e.name for e in both])) == 2)
 

@@ -54,6 +54,7 @@ class Probe:
         self.served_by = []  # type: List[str]
         self.pairs = {}  # type: Dict[str, Dict[str, Dict[str, Any]]]
         self.ttft_ms = {}  # type: Dict[str, Optional[float]]
+        self.entry_works = False
         self.exchanges = []  # type: List[Exchange]
 
     # --- asking -----------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def _way(window: Window, prefills: List[str], decodes: List[str], asked: Dict[st
     if window.unread:
         text = "its /metrics cannot be read, so nothing proves what it did"
         return Finding(window.unread[0], text, True, {"unread": window.unread})
-    first, second = (sum(asked[name] for name in names) for names in (prefills, decodes))
+    first, second = (sum(asked.get(name, 0.0) for name in names) for names in (prefills, decodes))
     sent = window.sent
     for missing, hop, text, fault in (
         (not first and not second, "entry", "no planned engine saw the {0} requests".format(sent), "no_engine_served"),
