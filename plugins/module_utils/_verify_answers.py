@@ -44,7 +44,9 @@ def read_answer(reply: Reply) -> Answer:
         said = json.loads(reply.body)
         choice = said["choices"][0]
     except (ValueError, LookupError, TypeError):
-        return Answer("not_json", "HTTP 200, but no completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds)
+        return Answer(
+            "not_json", "HTTP 200, but no completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds
+        )
     usage = said.get("usage") or {}
     answer = Answer(
         problem="",
@@ -74,7 +76,9 @@ def read_stream(reply: Reply) -> Answer:
     spoken = [(at, text) for at, text in pieces if text]
     usages = [said["usage"] for unused, said in chunks if said.get("usage")]
     usage = usages[-1] if usages else {"completion_tokens": len(spoken)}
-    reasons = [c["finish_reason"] for unused, said in chunks for c in said.get("choices") or [] if c.get("finish_reason")]
+    reasons = [
+        c["finish_reason"] for unused, said in chunks for c in said.get("choices") or [] if c.get("finish_reason")
+    ]
     answer = Answer(
         problem="",
         detail="",

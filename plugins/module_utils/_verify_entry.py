@@ -19,7 +19,13 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_records i
     record,
     skipped,
 )
-from ansible_collections.ascend.inference.plugins.module_utils._verify_transfer import Window, busy, judge, window_of
+from ansible_collections.ascend.inference.plugins.module_utils._verify_transfer import (
+    Finding,
+    Window,
+    busy,
+    judge,
+    window_of,
+)
 
 _USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
 
@@ -33,7 +39,9 @@ def check_entry(probe: Probe) -> List[Record]:
     plain = probe.complete(probe.entry, *_fresh(probe))
     exchanges = [plain]
     if plain.problem not in _USELESS_AGAIN:
-        exchanges.append(probe.complete(probe.entry, *_fresh(probe), stream=True, stream_options={"include_usage": True}))
+        exchanges.append(
+            probe.complete(probe.entry, *_fresh(probe), stream=True, stream_options={"include_usage": True})
+        )
     return _judge_exchanges(probe, before, exchanges)
 
 
@@ -140,7 +148,9 @@ def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
     prefilled = busy(window, [engine.name for engine in probe.plan.role("prefill")])
     decoded = busy(window, [engine.name for engine in probe.plan.role("decode")])
     if answer.problem == "timeout":
-        return (_pair_hop(probe), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
+        return (
+            (_pair_hop(probe), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
+        )
     if not prefilled and answer.problem != "no_done":
         return "entry -> prefill", "prefill_not_asked"
     return "decode -> entry" if decoded else "entry -> decode", "empty_200" if answer.problem == "empty" else "cut"
@@ -166,14 +176,20 @@ def _judge_transfer(probe: Probe, window: Window, whole: List[Answer]) -> Record
         said = "decode's connector promised {0:.0f} of {1} tokens; the right text shows that they came".format(
             found.evidence["promised"], window.tokens
         )
-    _expectation(probe, found)
-    return record("transfer", status, found.hop, said, **found.evidence)
+    _remarks(probe, found)
+    return record("transfer", status, found.hop, said, found.evidence)
 
 
-def _expectation(probe: Probe, found: Any) -> None:
-    """The release promises a counter that is not there: judged by the next best, and said."""
-    if found.message:
-        return
-    if probe.plan.release.has_prompt_tokens_by_source and found.evidence.get("external_kv_transfer") is None:
+def _remarks(probe: Probe, found: Finding) -> None:
+    """What does not change the judgement, and has to be known to trust it."""
+    facts = probe.plan.release
+    if facts.has_prompt_tokens_by_source and found.evidence.get("external_kv_transfer", 0) is None:
         text = "decode has no vllm:prompt_tokens_by_source_total, which release {0} should have: is it that release?"
-        probe.warnings.append(text.format(probe.plan.release.name))
+        probe.warnings.append(text.format(facts.name))
+    decodes = {engine.name for engine in probe.plan.role("decode")}
+    asked = sum(number for name, number in found.evidence.get("requests", {}).items() if name in decodes)
+    if asked > len(probe.exchanges):
+        text = (
+            "decode ended {0:.0f} requests while {1} were sent: others use the service, so its counters are theirs too"
+        )
+        probe.warnings.append(text.format(asked, len(probe.exchanges)))

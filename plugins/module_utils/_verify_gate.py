@@ -15,7 +15,11 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_pairs imp
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import VerifyPlan
 from ansible_collections.ascend.inference.plugins.module_utils._verify_pool import check_pool
 from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits, Probe
-from ansible_collections.ascend.inference.plugins.module_utils._verify_ready import check_alone, check_engines, check_master
+from ansible_collections.ascend.inference.plugins.module_utils._verify_ready import (
+    check_alone,
+    check_engines,
+    check_master,
+)
 
 
 class Step(NamedTuple):

@@ -70,7 +70,9 @@ def mark(services: Iterable[Service]) -> Dict[str, Dict[str, int]]:
     return marks
 
 
-def read(services: Iterable[Service], marks: Dict[str, Dict[str, int]], lines: Lines, run: Run) -> Dict[str, Dict[str, Any]]:
+def read(
+    services: Iterable[Service], marks: Dict[str, Dict[str, int]], lines: Lines, run: Run
+) -> Dict[str, Dict[str, Any]]:
     """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
 
     red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: how many listener

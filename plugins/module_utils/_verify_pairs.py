@@ -12,7 +12,13 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_causes im
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Engine
 from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Probe
 from ansible_collections.ascend.inference.plugins.module_utils._verify_prompts import new_nonce
-from ansible_collections.ascend.inference.plugins.module_utils._verify_records import Record, failed, milliseconds, passed, skipped
+from ansible_collections.ascend.inference.plugins.module_utils._verify_records import (
+    Record,
+    failed,
+    milliseconds,
+    passed,
+    skipped,
+)
 from ansible_collections.ascend.inference.plugins.module_utils._verify_transfer import Window, busy, judge, window_of
 
 # What a proxy of the kind "prefill answers with kv_transfer_params" sends to prefill (vLLM-Ascend 0.11-0.23, vllm-router).
@@ -76,7 +82,9 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[
     prompt, request_id = probe.new_prompt(), new_nonce()
     both = (prefill, decode)
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
-    first = probe.complete(probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL))
+    first = probe.complete(
+        probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL)
+    )
     if not first.whole:
         return "prefill did not answer the first half: " + first.detail + cause("prefill_hangs"), {}
     if not (first.kv_transfer_params or {}).get("do_remote_prefill"):
@@ -85,7 +93,9 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[
         probe.target(decode), prompt, probe.plan.max_tokens, request_id, kv_transfer_params=first.kv_transfer_params
     )
     if not answer.whole:
-        fault = "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
+        fault = (
+            "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
+        )
         row = {"timed_out": answer.problem == "timeout"}
         return "decode did not answer the second half: " + answer.detail + cause(fault), row
     window = _settled(probe, before, both, answer.prompt_tokens)

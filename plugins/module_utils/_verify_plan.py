@@ -129,7 +129,12 @@ class VerifyPlan(NamedTuple):
         return self.max_tokens if self.match == "exact" else min(int(self.match.split(":")[1]), self.max_tokens)
 
 
-_LOG = {"kind": Field(str, "none", LOG_KINDS), "path": Field(str, ""), "unit": Field(str, ""), "container": Field(str, "")}
+_LOG = {
+    "kind": Field(str, "none", LOG_KINDS),
+    "path": Field(str, ""),
+    "unit": Field(str, ""),
+    "container": Field(str, ""),
+}
 _ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {})}
 _ENTRY = {
     "name": Field(str, "entry"),
@@ -218,7 +223,9 @@ def read_plan(section: Any) -> VerifyPlan:
 def _take(value: Any, where: str, fields: Dict[str, Field], problems: List[str]) -> Dict[str, Any]:
     """The mapping with its defaults; what is wrong is added to problems and replaced by an empty value."""
     if not isinstance(value, dict):
-        problems.append("{0} is {1!r}, but has to be a mapping with: {2}".format(where, value, ", ".join(sorted(fields))))
+        problems.append(
+            "{0} is {1!r}, but has to be a mapping with: {2}".format(where, value, ", ".join(sorted(fields)))
+        )
         value = {}
     for key in sorted(set(value) - set(fields)):
         problems.append("{0}.{1}: unknown key; known are: {2}".format(where, key, ", ".join(sorted(fields))))
@@ -288,7 +295,9 @@ def _release(value: Any, problems: List[str]) -> Release:
     said["lines"] = Lines(**_take(said["lines"], "verify.release.lines", _LINES, problems))
     for limit in said["known_limits"]:
         if limit not in KNOWN_LIMITS:
-            problems.append("verify.release.known_limits has {0!r}; known are: {1}".format(limit, ", ".join(KNOWN_LIMITS)))
+            problems.append(
+                "verify.release.known_limits has {0!r}; known are: {1}".format(limit, ", ".join(KNOWN_LIMITS))
+            )
     return Release(**dict(said, known_limits=tuple(said["known_limits"])))
 
 
@@ -308,7 +317,9 @@ def _contradictions(plan: VerifyPlan) -> List[str]:
             if name not in {engine.name for engine in plan.engines}:
                 problems.append("verify.store.{0} has {1!r}, which is no engine of this plan".format(key, name))
     if plan.block_size < 1:
-        problems.append("verify.block_size is 0, but the prompt is sized by it; give the engines' KV block size in tokens")
+        problems.append(
+            "verify.block_size is 0, but the prompt is sized by it; give the engines' KV block size in tokens"
+        )
     if plan.max_tokens < 2:
         problems.append("verify.max_tokens is {0}; with less than 2 decode has nothing to do".format(plan.max_tokens))
     number = plan.match.split(":")[1] if plan.match.startswith("prefix:") else ""

@@ -10,7 +10,12 @@ from typing import Any, List, Optional, Tuple
 from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import excerpt, same_text
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Target
-from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples, served, store_gets, store_puts
+from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import (
+    Samples,
+    served,
+    store_gets,
+    store_puts,
+)
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Engine
 from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Probe
 from ansible_collections.ascend.inference.plugins.module_utils._verify_records import Record, failed, passed, skipped
@@ -30,7 +35,11 @@ def check_pool(probe: Probe) -> List[Record]:
     if broken:
         return broken
     said = "{0} readers took {1:.0f} prompt tokens that another engine had computed, texts equal"
-    return [passed("pool", "", said.format(len(links), tokens), links=["{0} -> {1}".format(w.name, r.name) for w, r in links])]
+    return [
+        passed(
+            "pool", "", said.format(len(links), tokens), links=["{0} -> {1}".format(w.name, r.name) for w, r in links]
+        )
+    ]
 
 
 def _links(probe: Probe) -> List[Tuple[Engine, Engine]]:

@@ -12,7 +12,12 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_answers i
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply, Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples, read_metrics
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Engine, VerifyPlan
-from ansible_collections.ascend.inference.plugins.module_utils._verify_prompts import completion_of, new_nonce, prompt_of, salted
+from ansible_collections.ascend.inference.plugins.module_utils._verify_prompts import (
+    completion_of,
+    new_nonce,
+    prompt_of,
+    salted,
+)
 
 
 class Limits(NamedTuple):

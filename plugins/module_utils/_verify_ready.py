@@ -45,7 +45,9 @@ def check_master(probe: Probe) -> List[Record]:
     if store.clients and clients is not None and clients > store.clients:
         text = "{0} has {1:.0f} clients, {2} are planned: a stranger's, or one of a process that just ended"
         probe.warnings.append(text.format(store.name, clients, store.clients))
-    said = "ready, {0} clients, {1} bytes".format(*("?" if v is None else "{0:.0f}".format(v) for v in (clients, capacity)))
+    said = "ready, {0} clients, {1} bytes".format(
+        *("?" if v is None else "{0:.0f}".format(v) for v in (clients, capacity))
+    )
     return [passed("master", store.name, said, clients=clients, capacity_bytes=capacity)]
 
 
@@ -110,7 +112,9 @@ def _unfit(probe: Probe, engine: Engine) -> str:
     except (ValueError, LookupError, TypeError):
         return "its /v1/models is no list of models: " + excerpt(reply.body)
     if probe.plan.model not in models:
-        return "it serves {0}, planned is {1}{2}".format(", ".join(sorted(models)), probe.plan.model, cause("wrong_model"))
+        return "it serves {0}, planned is {1}{2}".format(
+            ", ".join(sorted(models)), probe.plan.model, cause("wrong_model")
+        )
     length = models[probe.plan.model].get("max_model_len") or 0
     # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
     probe.max_model_len = min(probe.max_model_len or length, length)

@@ -12,7 +12,7 @@ STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "p
 Record = Dict[str, Any]
 
 
-def record(step: str, status: str, hop: str = "", message: str = "", **evidence: Any) -> Record:
+def record(step: str, status: str, hop: str, message: str, evidence: Dict[str, Any]) -> Record:
     """{step, status: passed | failed | skipped, hop, message, evidence, seconds}; seconds is set by the gate.
 
     hop: a service, or two of them as `prefill-0 -> decode-0`.
@@ -21,15 +21,15 @@ def record(step: str, status: str, hop: str = "", message: str = "", **evidence:
 
 
 def passed(step: str, hop: str, message: str, **evidence: Any) -> Record:
-    return record(step, "passed", hop, message, **evidence)
+    return record(step, "passed", hop, message, evidence)
 
 
 def failed(step: str, hop: str, message: str, **evidence: Any) -> Record:
-    return record(step, "failed", hop, message, **evidence)
+    return record(step, "failed", hop, message, evidence)
 
 
 def skipped(step: str, reason: str) -> Record:
-    return record(step, "skipped", message=reason)
+    return record(step, "skipped", "", reason, {})
 
 
 def status_of(records: List[Record], step: str) -> str:
@@ -65,7 +65,9 @@ def conclude(report: Dict[str, Any], disaggregated: bool) -> Dict[str, Any]:
 def summary(report: Dict[str, Any]) -> List[str]:
     """A head line, a line per record, a line of times, a line per warning."""
     word = "VERIFIED" if report["verified"] else "NOT VERIFIED"
-    lines = ["{0}: {1} at {2} ({3}, release {4})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))]
+    lines = [
+        "{0}: {1} at {2} ({3}, release {4})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))
+    ]
     for one in report["steps"]:
         hop = " {0}:".format(one["hop"]) if one["hop"] else ""
         lines.append("  {0:8} {1:8}{2} {3}".format(one["status"], one["step"], hop, one["message"]))

@@ -92,15 +92,18 @@ def _way(window: Window, prefills: List[str], decodes: List[str], asked: Dict[st
 
 
 def _by_source(plan: VerifyPlan, window: Window, parts: List[Served], seen: Dict[str, Any]) -> str:
-    """vLLM >= 0.16. Others may use the service meanwhile: then all of decode's prompts have to fit, not only ours."""
+    """vLLM >= 0.16. Others may use the service meanwhile; then all of decode's prompts have to fit, not only ours.
+
+    A transferred prompt leaves decode a partial block at most (one token, as measured). Ours may use that up, strangers'
+    are granted their one token only: a block each would leave room for one of ours that was computed in full.
+    """
     external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
     cached = _sum([one.local_cache for one in parts]) or 0.0
-    others = max(0.0, seen["prompt_tokens"] - window.tokens)
-    known = external + (cached if others else 0.0)
-    requests = sum(one.requests for one in parts)
-    if external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]:
-        if computed <= requests * plan.block_size:
-            return ""
+    strangers = max(0.0, sum(one.requests for one in parts) - window.sent)
+    known = external + (cached if strangers else 0.0)
+    enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
+    if enough and computed <= window.sent * plan.block_size + strangers:
+        return ""
     text = "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache){4}"
     return text.format(external, window.tokens, computed, cached, cause("recomputed"))
 

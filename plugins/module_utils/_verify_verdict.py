@@ -76,7 +76,11 @@ def _listeners(plan: VerifyPlan, readable: Logs) -> List[records.Record]:
 
 
 def _warnings(plan: VerifyPlan, read: Logs) -> List[str]:
-    warnings = ["the log of {0} was not read: {1}".format(n, one["problem"]) for n, one in sorted(read.items()) if one["problem"]]
+    warnings = [
+        "the log of {0} was not read: {1}".format(n, one["problem"])
+        for n, one in sorted(read.items())
+        if one["problem"]
+    ]
     if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
         for engine in plan.role("prefill"):
             if read.get(engine.name, {}).get("readable") and not read[engine.name]["listening"]:

@@ -10,7 +10,7 @@ travels by HTTP from the prefill named in kv_transfer_params and only once; pref
 
 Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv, hang_pull, hang, no_kv_params,
                failed_pull_flag, no_transfer_line, no_pool_put, no_pool_get, pool_garbage, no_source_metrics,
-               no_external_metrics, no_metrics, truncate, fails_completions.
+               no_external_metrics, no_metrics, truncate, fails_completions, one_listener.
 Router faults: two_prefills, skips_prefill, drops_params, empty_200, swallows_errors, no_done, cut_stream, rewrites,
                strangers, dead, no_finish.
 Master faults: standby, no_clients, dead, no_gets.
@@ -119,6 +119,7 @@ class Engine(Server):
         self.log_path = os.path.join(cluster.directory, name + ".log")
         self.weights = "other" if "other_weights" in faults else "weights"
         super().__init__(name, faults)
+        self.log("Creating v1 connector with name: SimulatedConnector and engine_id: " + name)
         for rank in range(cluster.ranks):
             if role == "prefill" and not ("one_listener" in faults and rank):
                 self.log("KVCacheSendingThread started listening on path: tcp://127.0.0.1:{0}".format(36000 + rank))
@@ -132,7 +133,9 @@ class Engine(Server):
             return (503, "") if "unhealthy" in self.faults else (200, "")
         if path == "/v1/models":
             name = "stranger" if "wrong_name" in self.faults else self.cluster.model
-            return 200, json.dumps({"object": "list", "data": [{"id": name, "max_model_len": self.cluster.max_model_len}]})
+            return 200, json.dumps(
+                {"object": "list", "data": [{"id": name, "max_model_len": self.cluster.max_model_len}]}
+            )
         if path == "/metrics":
             return (404, "") if "no_metrics" in self.faults else (200, self.metrics(), "text/plain; version=0.0.4")
         if path.startswith("/kv/"):
@@ -205,7 +208,11 @@ class Engine(Server):
         }
         if params.get("do_remote_decode") and "no_kv_params" not in self.faults:
             answer["kv_transfer_params"] = self.hold(request_id, kv)
-        return (200, stream_of(answer), "text/event-stream; charset=utf-8") if body.get("stream") else (200, json.dumps(answer))
+        return (
+            (200, stream_of(answer), "text/event-stream; charset=utf-8")
+            if body.get("stream")
+            else (200, json.dumps(answer))
+        )
 
     def hold(self, request_id, kv):
         with self.lock:
@@ -344,8 +351,8 @@ class Router(Server):
         status, text = self.route(path, body)
         if status != 200:
             return (200, "") if "swallows_errors" in self.faults else (status or 502, text)
+        text = text.replace('"length"', "null") if "no_finish" in self.faults else text
         if not body.get("stream"):
-            text = text.replace('"length"', "null") if "no_finish" in self.faults else text
             return 200, text
         if "no_done" in self.faults:
             text = text.replace("data: [DONE]\n\n", "")
@@ -418,10 +425,16 @@ class Cluster:
 
     def plan(self, **changes):
         """The `verify` section of this cluster's plan."""
-        engines = {role: [self._engine(engine) for engine in self.role(role)] for role in ("prefill", "decode", "colocated")}
+        engines = {
+            role: [self._engine(engine) for engine in self.role(role)] for role in ("prefill", "decode", "colocated")
+        }
         split = bool(self.role("decode"))
         plan = {
-            "mode": ("disaggregated+pool" if self.store else "disaggregated") if split else "pool" if self.store else "colocated",
+            "mode": ("disaggregated+pool" if self.store else "disaggregated")
+            if split
+            else "pool"
+            if self.store
+            else "colocated",
             "model": self.model,
             "entry": {"name": "router-0", "host": "node1", "url": self.router.url, "kind": "load_balance"},
             "store": None,
