@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply
 
@@ -26,9 +26,9 @@ class Answer(NamedTuple):
     finish_reason: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    kv_transfer_params: Optional[Dict[str, Any]] = None
+    kv_transfer_params: dict[str, Any] | None = None
     seconds: float = 0.0
-    ttft: Optional[float] = None
+    ttft: float | None = None
 
     @property
     def whole(self) -> bool:
@@ -97,19 +97,19 @@ def read_stream(reply: Reply) -> Answer:
     return answer._replace(**gap)
 
 
-def _without_answer(reply: Reply) -> Optional[Answer]:
+def _without_answer(reply: Reply) -> Answer | None:
     if reply.error:
         detail = {"timeout": "no answer within the time-out"}.get(reply.error, reply.detail)
         return Answer(reply.error, detail, reply.status, seconds=reply.seconds)
     if reply.status != 200:
-        detail = "HTTP {0}: {1}".format(reply.status, excerpt(reply.body) or "(empty body)")
+        detail = "HTTP {}: {}".format(reply.status, excerpt(reply.body) or "(empty body)")
         return Answer("http_error", detail, reply.status, seconds=reply.seconds)
     if not reply.body.strip():
         return Answer("empty", "HTTP 200 with an empty body", reply.status, seconds=reply.seconds)
     return None
 
 
-def _chunks(events: Tuple[Tuple[float, str], ...]) -> Tuple[List[Tuple[float, Dict[str, Any]]], bool]:
+def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, dict[str, Any]]], bool]:
     """(seconds, chunk) of all events that are JSON objects, and whether [DONE] came last."""
     chunks = []
     for at, data in events:
@@ -122,7 +122,7 @@ def _chunks(events: Tuple[Tuple[float, str], ...]) -> Tuple[List[Tuple[float, Di
     return chunks, bool(events) and events[-1][1] == "[DONE]"
 
 
-def _gap(answer: Answer) -> Dict[str, str]:
+def _gap(answer: Answer) -> dict[str, str]:
     """What a whole answer has and this one lacks."""
     missing = []
     if not answer.text:
@@ -130,7 +130,7 @@ def _gap(answer: Answer) -> Dict[str, str]:
     if answer.completion_tokens < 1:
         missing.append("completion_tokens > 0")
     if answer.finish_reason not in ("length", "stop"):
-        missing.append("a finish_reason of length or stop (it is {0!r})".format(answer.finish_reason))
+        missing.append(f"a finish_reason of length or stop (it is {answer.finish_reason!r})")
     return {"problem": "incomplete", "detail": "the answer lacks " + ", ".join(missing)} if missing else {}
 
 

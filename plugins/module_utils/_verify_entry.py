@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import Answer, excerpt, same_text
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
@@ -30,7 +30,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_transfer 
 _USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
 
 
-def check_entry(probe: Probe) -> List[Record]:
+def check_entry(probe: Probe) -> list[Record]:
     """Send both probes, read the counters around them, then ask an engine for the right text, then judge.
 
     In this order, because a reference asked earlier would put the prompt into a cache and hide a missing transfer.
@@ -45,13 +45,13 @@ def check_entry(probe: Probe) -> List[Record]:
     return _judge_exchanges(probe, before, exchanges)
 
 
-def _fresh(probe: Probe) -> List[Any]:
+def _fresh(probe: Probe) -> list[Any]:
     prompt = probe.new_prompt()
     probe.exchanges.append(Exchange(prompt, Answer("", "", 0)))
     return [prompt]
 
 
-def _judge_exchanges(probe: Probe, before: Any, answers: List[Answer]) -> List[Record]:
+def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[Record]:
     whole = [answer for answer in answers if answer.whole]
     window = _window(probe, before, whole)
     probe.served_by = busy(window, sorted(window.engines))
@@ -72,7 +72,7 @@ def _judge_exchanges(probe: Probe, before: Any, answers: List[Answer]) -> List[R
     return steps
 
 
-def _window(probe: Probe, before: Any, whole: List[Answer]) -> Window:
+def _window(probe: Probe, before: Any, whole: list[Answer]) -> Window:
     """Counters after the exchanges, read until each whole answer is counted by those that end requests."""
     # A stream without usage tells no prompt tokens; the other probe has as many, but for the nonce.
     tokens = [answer.prompt_tokens for answer in whole if answer.prompt_tokens]
@@ -89,7 +89,7 @@ def _window(probe: Probe, before: Any, whole: List[Answer]) -> Window:
     return probe.settle(read, enough)
 
 
-def _engine_ttft(probe: Probe, window: Window) -> Optional[float]:
+def _engine_ttft(probe: Probe, window: Window) -> float | None:
     """Mean time to first token as the engine that generated saw it (milliseconds)."""
     ends = [engine.name for engine in probe.plan.role("decode") or probe.plan.role("colocated")]
     times = [window.engines[name].ttft_seconds for name in busy(window, ends)]
@@ -103,7 +103,7 @@ def _referee(probe: Probe) -> Any:
     return (served or probe.referees)[0]
 
 
-def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Optional[Answer], window: Window) -> Record:
+def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | None, window: Window) -> Record:
     if not answer.whole:
         hop, fault = _broken_hop(probe, answer, window)
         return failed(step, hop, probe.hide(answer.detail) + cause(fault), problem=answer.problem, status=answer.status)
@@ -118,9 +118,7 @@ def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Optional[A
             hop = _pair_hop(probe)
         message = text.format(excerpt(answer.text, 60), referee, excerpt(reference.text, 60), cause(fault))
         return failed(step, hop, message, answer=excerpt(answer.text), reference=excerpt(reference.text))
-    said = "{0} tokens in {1:.0f} ms, text equal to {2} alone".format(
-        answer.completion_tokens, answer.seconds * 1000.0, referee
-    )
+    said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to {referee} alone"
     return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 
 
@@ -156,24 +154,24 @@ def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
     return "decode -> entry" if decoded else "entry -> decode", "empty_200" if answer.problem == "empty" else "cut"
 
 
-def _judge_transfer(probe: Probe, window: Window, whole: List[Answer]) -> Record:
+def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record:
     if not whole:
         return skipped("transfer", "no request got a whole answer")
     if not probe.plan.disaggregated:
         if not window.unread and not probe.served_by:
-            text = "no planned engine saw the {0} requests{1}".format(len(whole), cause("no_engine_served"))
+            text = "no planned engine saw the {} requests{}".format(len(whole), cause("no_engine_served"))
             return failed("transfer", "entry", text)
-        return skipped("transfer", "mode {0} moves no KV between engines on this way".format(probe.plan.mode))
+        return skipped("transfer", f"mode {probe.plan.mode} moves no KV between engines on this way")
     found = judge(probe.plan, window)
     status = "failed" if found.message else "passed" if found.counted else "skipped"
-    said = found.message or "{0} of {1} prompt tokens came from outside".format(
+    said = found.message or "{} of {} prompt tokens came from outside".format(
         "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
         window.tokens,
     )
     if not found.counted:
         said = "this engine counts no tokens from outside; the log lines decide"
     elif found.evidence.get("external_kv_transfer") is None and not found.message:
-        said = "decode's connector promised {0:.0f} of {1} tokens; the right text shows that they came".format(
+        said = "decode's connector promised {:.0f} of {} tokens; the right text shows that they came".format(
             found.evidence["promised"], window.tokens
         )
     _remarks(probe, found)

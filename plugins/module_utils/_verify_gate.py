@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Tuple
+from typing import Any, Callable, NamedTuple
 
 from ansible_collections.ascend.inference.plugins.module_utils import _verify_records as records
 from ansible_collections.ascend.inference.plugins.module_utils._verify_entry import check_entry
@@ -25,9 +25,9 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_ready imp
 class Step(NamedTuple):
     """names: the steps it reports; needs: the steps that must not have failed; why_not: "" or why it does not apply."""
 
-    names: Tuple[str, ...]
-    check: Callable[[Probe], List[records.Record]]
-    needs: Tuple[str, ...]
+    names: tuple[str, ...]
+    check: Callable[[Probe], list[records.Record]]
+    needs: tuple[str, ...]
     why_not: Callable[[VerifyPlan], str]
 
 
@@ -40,11 +40,11 @@ def _with_store(plan: VerifyPlan) -> str:
 
 
 def _with_pool(plan: VerifyPlan) -> str:
-    return "" if "pool" in plan.mode else "mode {0} has no pool".format(plan.mode)
+    return "" if "pool" in plan.mode else f"mode {plan.mode} has no pool"
 
 
 def _with_pairs(plan: VerifyPlan) -> str:
-    return "" if plan.disaggregated else "mode {0} has no prefill and decode".format(plan.mode)
+    return "" if plan.disaggregated else f"mode {plan.mode} has no prefill and decode"
 
 
 GATE = (
@@ -59,7 +59,7 @@ GATE = (
 )
 
 
-def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> Dict[str, Any]:
+def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     """Run the gate against the live service.
 
     Returns {verified, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
@@ -79,25 +79,25 @@ def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> Dict[str, Any]:
     return records.conclude(dict(_head(plan), **_learnt(probe), steps=steps), plan.disaggregated)
 
 
-def _run(step: Step, probe: Probe, done: List[records.Record]) -> List[records.Record]:
+def _run(step: Step, probe: Probe, done: list[records.Record]) -> list[records.Record]:
     why_not = step.why_not(probe.plan)
     broken = [name for name in step.needs if records.status_of(done, name) == "failed"]
     if broken and not why_not:
-        why_not = "makes no sense before {0} passes".format(" and ".join(broken))
+        why_not = "makes no sense before {} passes".format(" and ".join(broken))
     return [records.skipped(name, why_not) for name in step.names] if why_not else step.check(probe)
 
 
-def rehearse(plan: VerifyPlan) -> Dict[str, Any]:
+def rehearse(plan: VerifyPlan) -> dict[str, Any]:
     """Check mode: the same report with every step skipped and saying what it would ask; nothing is sent."""
     steps = []
     for step in GATE:
         for name in step.names:
-            said = step.why_not(plan) or "would ask {0}".format(_whom(plan, name))
+            said = step.why_not(plan) or f"would ask {_whom(plan, name)}"
             steps.append(records.skipped(name, said))
     report = dict(_head(plan), warnings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[])
     report.update(steps=steps, verified=False, failures=[], check_mode=True)
-    lines = ["check mode, nothing sent: {0} at {1} ({2})".format(plan.model, plan.entry.url, plan.mode)]
-    return dict(report, summary=lines + ["  {0:8} {1}".format(one["step"], one["message"]) for one in steps])
+    lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
+    return dict(report, summary=lines + ["  {:8} {}".format(one["step"], one["message"]) for one in steps])
 
 
 def _whom(plan: VerifyPlan, name: str) -> str:
@@ -108,11 +108,11 @@ def _whom(plan: VerifyPlan, name: str) -> str:
     return plan.entry.url
 
 
-def _head(plan: VerifyPlan) -> Dict[str, Any]:
+def _head(plan: VerifyPlan) -> dict[str, Any]:
     head = {"model": plan.model, "entry": plan.entry.url, "mode": plan.mode, "release": plan.release.name}
     return dict(head, check_mode=False, tails={})
 
 
-def _learnt(probe: Probe) -> Dict[str, Any]:
+def _learnt(probe: Probe) -> dict[str, Any]:
     names = ("warnings", "pairs", "ttft_ms", "requests", "served_by")
     return dict({name: getattr(probe, name) for name in names}, transfer_ms=[])

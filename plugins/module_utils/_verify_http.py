@@ -14,7 +14,7 @@ import json
 import socket
 import ssl
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 BYTES_KEPT = 8 * 1024 * 1024
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
     seconds: float
     error: str
     detail: str = ""
-    events: Tuple[Tuple[float, str], ...] = ()
+    events: tuple[tuple[float, str], ...] = ()
 
     @property
     def never_connected(self) -> bool:
@@ -50,7 +50,7 @@ class Target(NamedTuple):
 def ask(
     target: Target,
     path: str,
-    payload: Optional[Dict[str, Any]] = None,
+    payload: dict[str, Any] | None = None,
     timeout: float = 30.0,
     request_id: str = "",
 ) -> Reply:
@@ -73,7 +73,7 @@ def ask(
         _read(response, started, timeout, body, events if streamed else None)
         error, detail = "", ""
     except Exception as problem:  # whatever a broken peer makes http.client raise is a finding here, not a crash
-        error, detail = _name(problem, status), "{0}: {1}".format(type(problem).__name__, problem)
+        error, detail = _name(problem, status), f"{type(problem).__name__}: {problem}"
     finally:
         connection.close()
     text = b"".join(body).decode("utf-8", "replace")
@@ -91,7 +91,7 @@ def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
     return http.client.HTTPSConnection(parts.hostname or "", parts.port or 443, timeout=timeout, context=context)
 
 
-def _headers(target: Target, has_body: bool, request_id: str) -> Dict[str, str]:
+def _headers(target: Target, has_body: bool, request_id: str) -> dict[str, str]:
     headers = {"Accept": "*/*"}
     if has_body:
         headers["Content-Type"] = "application/json"
@@ -106,8 +106,8 @@ def _read(
     response: http.client.HTTPResponse,
     started: float,
     timeout: float,
-    body: List[bytes],
-    events: Optional[List[Tuple[float, str]]],
+    body: list[bytes],
+    events: list[tuple[float, str]] | None,
 ) -> None:
     """Fill body (and events) as the bytes come, so that what arrived before a break is kept."""
     size = 0
@@ -121,7 +121,7 @@ def _read(
         if events is not None and piece.startswith(b"data:"):
             events.append((seconds, piece[5:].decode("utf-8", "replace").strip()))
         if seconds > timeout:
-            raise socket.timeout("still sending after {0:.0f} s".format(timeout))
+            raise socket.timeout(f"still sending after {timeout:.0f} s")
 
 
 def _name(problem: Exception, status: int) -> str:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import List
-
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
 from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Probe
 from ansible_collections.ascend.inference.plugins.module_utils._verify_prompts import new_nonce, prompt_of
@@ -15,7 +13,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_records i
 BEYOND = 64
 
 
-def check_negative(probe: Probe) -> List[Record]:
+def check_negative(probe: Probe) -> list[Record]:
     """A prompt longer than max_model_len has to come back as an error (4xx is right, 5xx hides the reason).
 
     Proxies up to 0.23.0rc1 answer an empty 200 (vllm-ascend#12166, #13140): with the known limit `empty_200` a warning.
@@ -32,10 +30,10 @@ def check_negative(probe: Probe) -> List[Record]:
         if answer.status >= 500:
             said = "a too long prompt is answered with HTTP {0}, which hides from the client that it is its own mistake"
             probe.warnings.append(said.format(answer.status))
-        return [passed("negative", "entry", "a too long prompt gets HTTP {0}".format(answer.status), **seen)]
+        return [passed("negative", "entry", f"a too long prompt gets HTTP {answer.status}", **seen)]
     if answer.problem == "empty" and "empty_200" in probe.plan.release.known_limits:
-        said = "a too long prompt gets an empty HTTP 200, a known limit of release {0}".format(probe.plan.release.name)
+        said = f"a too long prompt gets an empty HTTP 200, a known limit of release {probe.plan.release.name}"
         probe.warnings.append(said + ": clients have to check for an empty body")
         return [passed("negative", "entry", said, **seen)]
-    said = "a too long prompt got no error but: {0}{1}".format(probe.hide(answer.detail), cause("silent_overflow"))
+    said = "a too long prompt got no error but: {}{}".format(probe.hide(answer.detail), cause("silent_overflow"))
     return [failed("negative", "entry", said, **seen)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Callable, Iterable, List, Tuple
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Lines, Log, VerifyPlan
 
@@ -48,7 +48,7 @@ Run = Callable[[List[str]], Tuple[int, str]]
 Service = Tuple[str, Log]
 
 
-def services_of(plan: VerifyPlan, host: str) -> List[Service]:
+def services_of(plan: VerifyPlan, host: str) -> list[Service]:
     """(name, log) of everything the plan names on this inventory host that has a log to read."""
     everything = list(plan.engines) + [plan.entry] + ([plan.store] if plan.store else [])
     seen = {}  # type: Dict[str, Log]
@@ -58,7 +58,7 @@ def services_of(plan: VerifyPlan, host: str) -> List[Service]:
     return sorted(seen.items())
 
 
-def mark(services: Iterable[Service]) -> Dict[str, Dict[str, int]]:
+def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
     """{service: {inode, size, time}}: where each log ends now. A file that is not there yet ends at 0."""
     marks = {}
     for name, log in services:
@@ -71,8 +71,8 @@ def mark(services: Iterable[Service]) -> Dict[str, Dict[str, int]]:
 
 
 def read(
-    services: Iterable[Service], marks: Dict[str, Dict[str, int]], lines: Lines, run: Run
-) -> Dict[str, Dict[str, Any]]:
+    services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
+) -> dict[str, dict[str, Any]]:
     """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
 
     red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: how many listener
@@ -81,7 +81,7 @@ def read(
     return {name: _evidence(log, marks.get(name, {}), lines, run) for name, log in services}
 
 
-def _evidence(log: Log, since: Dict[str, int], lines: Lines, run: Run) -> Dict[str, Any]:
+def _evidence(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
     try:
         whole, window = _file(log, since) if log.kind == "file" else _command(log, since, run)
         problem = ""
@@ -100,11 +100,11 @@ def _evidence(log: Log, since: Dict[str, int], lines: Lines, run: Run) -> Dict[s
     }
 
 
-def _holding(text: str, lines: List[str]) -> List[str]:
+def _holding(text: str, lines: list[str]) -> list[str]:
     return [line for line in lines if text in line][:LINES_KEPT] if text else []
 
 
-def _file(log: Log, since: Dict[str, int]) -> Tuple[List[str], List[str]]:
+def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
     """(all lines, lines since the mark). A log rotated meanwhile has its older part in `<path>.1`."""
     window = []  # type: List[str]
     start = since.get("size", 0)
@@ -118,25 +118,25 @@ def _file(log: Log, since: Dict[str, int]) -> Tuple[List[str], List[str]]:
     return _lines(log.path, max(0, os.stat(log.path).st_size - WINDOW_BYTES)), window + _lines(log.path, start)
 
 
-def _lines(path: str, start: int) -> List[str]:
+def _lines(path: str, start: int) -> list[str]:
     with open(path, "rb") as stream:
         stream.seek(start)
         return stream.read(WINDOW_BYTES).decode("utf-8", "replace").splitlines()
 
 
-def _command(log: Log, since: Dict[str, int], run: Run) -> Tuple[List[str], List[str]]:
+def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
     """The same from journalctl or docker. Raises OSError when the tool is missing or refuses."""
     moment = since.get("time", 0)
     if log.kind == "journald":
         base = ["journalctl", "--no-pager", "--output=cat", "--unit=" + log.unit]
-        commands = [base + ["--lines=20000"], base + ["--since=@{0}".format(moment)]]
+        commands = [base + ["--lines=20000"], base + [f"--since=@{moment}"]]
     else:
         base = ["docker", "logs"]
-        commands = [base + ["--tail=20000", log.container], base + ["--since={0}".format(moment), log.container]]
+        commands = [base + ["--tail=20000", log.container], base + [f"--since={moment}", log.container]]
     texts = []
     for argv in commands:
         code, text = run(argv)
         if code:
-            raise OSError("{0} ended with {1}: {2}".format(" ".join(argv), code, text.strip()[-300:]))
+            raise OSError("{} ended with {}: {}".format(" ".join(argv), code, text.strip()[-300:]))
         texts.append(text.splitlines())
     return texts[0], texts[1]

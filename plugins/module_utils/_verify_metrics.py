@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, NamedTuple, Optional
+from typing import Dict, NamedTuple
 
 # name, {labels}, value; exemplars and time stamps behind the value are not ours
 _SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*?)\})?\s+(\S+)")
@@ -36,7 +36,7 @@ def read_metrics(text: str) -> Samples:
         names = [found.group(1)]
         source = dict(_LABEL.findall(found.group(2) or "")).get("source")
         if source:
-            names.append("{0}{{source={1}}}".format(found.group(1), source))
+            names.append(f"{found.group(1)}{{source={source}}}")
         for name in names:
             samples[name] = samples.get(name, 0.0) + value
     return samples
@@ -47,17 +47,17 @@ class Served(NamedTuple):
 
     requests: float
     prompt_tokens: float
-    external: Optional[float]
-    local_compute: Optional[float]
-    local_cache: Optional[float]
-    promised: Optional[float]
-    ttft_seconds: Optional[float]
+    external: float | None
+    local_compute: float | None
+    local_cache: float | None
+    promised: float | None
+    ttft_seconds: float | None
 
 
 def served(before: Samples, after: Samples) -> Served:
     """The difference of two readings. A counter that fell (the engine was restarted) counts from zero."""
 
-    def grown(name: str) -> Optional[float]:
+    def grown(name: str) -> float | None:
         if name not in after:
             return None
         difference = after[name] - before.get(name, 0.0)
@@ -65,7 +65,7 @@ def served(before: Samples, after: Samples) -> Served:
 
     by_source = "vllm:prompt_tokens_by_source_total"
     # The series of a source may appear only with its first token; the family is there or it is not.
-    tokens = {source: grown("{0}{{source={1}}}".format(by_source, source)) for source in SOURCES}
+    tokens = {source: grown(f"{by_source}{{source={source}}}") for source in SOURCES}
     if by_source in after:
         tokens = {source: value or 0.0 for source, value in tokens.items()}
     first = grown("vllm:time_to_first_token_seconds_count")
@@ -86,13 +86,13 @@ _HITS = ("valid_get_nums_", "mem_cache_hit_nums_", "file_cache_hit_nums_")  # Mo
 _ASKED, _MISSED = "master_batch_get_replica_list_items_total", "master_batch_get_replica_list_failed_items_total"
 
 
-def store_puts(before: Samples, after: Samples) -> Optional[float]:
+def store_puts(before: Samples, after: Samples) -> float | None:
     """How far the master's count of keys or of puts grew; None when it has none of these counters."""
     grown = [after[name] - before.get(name, 0.0) for name in _PUTS if name in after]
     return max(grown) if grown else None
 
 
-def store_gets(before: Samples, after: Samples) -> Optional[float]:
+def store_gets(before: Samples, after: Samples) -> float | None:
     """How far the master's count of gets with a hit grew; None when it has none of these counters.
 
     Mooncake before 0.3.8 counts what was asked and what failed, not the hits.

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import excerpt, same_text
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
@@ -33,7 +33,7 @@ ASK_PREFILL = {
 ROUNDS_WITHOUT_NEWS = 4
 
 
-def check_pairs(probe: Probe) -> List[Record]:
+def check_pairs(probe: Probe) -> list[Record]:
     """All pairs, by hand where the protocol lets us choose them; else as often through the entry as it brings new ones."""
     by_hand = probe.plan.transfer.protocol == "prefill_answers"
     if not by_hand and not probe.entry_works:
@@ -42,17 +42,17 @@ def check_pairs(probe: Probe) -> List[Record]:
     probe.pairs = {prefill.name: {} for prefill in probe.plan.role("prefill")}
     broken = _by_hand(probe, pairs) if by_hand else _through_entry(probe, pairs)
     seen = sum(len(row) for row in probe.pairs.values())
-    missing = ["{0} -> {1}".format(p.name, d.name) for p, d in pairs if d.name not in probe.pairs[p.name]]
+    missing = [f"{p.name} -> {d.name}" for p, d in pairs if d.name not in probe.pairs[p.name]]
     if missing and not broken:
         probe.warnings.append("pairs that were not covered: " + ", ".join(missing))
     if broken:
         return broken
     if not seen:
         return [skipped("pairs", "the router did not show which engines served; no pair can be told")]
-    return [passed("pairs", "", "{0} of {1} pairs carried KV, texts right".format(seen, len(pairs)))]
+    return [passed("pairs", "", f"{seen} of {len(pairs)} pairs carried KV, texts right")]
 
 
-def _pairs(prefills: Tuple[Engine, ...], decodes: Tuple[Engine, ...]) -> List[Tuple[Engine, Engine]]:
+def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tuple[Engine, Engine]]:
     """Diagonals first, so that a limited number of pairs still has every engine in it."""
     longest = max(len(prefills), len(decodes))
     shortest = min(len(prefills), len(decodes))
@@ -65,19 +65,19 @@ def _pairs(prefills: Tuple[Engine, ...], decodes: Tuple[Engine, ...]) -> List[Tu
     return list(dict.fromkeys(order))
 
 
-def _by_hand(probe: Probe, pairs: List[Tuple[Engine, Engine]]) -> List[Record]:
+def _by_hand(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
     broken = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
         message, row = _one_pair(probe, prefill, decode)
         probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if message else "passed")
         if message:
-            broken.append(failed("pairs", "{0} -> {1}".format(prefill.name, decode.name), probe.hide(message)))
+            broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", probe.hide(message)))
         if row.get("timed_out"):  # the others would cost a time-out each
             break
     return broken
 
 
-def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[str, Any]]:
+def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[str, Any]]:
     """(what is wrong, figures): prefill is asked for one token and KV, decode for the answer with what prefill returned."""
     prompt, request_id = probe.new_prompt(), new_nonce()
     both = (prefill, decode)
@@ -112,14 +112,14 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> Tuple[str, Dict[
     return judge(probe.plan, window).message, row
 
 
-def _settled(probe: Probe, before: Any, both: Tuple[Engine, Engine], tokens: int) -> Window:
+def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int) -> Window:
     def read() -> Window:
         return window_of(before, {engine.name: probe.metrics(probe.target(engine)) for engine in both}, 1, tokens)
 
     return probe.settle(read, lambda window: bool(window.unread) or len(busy(window, [e.name for e in both])) == 2)
 
 
-def _through_entry(probe: Probe, pairs: List[Tuple[Engine, Engine]]) -> List[Record]:
+def _through_entry(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
     """One request at a time, so that the counters tell whose it was; ends when some rounds in a row bring no new pair."""
     wanted, dull = {(p.name, d.name) for p, d in pairs}, 0
     while wanted and dull < ROUNDS_WITHOUT_NEWS:
@@ -132,7 +132,7 @@ def _through_entry(probe: Probe, pairs: List[Tuple[Engine, Engine]]) -> List[Rec
     return []
 
 
-def _one_request(probe: Probe) -> Tuple[str, str]:
+def _one_request(probe: Probe) -> tuple[str, str]:
     """(what is wrong, "prefill -> decode" that served it)."""
     prompt, before = probe.new_prompt(), probe.all_metrics()
     answer = probe.complete(probe.entry, prompt)

@@ -8,7 +8,7 @@ The shape (every key, its type, whether it has to be there) is the tables below;
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 MODES = ("disaggregated", "pool", "disaggregated+pool", "colocated")
 ENTRY_KINDS = ("vllm_router", "load_balance", "layerwise", "direct")
@@ -20,7 +20,7 @@ KNOWN_LIMITS = ("empty_200",)
 class PlanError(ValueError):
     """The section breaks its shape; `problems` holds every violation, one sentence each."""
 
-    def __init__(self, problems: List[str]) -> None:
+    def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
 
@@ -30,7 +30,7 @@ class Field(NamedTuple):
 
     kind: type
     default: Any = ...
-    choices: Tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
 
 
 class Log(NamedTuple):
@@ -69,8 +69,8 @@ class Store(NamedTuple):
     master_url: str
     clients: int
     capacity_bytes: int
-    writers: Tuple[str, ...]
-    readers: Tuple[str, ...]
+    writers: tuple[str, ...]
+    readers: tuple[str, ...]
     log: Log
 
 
@@ -87,7 +87,7 @@ class Release(NamedTuple):
     has_prompt_tokens_by_source: bool
     has_external_prefix_cache: bool
     lines: Lines
-    known_limits: Tuple[str, ...]
+    known_limits: tuple[str, ...]
 
 
 class Transfer(NamedTuple):
@@ -102,8 +102,8 @@ class VerifyPlan(NamedTuple):
     mode: str
     model: str
     entry: Entry
-    engines: Tuple[Engine, ...]
-    store: Optional[Store]
+    engines: tuple[Engine, ...]
+    store: Store | None
     engine_api_key: str
     transfer: Transfer
     release: Release
@@ -117,7 +117,7 @@ class VerifyPlan(NamedTuple):
     def disaggregated(self) -> bool:
         return self.mode.startswith("disaggregated")
 
-    def role(self, role: str) -> Tuple[Engine, ...]:
+    def role(self, role: str) -> tuple[Engine, ...]:
         return tuple(engine for engine in self.engines if engine.role == role)
 
     def engine(self, name: str) -> Engine:
@@ -220,55 +220,53 @@ def read_plan(section: Any) -> VerifyPlan:
     return plan
 
 
-def _take(value: Any, where: str, fields: Dict[str, Field], problems: List[str]) -> Dict[str, Any]:
+def _take(value: Any, where: str, fields: dict[str, Field], problems: list[str]) -> dict[str, Any]:
     """The mapping with its defaults; what is wrong is added to problems and replaced by an empty value."""
     if not isinstance(value, dict):
-        problems.append(
-            "{0} is {1!r}, but has to be a mapping with: {2}".format(where, value, ", ".join(sorted(fields)))
-        )
+        problems.append("{} is {!r}, but has to be a mapping with: {}".format(where, value, ", ".join(sorted(fields))))
         value = {}
     for key in sorted(set(value) - set(fields)):
-        problems.append("{0}.{1}: unknown key; known are: {2}".format(where, key, ", ".join(sorted(fields))))
+        problems.append("{}.{}: unknown key; known are: {}".format(where, key, ", ".join(sorted(fields))))
     taken = {}
     for key, field in fields.items():
-        taken[key] = _value(value.get(key, field.default), "{0}.{1}".format(where, key), field, problems)
+        taken[key] = _value(value.get(key, field.default), f"{where}.{key}", field, problems)
     return taken
 
 
-def _value(value: Any, where: str, field: Field, problems: List[str]) -> Any:
+def _value(value: Any, where: str, field: Field, problems: list[str]) -> Any:
     if value is ...:
-        problems.append("{0} is missing; give a {1}".format(where, field.kind.__name__))
+        problems.append(f"{where} is missing; give a {field.kind.__name__}")
         return field.kind()
     if value is field.default:
         return value
     if not isinstance(value, field.kind) or (field.kind is int and isinstance(value, bool)):
-        problems.append("{0} is {1!r}, but has to be a {2}".format(where, value, field.kind.__name__))
+        problems.append(f"{where} is {value!r}, but has to be a {field.kind.__name__}")
         return field.kind()
     if field.choices and value not in field.choices:
-        problems.append("{0} is {1!r}, but has to be one of: {2}".format(where, value, ", ".join(field.choices)))
+        problems.append("{} is {!r}, but has to be one of: {}".format(where, value, ", ".join(field.choices)))
     if field.kind is int and value < 0:
-        problems.append("{0} is {1}, but cannot be negative".format(where, value))
+        problems.append(f"{where} is {value}, but cannot be negative")
     return value
 
 
-def _log(value: Any, where: str, problems: List[str]) -> Log:
+def _log(value: Any, where: str, problems: list[str]) -> Log:
     log = Log(**_take(value, where, _LOG, problems))
     needed = {"file": "path", "journald": "unit", "docker": "container"}.get(log.kind)
     if needed and not getattr(log, needed):
-        problems.append("{0}.{1} is missing; a log of kind {2} is found by it".format(where, needed, log.kind))
+        problems.append(f"{where}.{needed} is missing; a log of kind {log.kind} is found by it")
     return log
 
 
-def _url(value: str, where: str, problems: List[str]) -> str:
+def _url(value: str, where: str, problems: list[str]) -> str:
     if value and not value.startswith(("http://", "https://")):
-        problems.append("{0} is {1!r}, but has to start with http:// or https://".format(where, value))
+        problems.append(f"{where} is {value!r}, but has to start with http:// or https://")
     return value.rstrip("/")
 
 
-def _engines(value: List[Any], role: str, problems: List[str]) -> List[Engine]:
+def _engines(value: list[Any], role: str, problems: list[str]) -> list[Engine]:
     engines = []
     for number, entry in enumerate(value):
-        where = "verify.{0}[{1}]".format(role, number)
+        where = f"verify.{role}[{number}]"
         said = _take(entry, where, _ENGINE, problems)
         said["url"] = _url(said["url"], where + ".url", problems)
         said["log"] = _log(said["log"], where + ".log", problems)
@@ -276,53 +274,53 @@ def _engines(value: List[Any], role: str, problems: List[str]) -> List[Engine]:
     return engines
 
 
-def _entry(value: Any, problems: List[str]) -> Entry:
+def _entry(value: Any, problems: list[str]) -> Entry:
     said = _take(value, "verify.entry", _ENTRY, problems)
     said["url"] = _url(said["url"], "verify.entry.url", problems)
     said["log"] = _log(said["log"], "verify.entry.log", problems)
     return Entry(**said)
 
 
-def _store(value: Any, problems: List[str]) -> Store:
+def _store(value: Any, problems: list[str]) -> Store:
     said = _take(value, "verify.store", _STORE, problems)
     said["master_url"] = _url(said["master_url"], "verify.store.master_url", problems)
     said["log"] = _log(said["log"], "verify.store.log", problems)
     return Store(**dict(said, writers=tuple(said["writers"]), readers=tuple(said["readers"])))
 
 
-def _release(value: Any, problems: List[str]) -> Release:
+def _release(value: Any, problems: list[str]) -> Release:
     said = _take(value, "verify.release", _RELEASE, problems)
     said["lines"] = Lines(**_take(said["lines"], "verify.release.lines", _LINES, problems))
     for limit in said["known_limits"]:
         if limit not in KNOWN_LIMITS:
             problems.append(
-                "verify.release.known_limits has {0!r}; known are: {1}".format(limit, ", ".join(KNOWN_LIMITS))
+                "verify.release.known_limits has {!r}; known are: {}".format(limit, ", ".join(KNOWN_LIMITS))
             )
     return Release(**dict(said, known_limits=tuple(said["known_limits"])))
 
 
-def _contradictions(plan: VerifyPlan) -> List[str]:
+def _contradictions(plan: VerifyPlan) -> list[str]:
     """What no single key can be blamed for."""
     problems = []
     names = [engine.name for engine in plan.engines] + [plan.entry.name] + ([plan.store.name] if plan.store else [])
     for name in sorted({name for name in names if names.count(name) > 1}):
-        problems.append("verify names two services {0!r}; each one needs a name of its own".format(name))
+        problems.append(f"verify names two services {name!r}; each one needs a name of its own")
     for role in ("prefill", "decode") if plan.disaggregated else ("colocated",):
         if not plan.role(role):
-            problems.append("verify.{0} is empty, but mode {1} needs one engine at least".format(role, plan.mode))
+            problems.append(f"verify.{role} is empty, but mode {plan.mode} needs one engine at least")
     if "pool" in plan.mode and plan.store is None:
-        problems.append("verify.store is missing, but mode {0} has a pool to look into".format(plan.mode))
+        problems.append(f"verify.store is missing, but mode {plan.mode} has a pool to look into")
     for key in ("writers", "readers") if plan.store else ():
         for name in getattr(plan.store, key):
             if name not in {engine.name for engine in plan.engines}:
-                problems.append("verify.store.{0} has {1!r}, which is no engine of this plan".format(key, name))
+                problems.append(f"verify.store.{key} has {name!r}, which is no engine of this plan")
     if plan.block_size < 1:
         problems.append(
             "verify.block_size is 0, but the prompt is sized by it; give the engines' KV block size in tokens"
         )
     if plan.max_tokens < 2:
-        problems.append("verify.max_tokens is {0}; with less than 2 decode has nothing to do".format(plan.max_tokens))
+        problems.append(f"verify.max_tokens is {plan.max_tokens}; with less than 2 decode has nothing to do")
     number = plan.match.split(":")[1] if plan.match.startswith("prefix:") else ""
     if plan.match != "exact" and not (number.isdigit() and int(number) > 0):
-        problems.append("verify.match is {0!r}, but has to be exact or prefix:N with N tokens".format(plan.match))
+        problems.append(f"verify.match is {plan.match!r}, but has to be exact or prefix:N with N tokens")
     return problems

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+from typing import Any
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import excerpt, same_text
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
@@ -21,7 +21,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_probe imp
 from ansible_collections.ascend.inference.plugins.module_utils._verify_records import Record, failed, passed, skipped
 
 
-def check_pool(probe: Probe) -> List[Record]:
+def check_pool(probe: Probe) -> list[Record]:
     """Each reader gets one prompt that another engine had before. Asked of the engines directly: the router would choose."""
     links = _links(probe)
     if not links:
@@ -35,14 +35,10 @@ def check_pool(probe: Probe) -> List[Record]:
     if broken:
         return broken
     said = "{0} readers took {1:.0f} prompt tokens that another engine had computed, texts equal"
-    return [
-        passed(
-            "pool", "", said.format(len(links), tokens), links=["{0} -> {1}".format(w.name, r.name) for w, r in links]
-        )
-    ]
+    return [passed("pool", "", said.format(len(links), tokens), links=[f"{w.name} -> {r.name}" for w, r in links])]
 
 
-def _links(probe: Probe) -> List[Tuple[Engine, Engine]]:
+def _links(probe: Probe) -> list[tuple[Engine, Engine]]:
     """Each reader with a writer that is another engine, writers in turn."""
     store = probe.plan.store
     members = probe.plan.role("colocated") or probe.plan.role("prefill")
@@ -57,10 +53,10 @@ def _links(probe: Probe) -> List[Tuple[Engine, Engine]]:
     return links
 
 
-def _one_link(probe: Probe, writer: Engine, reader: Engine) -> Tuple[str, str, float]:
+def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, str, float]:
     """(hop, what is wrong, tokens read). The writer computes first, so its text is its own; the reader must say the same."""
     store, prompt = probe.plan.store, probe.new_prompt()
-    put_hop, get_hop = "{0} -> {1}".format(writer.name, store.name), "{0} -> {1}".format(store.name, reader.name)
+    put_hop, get_hop = f"{writer.name} -> {store.name}", f"{store.name} -> {reader.name}"
     master = Target(store.master_url)
     start = probe.metrics(master)
     first = probe.complete(probe.target(writer), prompt)
@@ -68,7 +64,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> Tuple[str, str, f
         return writer.name, "the writer did not answer: " + first.detail, 0.0
     stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
     if not _grown(store_puts, start, stored) > 0:
-        return put_hop, "the master got no new key from {0}{1}".format(writer.name, cause("pool_not_written")), 0.0
+        return put_hop, "the master got no new key from {}{}".format(writer.name, cause("pool_not_written")), 0.0
     # The last blocks may still be on their way: wait until the count of keys stands still.
     stored = _quiet(probe, master, stored)
     before = probe.metrics(probe.target(reader))
@@ -82,7 +78,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> Tuple[str, str, f
         values = (reader.name, hits, second.prompt_tokens, writer.name, cause("pool_not_read"))
         return get_hop, text.format(*values), 0.0
     if gets == 0 or (hits is None and gets < 0):
-        return get_hop, "the master saw no successful get by {0}{1}".format(reader.name, cause("pool_not_read")), 0.0
+        return get_hop, "the master saw no successful get by {}{}".format(reader.name, cause("pool_not_read")), 0.0
     if not same_text(second.text, first.text, True) and not _begins_alike(probe, second.text, prompt, writer):
         text = "{0} says {1!r} with KV from the pool, {2} says {3!r}{4}"
         values = (reader.name, excerpt(second.text, 60), writer.name, excerpt(first.text, 60), cause("garbage"))
@@ -90,23 +86,23 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> Tuple[str, str, f
     return get_hop, "", hits or 0.0
 
 
-def _grown(count: Any, before: Optional[Samples], after: Optional[Samples]) -> float:
+def _grown(count: Any, before: Samples | None, after: Samples | None) -> float:
     """How far a counter of the master grew; -1 when it has none (then it proves nothing, either way)."""
     grown = count(before or {}, after or {})
     return -1.0 if grown is None else grown
 
 
-def _quiet(probe: Probe, master: Target, last: Optional[Samples]) -> Optional[Samples]:
+def _quiet(probe: Probe, master: Target, last: Samples | None) -> Samples | None:
     seen = [last]
 
-    def read() -> Optional[Samples]:
+    def read() -> Samples | None:
         seen.append(probe.metrics(master))
         return seen[-1]
 
     return probe.settle(read, lambda now: len(seen) > 3 and _grown(store_puts, seen[-3], now) == 0)
 
 
-def _hits(probe: Probe, reader: Engine, before: Optional[Samples]) -> Optional[float]:
+def _hits(probe: Probe, reader: Engine, before: Samples | None) -> float | None:
     """Tokens the reader had from outside, by the better of its counters; None when it has none."""
 
     def read() -> Any:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import Answer, read_answer, read_stream
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply, Target, ask
@@ -40,7 +40,7 @@ class Exchange(NamedTuple):
 
     prompt: str
     answer: Answer
-    reference: Optional[Answer] = None
+    reference: Answer | None = None
 
 
 class Probe:
@@ -101,18 +101,18 @@ class Probe:
         return self.complete(self.target(engine), prompt, self.plan.compared_tokens, **salted(new_nonce()))
 
     @property
-    def referees(self) -> List[Engine]:
+    def referees(self) -> list[Engine]:
         """Engines whose KV is their own: prefill ones, or colocated ones."""
         return list(self.plan.role("prefill") or self.plan.role("colocated"))
 
     # --- counters ---------------------------------------------------------------------------------------------------
 
-    def metrics(self, target: Target) -> Optional[Samples]:
+    def metrics(self, target: Target) -> Samples | None:
         """None when there are none to read."""
         reply = ask(target, "/metrics", timeout=min(30.0, self.limits.request))
         return read_metrics(reply.body) if reply.status == 200 and not reply.error else None
 
-    def all_metrics(self) -> Dict[str, Optional[Samples]]:
+    def all_metrics(self) -> dict[str, Samples | None]:
         return {engine.name: self.metrics(self.target(engine)) for engine in self.plan.engines}
 
     def settle(self, read: Callable[[], Any], enough: Callable[[Any], bool]) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import random
 import uuid
-from typing import Any, Dict
+from typing import Any
 
 _WORDS = (
     "river table seven garden paper window silver morning station bridge letter winter market doctor engine island "
     "forest summer number yellow castle button circle dinner finger ground harbor jacket kitchen ladder mirror needle"
-).split()
+)
 
 
 def new_nonce() -> str:
@@ -26,12 +26,12 @@ def prompt_of(nonce: str, words: int) -> str:
     The nonce opens the text and is asked for at its end: a model that sees the right KV repeats it, one that sees
     another request's KV repeats that one's. (A model too small to do so still depends on every word.)
     """
-    chosen = random.Random(nonce)
-    filler = " ".join(chosen.choice(_WORDS) for unused in range(max(words, 1)))
-    return "Code {0} . {1} . The code again : {2}".format(nonce, filler, nonce[:4])
+    words_of_it = random.Random(nonce)
+    filler = " ".join(words_of_it.choices(_WORDS.split(), k=max(words, 1)))
+    return f"Code {nonce} . {filler} . The code again : {nonce[:4]}"
 
 
-def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> Dict[str, Any]:
+def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict[str, Any]:
     """The body of POST /v1/completions: greedy, and to the full length, so that two right answers are equal.
 
     `ignore_eos` is vLLM's; a probe that stops at its first token would compare nothing.
@@ -48,7 +48,7 @@ def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> Dict
     return body
 
 
-def salted(nonce: str) -> Dict[str, str]:
+def salted(nonce: str) -> dict[str, str]:
     """Extra keys that hide every cached block from one request, in the engine's own cache and in the pool.
 
     vLLM >= 0.10 hashes `cache_salt` into the first block (vllm-project/vllm#17045, #20981); older releases ignore it.

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, Optional
 
-from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import Answer, excerpt
+from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import excerpt
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply, Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples
@@ -21,13 +20,13 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_records i
 def silence(reply: Reply) -> str:
     """A reply that is not HTTP 200, in words with its usual causes."""
     if reply.error:
-        return "{0}{1}".format(reply.detail or reply.error, cause("hangs" if reply.error == "timeout" else "dead"))
+        return "{}{}".format(reply.detail or reply.error, cause("hangs" if reply.error == "timeout" else "dead"))
     if reply.status in (401, 403):
-        return "HTTP {0}{1}".format(reply.status, cause("unauthorized"))
-    return "HTTP {0}: {1}{2}".format(reply.status, excerpt(reply.body) or "(empty body)", cause("unready"))
+        return "HTTP {}{}".format(reply.status, cause("unauthorized"))
+    return "HTTP {}: {}{}".format(reply.status, excerpt(reply.body) or "(empty body)", cause("unready"))
 
 
-def check_master(probe: Probe) -> List[Record]:
+def check_master(probe: Probe) -> list[Record]:
     """Health, then clients and capacity as planned. Mooncake <= 0.3.10.post1 answers OK, later ones JSON with service_ready."""
     store = probe.plan.store
     target = Target(store.master_url)
@@ -35,7 +34,7 @@ def check_master(probe: Probe) -> List[Record]:
     if reply.status != 200 or reply.error:
         return [failed("master", store.name, "its /health does not answer: " + silence(reply))]
     if not _is_leader(reply.body):
-        said = "its /health says it is not serving: {0}{1}".format(excerpt(reply.body), cause("master_standby"))
+        said = "its /health says it is not serving: {}{}".format(excerpt(reply.body), cause("master_standby"))
         return [failed("master", store.name, said)]
     samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
     missing = _short(probe, samples)
@@ -45,9 +44,7 @@ def check_master(probe: Probe) -> List[Record]:
     if store.clients and clients is not None and clients > store.clients:
         text = "{0} has {1:.0f} clients, {2} are planned: a stranger's, or one of a process that just ended"
         probe.warnings.append(text.format(store.name, clients, store.clients))
-    said = "ready, {0} clients, {1} bytes".format(
-        *("?" if v is None else "{0:.0f}".format(v) for v in (clients, capacity))
-    )
+    said = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
     return [passed("master", store.name, said, clients=clients, capacity_bytes=capacity)]
 
 
@@ -60,11 +57,11 @@ def _is_leader(body: str) -> bool:
         return False
 
 
-def _clients(samples: Samples) -> Optional[float]:
+def _clients(samples: Samples) -> float | None:
     return samples.get("master_active_clients")
 
 
-def _short(probe: Probe, samples: Samples) -> List[str]:
+def _short(probe: Probe, samples: Samples) -> list[str]:
     """What the master has less of than planned. A counter it does not print counts as zero: it proves nothing."""
     store = probe.plan.store
     short = []
@@ -74,11 +71,11 @@ def _short(probe: Probe, samples: Samples) -> List[str]:
     ):
         found = samples.get(name, 0.0)
         if wanted and found < wanted:
-            short.append("it has {0:.0f} {1}, planned are {2}{3}".format(found, word, wanted, cause(fault)))
+            short.append(f"it has {found:.0f} {word}, planned are {wanted}{cause(fault)}")
     return short
 
 
-def check_engines(probe: Probe) -> List[Record]:
+def check_engines(probe: Probe) -> list[Record]:
     """Each engine healthy and serving the planned name. Also learns max_model_len and how long a prompt has to be."""
     broken = []
     for engine in probe.plan.engines:
@@ -94,7 +91,7 @@ def check_engines(probe: Probe) -> List[Record]:
         said = "max_model_len {0} leaves no room for a probe of {1} tokens (two KV blocks and more) and {2} to answer"
         values = (probe.max_model_len, needed, probe.plan.max_tokens)
         return [failed("engines", probe.plan.engines[0].name, said.format(*values))]
-    said = "{0} healthy, all serve {1}".format(len(probe.plan.engines), probe.plan.model)
+    said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
     return [passed("engines", "", said, max_model_len=probe.max_model_len, probe_words=probe.words)]
 
 
@@ -112,9 +109,7 @@ def _unfit(probe: Probe, engine: Engine) -> str:
     except (ValueError, LookupError, TypeError):
         return "its /v1/models is no list of models: " + excerpt(reply.body)
     if probe.plan.model not in models:
-        return "it serves {0}, planned is {1}{2}".format(
-            ", ".join(sorted(models)), probe.plan.model, cause("wrong_model")
-        )
+        return "it serves {}, planned is {}{}".format(", ".join(sorted(models)), probe.plan.model, cause("wrong_model"))
     length = models[probe.plan.model].get("max_model_len") or 0
     # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
     probe.max_model_len = min(probe.max_model_len or length, length)
@@ -124,7 +119,7 @@ def _unfit(probe: Probe, engine: Engine) -> str:
 def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
     """How many filler words make `needed` tokens: asked of /tokenize, else one word is taken for one token (or more)."""
     words = needed
-    for unused in range(4):
+    for _unused in range(4):
         body = {"model": probe.plan.model, "prompt": prompt_of(new_nonce(), words)}
         reply = ask(probe.target(engine), "/tokenize", body, timeout=min(60.0, probe.limits.request))
         try:
@@ -138,7 +133,7 @@ def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
     return words
 
 
-def check_alone(probe: Probe) -> List[Record]:
+def check_alone(probe: Probe) -> list[Record]:
     """The same prompt to each engine directly: each answers whole, and all say the same. Salted: no cache, no pool helps."""
     prompt = probe.new_prompt()
     said = {}  # type: Dict[str, Answer]
@@ -169,6 +164,6 @@ def check_alone(probe: Probe) -> List[Record]:
     return broken or [passed("alone", "", text.format(len(said), tokens), text=excerpt(expected, 60))]
 
 
-def _majority(texts: List[str]) -> str:
+def _majority(texts: list[str]) -> str:
     """The most frequent text; of equally frequent ones the first."""
     return max(texts, key=lambda text: (texts.count(text), -texts.index(text)))

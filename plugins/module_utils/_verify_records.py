@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict
 
 STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "pairs", "pool", "negative")
 
 Record = Dict[str, Any]
 
 
-def record(step: str, status: str, hop: str, message: str, evidence: Dict[str, Any]) -> Record:
+def record(step: str, status: str, hop: str, message: str, evidence: dict[str, Any]) -> Record:
     """{step, status: passed | failed | skipped, hop, message, evidence, seconds}; seconds is set by the gate.
 
     hop: a service, or two of them as `prefill-0 -> decode-0`.
@@ -32,26 +32,26 @@ def skipped(step: str, reason: str) -> Record:
     return record(step, "skipped", "", reason, {})
 
 
-def status_of(records: List[Record], step: str) -> str:
+def status_of(records: list[Record], step: str) -> str:
     """failed before passed before skipped; "" when the step left no record."""
     said = {one["status"] for one in records if one["step"] == step}
     return next((status for status in ("failed", "passed", "skipped") if status in said), "")
 
 
-def proves_transfer(records: List[Record]) -> bool:
+def proves_transfer(records: list[Record]) -> bool:
     """KV crossed: by decode's counters, or by the log lines of each probe request."""
     if status_of(records, "transfer") == "passed":
         return True
     return any(one["step"] == "logs" and one["evidence"].get("proved_requests") for one in records)
 
 
-def conclude(report: Dict[str, Any], disaggregated: bool) -> Dict[str, Any]:
+def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
     """The report with `verified`, `failures` (one sentence each) and `summary`.
 
     Nothing failed is not enough: with disaggregation something has to have proved the transfer.
     """
     steps = report["steps"]
-    failures = ["{0}: {1}".format(one["hop"], one["message"]) for one in steps if one["status"] == "failed"]
+    failures = ["{}: {}".format(one["hop"], one["message"]) for one in steps if one["status"] == "failed"]
     if disaggregated and not failures and not proves_transfer(steps):
         failures.append(
             "nothing proves that KV crossed from prefill to decode: this release has no counters for it, and the log "
@@ -62,32 +62,30 @@ def conclude(report: Dict[str, Any], disaggregated: bool) -> Dict[str, Any]:
     return done
 
 
-def summary(report: Dict[str, Any]) -> List[str]:
+def summary(report: dict[str, Any]) -> list[str]:
     """A head line, a line per record, a line of times, a line per warning."""
     word = "VERIFIED" if report["verified"] else "NOT VERIFIED"
-    lines = [
-        "{0}: {1} at {2} ({3}, release {4})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))
-    ]
+    lines = ["{}: {} at {} ({}, release {})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))]
     for one in report["steps"]:
-        hop = " {0}:".format(one["hop"]) if one["hop"] else ""
-        lines.append("  {0:8} {1:8}{2} {3}".format(one["status"], one["step"], hop, one["message"]))
+        hop = " {}:".format(one["hop"]) if one["hop"] else ""
+        lines.append("  {:8} {:8}{} {}".format(one["status"], one["step"], hop, one["message"]))
     times = _times(report)
     if times:
         lines.append("  " + times)
     return lines + ["  warning: " + warning for warning in report["warnings"]]
 
 
-def _times(report: Dict[str, Any]) -> str:
+def _times(report: dict[str, Any]) -> str:
     parts = []
     first = report["ttft_ms"].get("stream")
     if first is not None:
-        parts.append("time to first token {0:.0f} ms".format(first))
+        parts.append(f"time to first token {first:.0f} ms")
     transfers = sorted(report["transfer_ms"])
     if transfers:
         middle = transfers[len(transfers) // 2]
-        parts.append("KV transfer {0:.1f} ms (median of {1})".format(middle, len(transfers)))
+        parts.append(f"KV transfer {middle:.1f} ms (median of {len(transfers)})")
     return ", ".join(parts)
 
 
-def milliseconds(seconds: Optional[float]) -> Optional[float]:
+def milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1000.0, 1)

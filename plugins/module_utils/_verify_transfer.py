@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples, Served, served
@@ -17,8 +17,8 @@ ENOUGH = 0.9  # share of the prompt that has to come from outside; a last, parti
 class Window(NamedTuple):
     """What each engine did between two readings, and what was sent in between (whole answers and their tokens)."""
 
-    engines: Dict[str, Served]
-    unread: List[str]
+    engines: dict[str, Served]
+    unread: list[str]
     sent: int
     tokens: int
 
@@ -29,17 +29,15 @@ class Finding(NamedTuple):
     hop: str
     message: str
     counted: bool
-    evidence: Dict[str, Any]
+    evidence: dict[str, Any]
 
 
-def window_of(
-    before: Dict[str, Optional[Samples]], after: Dict[str, Optional[Samples]], sent: int, tokens: int
-) -> Window:
+def window_of(before: dict[str, Samples | None], after: dict[str, Samples | None], sent: int, tokens: int) -> Window:
     readable = {name: served(before[name] or {}, after[name] or {}) for name in after if before[name] and after[name]}
     return Window(readable, sorted(set(after) - set(readable)), sent, tokens)
 
 
-def busy(window: Window, names: List[str]) -> List[str]:
+def busy(window: Window, names: list[str]) -> list[str]:
     """Those of the names that finished a request in the window."""
     return [name for name in names if name in window.engines and window.engines[name].requests > 0]
 
@@ -52,7 +50,7 @@ def judge(plan: VerifyPlan, window: Window) -> Finding:
     way = _way(window, prefills, decodes, asked)
     if way:
         return way
-    hop = "{0} -> {1}".format(_one(busy(window, prefills), "prefill"), _one(busy(window, decodes), "decode"))
+    hop = "{} -> {}".format(_one(busy(window, prefills), "prefill"), _one(busy(window, decodes), "decode"))
     parts = [window.engines[name] for name in busy(window, decodes)]
     evidence = {
         "requests": asked,
@@ -72,7 +70,7 @@ def judge(plan: VerifyPlan, window: Window) -> Finding:
     return Finding(hop, "", False, evidence)
 
 
-def _way(window: Window, prefills: List[str], decodes: List[str], asked: Dict[str, float]) -> Optional[Finding]:
+def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Finding | None:
     """The first hop that the requests did not take; None when all took both."""
     if window.unread:
         text = "its /metrics cannot be read, so nothing proves what it did"
@@ -80,18 +78,18 @@ def _way(window: Window, prefills: List[str], decodes: List[str], asked: Dict[st
     first, second = (sum(asked.get(name, 0.0) for name in names) for names in (prefills, decodes))
     sent = window.sent
     for missing, hop, text, fault in (
-        (not first and not second, "entry", "no planned engine saw the {0} requests".format(sent), "no_engine_served"),
-        (not second, "entry -> decode", "no decode engine saw the {0} requests".format(sent), "decode_not_asked"),
-        (not first, "entry -> prefill", "no prefill engine saw the {0} requests".format(sent), "prefill_not_asked"),
-        (second < sent, "entry -> decode", "decode saw {0:.0f} of {1} requests".format(second, sent), "some_lost"),
-        (first < sent, "entry -> prefill", "prefill saw {0:.0f} of {1} requests".format(first, sent), "some_lost"),
+        (not first and not second, "entry", f"no planned engine saw the {sent} requests", "no_engine_served"),
+        (not second, "entry -> decode", f"no decode engine saw the {sent} requests", "decode_not_asked"),
+        (not first, "entry -> prefill", f"no prefill engine saw the {sent} requests", "prefill_not_asked"),
+        (second < sent, "entry -> decode", f"decode saw {second:.0f} of {sent} requests", "some_lost"),
+        (first < sent, "entry -> prefill", f"prefill saw {first:.0f} of {sent} requests", "some_lost"),
     ):
         if missing:
             return Finding(hop, text + cause(fault), True, {"requests": asked})
     return None
 
 
-def _by_source(plan: VerifyPlan, window: Window, parts: List[Served], seen: Dict[str, Any]) -> str:
+def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict[str, Any]) -> str:
     """vLLM >= 0.16. Others may use the service meanwhile; then all of decode's prompts have to fit, not only ours.
 
     A transferred prompt leaves decode a partial block at most (one token, as measured). Ours may use that up, strangers'
@@ -108,10 +106,10 @@ def _by_source(plan: VerifyPlan, window: Window, parts: List[Served], seen: Dict
     return text.format(external, window.tokens, computed, cached, cause("recomputed"))
 
 
-def _one(names: List[str], role: str) -> str:
+def _one(names: list[str], role: str) -> str:
     return names[0] if len(names) == 1 else role
 
 
-def _sum(values: List[Optional[float]]) -> Optional[float]:
+def _sum(values: list[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) if present else None

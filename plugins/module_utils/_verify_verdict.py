@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Iterable, List
+from typing import Any, Dict, Iterable
 
 from ansible_collections.ascend.inference.plugins.module_utils import _verify_records as records
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
@@ -15,7 +15,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._verify_plan impo
 Logs = Dict[str, Dict[str, Any]]
 
 
-def verdict(plan: VerifyPlan, report: Dict[str, Any], logs: Iterable[Logs]) -> Dict[str, Any]:
+def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> dict[str, Any]:
     """The report (of `_verify_gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`.
 
     logs: what `_verify_logs.read` returned on each host. A report made in check mode is returned as it is.
@@ -35,16 +35,16 @@ def verdict(plan: VerifyPlan, report: Dict[str, Any], logs: Iterable[Logs]) -> D
     return records.conclude(joined, plan.disaggregated)
 
 
-def judge_logs(plan: VerifyPlan, report: Dict[str, Any], read: Logs) -> List[records.Record]:
+def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
     """Red flags on any service; a line per probe request on decode and listeners on prefill, where the release has them."""
     readable = {name: one for name, one in read.items() if one["readable"]}
     if not readable:
-        reasons = "; ".join("{0}: {1}".format(name, one["problem"]) for name, one in sorted(read.items()))
+        reasons = "; ".join("{}: {}".format(name, one["problem"]) for name, one in sorted(read.items()))
         return [records.skipped("logs", "no log was read" + (" (" + reasons + ")" if reasons else ""))]
     broken = []
     for name, one in sorted(readable.items()):
         if one["red_flags"]:
-            message = "its log shows a red flag: {0}{1}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
+            message = "its log shows a red flag: {}{}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
             broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
     broken += _listeners(plan, readable)
     proved, missing = [], []  # type: List[str], List[str]
@@ -57,38 +57,36 @@ def judge_logs(plan: VerifyPlan, report: Dict[str, Any], read: Logs) -> List[rec
         broken.append(records.failed("logs", _decode_hop(plan, report), text, requests=missing))
     if broken:
         return broken
-    said = "no red flag in {0} logs".format(len(readable))
+    said = f"no red flag in {len(readable)} logs"
     if proved:
-        said += ", a transfer line for each of {0} requests".format(len(proved))
+        said += f", a transfer line for each of {len(proved)} requests"
     return [records.passed("logs", "", said, read=sorted(readable), proved_requests=proved)]
 
 
-def _listeners(plan: VerifyPlan, readable: Logs) -> List[records.Record]:
+def _listeners(plan: VerifyPlan, readable: Logs) -> list[records.Record]:
     """Too few listener lines on a prefill. None at all proves nothing: a rotated log has lost its beginning (a warning)."""
     wanted = plan.transfer.listeners_per_prefill
     broken = []
     for engine in plan.role("prefill") if plan.release.lines.listening else ():
         found = readable.get(engine.name, {}).get("listening", 0)
         if 0 < found < wanted:
-            message = "only {0} of {1} ranks listen for KV requests{2}".format(found, wanted, cause("listeners"))
+            message = "only {} of {} ranks listen for KV requests{}".format(found, wanted, cause("listeners"))
             broken.append(records.failed("logs", engine.name, message, found=found, wanted=wanted))
     return broken
 
 
-def _warnings(plan: VerifyPlan, read: Logs) -> List[str]:
+def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
     warnings = [
-        "the log of {0} was not read: {1}".format(n, one["problem"])
-        for n, one in sorted(read.items())
-        if one["problem"]
+        "the log of {} was not read: {}".format(n, one["problem"]) for n, one in sorted(read.items()) if one["problem"]
     ]
     if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
         for engine in plan.role("prefill"):
             if read.get(engine.name, {}).get("readable") and not read[engine.name]["listening"]:
-                warnings.append("the log of {0} has no listener line (rotated?)".format(engine.name))
+                warnings.append(f"the log of {engine.name} has no listener line (rotated?)")
     return warnings
 
 
-def _transferred(plan: VerifyPlan, report: Dict[str, Any], readable: Logs) -> tuple:
+def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tuple:
     """(ids with their lines, ids without). Requests that some unread decode may have served are left out, both ways.
 
     Decode logs the request by the id of the HTTP answer, or by prefill's: the part both have in common is the
@@ -111,12 +109,12 @@ def core_id(request_id: str) -> str:
     return re.sub(r"^(chat)?cmpl-", "", request_id)
 
 
-def _decode_hop(plan: VerifyPlan, report: Dict[str, Any]) -> str:
+def _decode_hop(plan: VerifyPlan, report: dict[str, Any]) -> str:
     served = [name for name in report["served_by"] if any(name == engine.name for engine in plan.role("decode"))]
     return "prefill -> " + (served[0] if len(served) == 1 else "decode")
 
 
-def _tails(plan: VerifyPlan, steps: List[records.Record], read: Logs) -> Dict[str, List[str]]:
+def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:
     """The last lines of each service that a failed hop names, by name or by role; of all when it names none of them."""
     words = {word for one in steps if one["status"] == "failed" for word in re.split(r" -> |, ", one["hop"])}
     if not words:

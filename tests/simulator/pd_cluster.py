@@ -28,7 +28,7 @@ import urllib.request
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-WORDS = "ka lo mi nu pe ra si to vu we xa yo za bi co du".split()
+WORDS = ["ka", "lo", "mi", "nu", "pe", "ra", "si", "to", "vu", "we", "xa", "yo", "za", "bi", "co", "du"]
 
 
 class Server:
@@ -72,7 +72,7 @@ class Server:
                 pass
 
         self.server = Quiet(("127.0.0.1", 0), Handler)
-        self.url = "http://127.0.0.1:{0}".format(self.server.server_port)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
         if "dead" in self.faults:
             self.server.server_close()
         else:
@@ -122,7 +122,7 @@ class Engine(Server):
         self.log("Creating v1 connector with name: SimulatedConnector and engine_id: " + name)
         for rank in range(cluster.ranks):
             if role == "prefill" and not ("one_listener" in faults and rank):
-                self.log("KVCacheSendingThread started listening on path: tcp://127.0.0.1:{0}".format(36000 + rank))
+                self.log(f"KVCacheSendingThread started listening on path: tcp://127.0.0.1:{36000 + rank}")
 
     def log(self, line):
         with open(self.log_path, "a") as stream:
@@ -145,11 +145,11 @@ class Engine(Server):
         return 404, ""
 
     def metrics(self):
-        labels = 'engine="0",model_name="{0}"'.format(self.cluster.model)
+        labels = f'engine="0",model_name="{self.cluster.model}"'
         lines = ["# HELP vllm:prompt_tokens_total Number of prefill tokens processed."]
 
         def counter(name, value, more=""):
-            lines.append("vllm:{0}{{{1}{2}}} {3:.1f}".format(name, labels, more, value))
+            lines.append(f"vllm:{name}{{{labels}{more}}} {value:.1f}")
 
         counter("prompt_tokens_total", self.count["prompt"])
         counter("request_success_total", self.count["success"], ',finished_reason="length"')
@@ -158,7 +158,7 @@ class Engine(Server):
         counter("time_to_first_token_seconds_count", self.count["success"])
         if "no_source_metrics" not in self.faults:
             for source in ("local_compute", "local_cache_hit", "external_kv_transfer"):
-                counter("prompt_tokens_by_source_total", self.count[source], ',source="{0}"'.format(source))
+                counter("prompt_tokens_by_source_total", self.count[source], f',source="{source}"')
         if "no_external_metrics" not in self.faults:
             counter("external_prefix_cache_hits_total", self.count["promised"])
         return "\n".join(lines) + "\n"
@@ -218,7 +218,7 @@ class Engine(Server):
         with self.lock:
             self.held[request_id] = kv
         blocks = -(-len(kv) // self.cluster.block_size)
-        self.log("Delaying free of {0} blocks for request cmpl-{1}-0".format(blocks, request_id))
+        self.log(f"Delaying free of {blocks} blocks for request cmpl-{request_id}-0")
         return {
             "do_remote_prefill": True,
             "do_remote_decode": False,
@@ -259,7 +259,7 @@ class Engine(Server):
         return kv, sources
 
     def pull(self, params):
-        address = "http://{0}:{1}".format(params["remote_host"], params["remote_port"])
+        address = "http://{}:{}".format(params["remote_host"], params["remote_port"])
         status, text = call(address, "/kv/" + params["remote_request_id"])
         if "failed_pull_flag" in self.faults:
             self.log("Mooncake transfer failed, ret: -1")
@@ -322,10 +322,10 @@ class Master(Server):
             return 404, ""
         clients = 0 if "no_clients" in self.faults else len(self.cluster.engines)
         lines = [
-            "master_active_clients {0}".format(clients),
-            "master_total_capacity_bytes {0}".format(clients * 1024),
-            "master_key_count {0}".format(len(self.values)),
-            "valid_get_nums_ {0}".format(0 if "no_gets" in self.faults else self.gets),
+            f"master_active_clients {clients}",
+            f"master_total_capacity_bytes {clients * 1024}",
+            f"master_key_count {len(self.values)}",
+            "valid_get_nums_ {}".format(0 if "no_gets" in self.faults else self.gets),
         ]
         return 200, "\n".join(lines) + "\n", "text/plain"
 
@@ -405,13 +405,13 @@ class Cluster:
         self.master = Master("mooncake_master-0", self, faults.pop("mooncake_master-0", ())) if pool else None
         for role, number in (("prefill", prefill), ("decode", decode), ("colocated", colocated)):
             for index in range(number):
-                name = "{0}-{1}".format(role, index)
+                name = f"{role}-{index}"
                 self.engines.append(Engine(name, role, self, faults.pop(name, ())))
         self.router = Router("router-0", self, faults.pop("router-0", ()))
         self.strangers = []
         if "strangers" in self.router.faults:
             self.strangers = [Engine("stranger-" + role, role, self) for role in ("prefill", "decode")]
-        assert not faults, "no such service: {0}".format(faults)
+        assert not faults, f"no such service: {faults}"
 
     def role(self, role):
         return [engine for engine in self.engines if engine.role == role]

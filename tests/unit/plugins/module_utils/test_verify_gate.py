@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
 from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import GATE, rehearse, verify
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import read_plan
