@@ -97,7 +97,8 @@ def rehearse(plan: VerifyPlan) -> dict[str, Any]:
     report = dict(_head(plan), warnings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[])
     report.update(steps=steps, verified=False, failures=[], check_mode=True)
     lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
-    return dict(report, summary=lines + ["  {:8} {}".format(one["step"], one["message"]) for one in steps])
+    lines += ["  {:8} {}".format(one["step"], one["message"]) for one in steps]
+    return dict(report, summary=lines, explanation=lines)
 
 
 def _whom(plan: VerifyPlan, name: str) -> str:

@@ -18,6 +18,8 @@ Logs = Dict[str, Dict[str, Any]]
 def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> dict[str, Any]:
     """The report (of `_verify_gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`.
 
+    `explanation` is all a person needs: summary, failures, tails.
+
     logs: what `_verify_logs.read` returned on each host. A report made in check mode is returned as it is.
     """
     if report.get("check_mode"):
@@ -32,7 +34,19 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
     times = [ms for one in read.values() for ms in one["transfer_ms"]]
     joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
-    return records.conclude(joined, plan.disaggregated)
+    done = records.conclude(joined, plan.disaggregated)
+    return dict(done, explanation=_explanation(done))
+
+
+def _explanation(report: dict[str, Any]) -> list[str]:
+    """The summary, and the last lines of each service that a failure names."""
+    lines = list(report["summary"])
+    for failure in report["failures"]:
+        lines.append(f"broken: {failure}")
+    for name, tail in report["tails"].items():
+        lines.append(f"last lines of {name}:")
+        lines += ["  " + line for line in tail] or ["  (empty)"]
+    return lines
 
 
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
