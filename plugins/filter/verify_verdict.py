@@ -45,7 +45,6 @@ _value:
 """
 
 from ansible.errors import AnsibleFilterError
-
 from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, read_plan
 from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import verdict
 

@@ -67,7 +67,7 @@ def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     Logs are not read here: step `logs` is skipped until `_verify_verdict.verdict` has them.
     """
     probe = Probe(plan, keys, limits)
-    steps = []  # type: List[records.Record]
+    steps: list[records.Record] = []
     for step in GATE:
         started = time.monotonic()
         new = _run(step, probe, steps)

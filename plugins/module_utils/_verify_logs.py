@@ -51,7 +51,7 @@ Service = Tuple[str, Log]
 def services_of(plan: VerifyPlan, host: str) -> list[Service]:
     """(name, log) of everything the plan names on this inventory host that has a log to read."""
     everything = list(plan.engines) + [plan.entry] + ([plan.store] if plan.store else [])
-    seen = {}  # type: Dict[str, Log]
+    seen: dict[str, Log] = {}
     for service in everything:
         if service.host == host and service.log.kind != "none":
             seen.setdefault(service.name, service.log)
@@ -106,7 +106,7 @@ def _holding(text: str, lines: list[str]) -> list[str]:
 
 def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
     """(all lines, lines since the mark). A log rotated meanwhile has its older part in `<path>.1`."""
-    window = []  # type: List[str]
+    window: list[str] = []
     start = since.get("size", 0)
     if since.get("inode") and os.stat(log.path).st_ino != since["inode"]:
         older = log.path + ".1"

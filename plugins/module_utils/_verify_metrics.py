@@ -22,7 +22,7 @@ def read_metrics(text: str) -> Samples:
 
     Only the label `source` is kept apart: vllm:prompt_tokens_by_source_total needs it (vLLM >= 0.16).
     """
-    samples = {}  # type: Samples
+    samples: Samples = {}
     for line in text.splitlines():
         found = None if line.startswith("#") else _SAMPLE.match(line)
         if not found:

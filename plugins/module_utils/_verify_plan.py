@@ -26,11 +26,15 @@ class PlanError(ValueError):
 
 
 class Field(NamedTuple):
-    """One key: its type, its default (`...` = has to be there) and the words it may say (empty: any)."""
+    """One key: its type, its default (`...` = has to be there), the words it may say (empty: any).
+
+    inner: the keys of a mapping, or of each mapping of a list; None for a list of strings.
+    """
 
     kind: type
     default: Any = ...
     choices: tuple[str, ...] = ()
+    inner: Any = None
 
 
 class Log(NamedTuple):
@@ -135,7 +139,7 @@ _LOG = {
     "unit": Field(str, ""),
     "container": Field(str, ""),
 }
-_ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {})}
+_ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {}, inner=_LOG)}
 _ENTRY = {
     "name": Field(str, "entry"),
     "host": Field(str, ""),
@@ -144,7 +148,7 @@ _ENTRY = {
     "api_key": Field(str, ""),
     "ca_path": Field(str, ""),
     "validate_certs": Field(bool, True),
-    "log": Field(dict, {}),
+    "log": Field(dict, {}, inner=_LOG),
 }
 _STORE = {
     "name": Field(str, "mooncake_master"),
@@ -154,14 +158,14 @@ _STORE = {
     "capacity_bytes": Field(int, 0),
     "writers": Field(list, []),
     "readers": Field(list, []),
-    "log": Field(dict, {}),
+    "log": Field(dict, {}, inner=_LOG),
 }
 _LINES = {"transferred": Field(str, ""), "delayed": Field(str, ""), "listening": Field(str, "")}
 _RELEASE = {
     "name": Field(str),
     "has_prompt_tokens_by_source": Field(bool),
     "has_external_prefix_cache": Field(bool),
-    "lines": Field(dict, {}),
+    "lines": Field(dict, {}, inner=_LINES),
     "known_limits": Field(list, []),
 }
 _TRANSFER = {
@@ -172,14 +176,14 @@ _TRANSFER = {
 _PLAN = {
     "mode": Field(str, ..., MODES),
     "model": Field(str),
-    "entry": Field(dict),
-    "prefill": Field(list, []),
-    "decode": Field(list, []),
-    "colocated": Field(list, []),
-    "store": Field(dict, None),
+    "entry": Field(dict, inner=_ENTRY),
+    "prefill": Field(list, [], inner=_ENGINE),
+    "decode": Field(list, [], inner=_ENGINE),
+    "colocated": Field(list, [], inner=_ENGINE),
+    "store": Field(dict, None, inner=_STORE),
     "engine_api_key": Field(str, ""),
-    "transfer": Field(dict, {}),
-    "release": Field(dict),
+    "transfer": Field(dict, {}, inner=_TRANSFER),
+    "release": Field(dict, inner=_RELEASE),
     "block_size": Field(int),
     "min_prompt_tokens": Field(int, 0),
     "max_tokens": Field(int, 16),
@@ -188,13 +192,34 @@ _PLAN = {
 }
 
 
+def argument_spec(fields: dict[str, Field] = _PLAN) -> dict[str, Any]:
+    """The tables as AnsibleModule takes them, so that documentation, module and this file cannot disagree."""
+    spec = {}
+    for name, field in fields.items():
+        one: dict[str, Any] = {"type": field.kind.__name__}
+        if field.default is ...:
+            one["required"] = True
+        elif field.default is not None:
+            one["default"] = field.default
+        if field.choices:
+            one["choices"] = list(field.choices)
+        if field.kind is list:
+            one["elements"] = "dict" if field.inner else "str"
+        if field.inner:
+            one["options"] = argument_spec(field.inner)
+        if "key" in name:
+            one["no_log"] = False  # the name of a secret, not the secret
+        spec[name] = one
+    return spec
+
+
 def read_plan(section: Any) -> VerifyPlan:
     """The section as a record.
 
     Raises PlanError with every violation at once: unknown and missing keys, wrong types, words outside the choices,
     engines that the mode needs, names used twice, writers and readers that nobody is.
     """
-    problems = []  # type: List[str]
+    problems: list[str] = []
     said = _take(section, "verify", _PLAN, problems)
     if problems and not isinstance(section, dict):
         raise PlanError(problems)

@@ -54,13 +54,13 @@ class Probe:
         self.entry = Target(plan.entry.url, keys.entry, plan.entry.ca_path, plan.entry.validate_certs)
         self.words = 0  # of a prompt that is long enough; set by step engines
         self.max_model_len = 0
-        self.warnings = []  # type: List[str]
-        self.requests = []  # type: List[str]  # ids of the answers whose transfer the logs have to show
-        self.served_by = []  # type: List[str]
-        self.pairs = {}  # type: Dict[str, Dict[str, Dict[str, Any]]]
-        self.ttft_ms = {}  # type: Dict[str, Optional[float]]
+        self.warnings: list[str] = []
+        self.requests: list[str] = []  # ids of the answers whose transfer the logs have to show
+        self.served_by: list[str] = []
+        self.pairs: dict[str, dict[str, dict[str, Any]]] = {}
+        self.ttft_ms: dict[str, float] | None = {}
         self.entry_works = False
-        self.exchanges = []  # type: List[Exchange]
+        self.exchanges: list[Exchange] = []
 
     # --- asking -----------------------------------------------------------------------------------------------------
 

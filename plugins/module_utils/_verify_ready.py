@@ -105,7 +105,7 @@ def _unfit(probe: Probe, engine: Engine) -> str:
     if reply.status != 200 or reply.error:
         return "its /v1/models does not answer: " + silence(reply)
     try:
-        models = {one["id"]: one for one in json.loads(reply.body)["data"]}  # type: Dict[str, Any]
+        models: dict[str, Any] = {one["id"]: one for one in json.loads(reply.body)["data"]}
     except (ValueError, LookupError, TypeError):
         return "its /v1/models is no list of models: " + excerpt(reply.body)
     if probe.plan.model not in models:
@@ -136,7 +136,7 @@ def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
 def check_alone(probe: Probe) -> list[Record]:
     """The same prompt to each engine directly: each answers whole, and all say the same. Salted: no cache, no pool helps."""
     prompt = probe.new_prompt()
-    said = {}  # type: Dict[str, Answer]
+    said: dict[str, Answer] = {}
     broken = []
     for engine in probe.plan.engines:
         tokens = probe.plan.compared_tokens

@@ -24,7 +24,7 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
     """
     if report.get("check_mode"):
         return report
-    read = {}  # type: Logs
+    read: Logs = {}
     for part in logs:
         read.update(part)
     judged = judge_logs(plan, report, read)

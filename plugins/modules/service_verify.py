@@ -397,13 +397,12 @@ report:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import rehearse, verify
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, read_plan
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, argument_spec, read_plan
 from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits
 
 ARGUMENTS = {
-    "verify": {"type": "dict", "required": True},
+    "verify": {"type": "dict", "required": True, "options": argument_spec()},
     "engine_api_key": {"type": "str", "no_log": True},
     "entry_api_key": {"type": "str", "no_log": True},
     "connect_timeout": {"type": "float", "default": 60},
