@@ -56,7 +56,8 @@ def ask(
 ) -> Reply:
     """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Raises nothing a peer can cause."""
     started = time.monotonic()
-    body, events = [], []  # type: List[bytes], List[Tuple[float, str]]
+    body: list[bytes] = []
+    events: list[tuple[float, str]] = []
     status = 0
     try:
         connection = _connection(target, timeout)

@@ -36,14 +36,14 @@ def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict
 
     `ignore_eos` is vLLM's; a probe that stops at its first token would compare nothing.
     """
-    body = {
+    body: dict[str, Any] = {
         "model": model,
         "prompt": prompt,
         "max_tokens": max_tokens,
         "temperature": 0,
         "seed": 0,
         "ignore_eos": True,
-    }  # type: Dict[str, Any]
+    }
     body.update(more)
     return body
 

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import excerpt
+from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import Answer, excerpt
 from ansible_collections.ascend.inference.plugins.module_utils._verify_causes import cause
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply, Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import Samples

@@ -61,7 +61,8 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
             message = "its log shows a red flag: {}{}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
             broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
     broken += _listeners(plan, readable)
-    proved, missing = [], []  # type: List[str], List[str]
+    proved: list[str] = []
+    missing: list[str] = []
     if plan.disaggregated and plan.release.lines.transferred:
         proved, missing = _transferred(plan, report, readable)
     if missing:
