@@ -12,7 +12,7 @@ description:
   - Takes the report of M(ascend.inference.service_verify) and adds what M(ascend.inference.service_log) read on each host.
     A red flag in a log, or a probe request without its transfer line, fails a report that was green before.
 author:
-  - The ascend.inference contributors
+  - The ascend.inference contributors (@ascend-inference)
 positional: _input, verify, logs
 options:
   _input:

@@ -66,7 +66,7 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
         steps.append(_judge_answer(probe, step, answer, reference, window))
     if len(answers) == 1:
         steps.append(skipped("stream", "the request before it got no answer"))
-    probe.requests += [answer.request_id for answer in whole]
+    probe.requests += [{"id": answer.request_id, "hop": _pair_hop(probe)} for answer in whole]
     steps.append(_judge_transfer(probe, window, whole))
     probe.entry_works = all(one["status"] != "failed" for one in steps)
     return steps

@@ -99,7 +99,7 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[
         row = {"timed_out": answer.problem == "timeout"}
         return "decode did not answer the second half: " + answer.detail + cause(fault), row
     window = _settled(probe, before, both, answer.prompt_tokens)
-    probe.requests.append(answer.request_id)
+    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
     row["external_kv_transfer"] = window.engines[decode.name].external if decode.name in window.engines else None
     reference = probe.reference(prompt, prefill)
@@ -148,8 +148,8 @@ def _one_request(probe: Probe) -> tuple[str, str]:
     if found.message:
         return found.message, found.hop
     served = [busy(window, [engine.name for engine in probe.plan.role(role)]) for role in ("prefill", "decode")]
-    probe.requests.append(answer.request_id)
     hop = found.hop
+    probe.requests.append({"id": answer.request_id, "hop": hop})
     reference = probe.reference(prompt, probe.plan.engine(served[0][0]))
     if not reference.whole or not same_text(answer.text, reference.text, probe.plan.match == "exact"):
         text = "the answer is {0!r}, {1} alone says {2!r}{3}"

@@ -207,8 +207,8 @@ def argument_spec(fields: dict[str, Field] = _PLAN) -> dict[str, Any]:
             one["elements"] = "dict" if field.inner else "str"
         if field.inner:
             one["options"] = argument_spec(field.inner)
-        if "key" in name:
-            one["no_log"] = False  # the name of a secret, not the secret
+        if "key" in name or "tokens" in name:
+            one["no_log"] = False  # the name of a secret, or a number of tokens: no secret
         spec[name] = one
     return spec
 

@@ -55,7 +55,7 @@ class Probe:
         self.words = 0  # of a prompt that is long enough; set by step engines
         self.max_model_len = 0
         self.warnings: list[str] = []
-        self.requests: list[str] = []  # ids of the answers whose transfer the logs have to show
+        self.requests: list[dict[str, str]] = []  # {id, hop} of answers whose transfer the logs have to show
         self.served_by: list[str] = []
         self.pairs: dict[str, dict[str, dict[str, Any]]] = {}
         self.ttft_ms: dict[str, float] | None = {}

@@ -41,8 +41,7 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
 def _explanation(report: dict[str, Any]) -> list[str]:
     """The summary, and the last lines of each service that a failure names."""
     lines = list(report["summary"])
-    for failure in report["failures"]:
-        lines.append(f"broken: {failure}")
+    lines += [f"  {failure}" for failure in report["failures"] if not any(failure in line for line in lines)]
     for name, tail in report["tails"].items():
         lines.append(f"last lines of {name}:")
         lines += ["  " + line for line in tail] or ["  (empty)"]
@@ -62,14 +61,13 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
             broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
     broken += _listeners(plan, readable)
     proved: list[str] = []
-    missing: list[str] = []
     if plan.disaggregated and plan.release.lines.transferred:
         proved, missing = _transferred(plan, report, readable)
-    if missing:
         line = plan.release.lines.transferred.strip()
-        message = "no line {0!r} for {1} of {2} probe requests{3}"
-        text = message.format(line, len(missing), len(missing) + len(proved), cause("no_line"))
-        broken.append(records.failed("logs", _decode_hop(plan, report), text, requests=missing))
+        for hop in sorted({one["hop"] for one in missing}):
+            ids = [one["id"] for one in missing if one["hop"] == hop]
+            message = f"no line {line!r} for {len(ids)} probe requests{cause('no_line')}"
+            broken.append(records.failed("logs", hop, message, requests=ids))
     if broken:
         return broken
     said = f"no red flag in {len(readable)} logs"
@@ -101,8 +99,8 @@ def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
     return warnings
 
 
-def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tuple:
-    """(ids with their lines, ids without). Requests that some unread decode may have served are left out, both ways.
+def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tuple[list[str], list[dict[str, str]]]:
+    """(ids with their lines, requests without). With an unread decode a line may be there: then none counts as missing.
 
     Decode logs the request by the id of the HTTP answer, or by prefill's: the part both have in common is the
     X-Request-Id that the proxy sent to both. A release that logs neither is judged by the number of lines.
@@ -111,22 +109,17 @@ def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tu
     unread = [name for name in decodes if name not in readable]
     lines = [line for name in decodes if name in readable for line in readable[name]["transferred"]]
     wanted = max(1, plan.transfer.lines_per_request)
-    ids = report["requests"]
-    found = {one: sum(core_id(one) in line for line in lines) for one in ids if core_id(one)}
-    if not any(found.values()) and not unread and len(lines) >= wanted * len(ids):
-        return list(ids), []
-    proved = [one for one in ids if found.get(one, 0) >= wanted]
-    return proved, [] if unread else [one for one in ids if one not in proved]
+    requests = report["requests"]
+    found = {one["id"]: sum(core_id(one["id"]) in line for line in lines) for one in requests if core_id(one["id"])}
+    if not any(found.values()) and not unread and len(lines) >= wanted * len(requests):
+        return [one["id"] for one in requests], []
+    missing = [one for one in requests if found.get(one["id"], 0) < wanted]
+    return [one["id"] for one in requests if one not in missing], [] if unread else missing
 
 
 def core_id(request_id: str) -> str:
     """`cmpl-<X-Request-Id>-0` -> the X-Request-Id."""
     return re.sub(r"^(chat)?cmpl-", "", request_id)
-
-
-def _decode_hop(plan: VerifyPlan, report: dict[str, Any]) -> str:
-    served = [name for name in report["served_by"] if any(name == engine.name for engine in plan.role("decode"))]
-    return "prefill -> " + (served[0] if len(served) == 1 else "decode")
 
 
 def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ description:
     With the marks of that call it returns what matters since - red flags, lines of KV transfers, their milliseconds - and each log's last lines.
   - Reads files, the journal and containers' logs; changes nothing. Runs on the host where the services run.
 author:
-  - The ascend.inference contributors
+  - The ascend.inference contributors (@ascend-inference)
 extends_documentation_fragment:
   - ansible.builtin.action_common_attributes
 attributes:

@@ -26,7 +26,7 @@ description:
     The role P(ascend.inference.verify#role) does all of it.
   - Only refused connections are tried again. A wrong text or a missing transfer is final.
 author:
-  - The ascend.inference contributors
+  - The ascend.inference contributors (@ascend-inference)
 extends_documentation_fragment:
   - ansible.builtin.action_common_attributes
 attributes:
@@ -360,10 +360,10 @@ report:
       elements: float
       sample: []
     requests:
-      description: Ids of the answers whose transfer lines decode's log has to show.
+      description: The answers whose transfer lines decode's log has to show, by C(id) and C(hop).
       type: list
-      elements: str
-      sample: [cmpl-0f3c]
+      elements: dict
+      sample: [{id: cmpl-0f3c, hop: prefill-0 -> decode-0}]
     served_by:
       description: The engines that ended requests while the entry was asked.
       type: list

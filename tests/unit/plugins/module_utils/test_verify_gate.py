@@ -121,37 +121,42 @@ BROKEN = {
     "decode recomputes": (
         {"prefill": 1, "decode": 1},
         {"decode-0": ["recompute"]},
-        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill -> decode-0"), ("pairs", "prefill-0 -> decode-0")},
+        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill-0 -> decode-0"), ("pairs", "prefill-0 -> decode-0")},
         "kv_transfer_params",
     ),
     "one of two decodes recomputes": (
         {"prefill": 1, "decode": 2},
         {"decode-1": ["recompute"]},
-        {("transfer", "prefill-0 -> decode"), ("logs", "prefill -> decode"), ("pairs", "prefill-0 -> decode-1")},
+        {
+            ("transfer", "prefill-0 -> decode"),
+            ("logs", "prefill-0 -> decode"),
+            ("logs", "prefill-0 -> decode-1"),
+            ("pairs", "prefill-0 -> decode-1"),
+        },
         "computed",
     ),
     "router drops the parameters": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["drops_params"]},
-        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill -> decode-0")},
+        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill-0 -> decode-0")},
         "does not pass",
     ),
     "router points at two prefills": (
         {"prefill": 2, "decode": 1},
         {"router-0": ["two_prefills"]},
-        {("transfer", "entry -> decode"), ("logs", "prefill -> decode")},
+        {("transfer", "entry -> decode"), ("logs", "prefill -> decode-0")},
         "no decode engine saw the 2 requests",
     ),
     "router skips prefill": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["skips_prefill"]},
-        {("transfer", "entry -> prefill"), ("logs", "prefill -> decode-0")},
+        {("transfer", "entry -> prefill"), ("logs", "prefill-0 -> decode-0")},
         "no prefill engine saw the 2 requests",
     ),
     "router serves from strangers": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["strangers"]},
-        {("transfer", "entry"), ("logs", "prefill -> decode")},
+        {("transfer", "entry"), ("logs", "prefill-0 -> decode-0")},
         "no planned engine saw",
     ),
     "pool's router serves from strangers": (
@@ -187,7 +192,7 @@ BROKEN = {
     "decode fails behind a proxy that hides it": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["swallows_errors", "drops_params"], "decode-0": []},
-        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill -> decode-0"), ("negative", "entry")},
+        {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill-0 -> decode-0"), ("negative", "entry")},
         "does not pass",
     ),
     "stream without [DONE]": (
@@ -213,7 +218,7 @@ BROKEN = {
         {"prefill-0": ["no_kv_params"]},
         {
             ("transfer", "prefill-0 -> decode-0"),
-            ("logs", "prefill -> decode-0"),
+            ("logs", "prefill-0 -> decode-0"),
             ("pairs", "prefill-0 -> decode-0"),
         },
         "kv_role",
@@ -365,13 +370,13 @@ def test_an_old_release_is_proved_by_its_log_alone(tmp_path):
 def test_an_old_release_without_its_log_line_is_red(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": [*OLD, "no_transfer_line"]}) as cluster:
         report = run(cluster, release=old_release(cluster))
-    assert failures(report) == {("logs", "prefill -> decode-0")}
+    assert failures(report) == {("logs", "prefill-0 -> decode-0")}
 
 
 def test_an_old_release_that_recomputes_is_red(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": [*OLD, "recompute"]}) as cluster:
         report = run(cluster, release=old_release(cluster))
-    assert failures(report) == {("logs", "prefill -> decode-0")}
+    assert failures(report) == {("logs", "prefill-0 -> decode-0")}
 
 
 def test_nothing_failed_and_nothing_proved_is_not_verified(tmp_path):
