@@ -9,7 +9,7 @@ import re
 from typing import Dict, NamedTuple
 
 # name, {labels}, value; exemplars and time stamps behind the value are not ours
-_SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*?)\})?\s+(\S+)")
+_SAMPLE = re.compile(r'^([A-Za-z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)')
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
