@@ -7,7 +7,8 @@ from __future__ import annotations
 
 CAUSES = {
     "dead": "the process is not running or listens elsewhere; its log's last lines say why",
-    "hangs": "it accepts the connection and does not answer: look for a stuck engine core or a blocked API server in its log",
+    "hangs": "it accepts the connection and does not answer: look for a stuck engine core or a blocked API server in its log; "
+    "an engine core that outlived its killed API server also keeps the port open",
     "unready": "it is up but not ready: weights still load, or its engine core died",
     "wrong_model": "it was started with another --served-model-name or --model than the plan says; restart it from the plan",
     "unauthorized": "the API key given here is not the one the service was started with",

@@ -39,9 +39,12 @@ RED_FLAGS = (
     r"timed out after \d+ seconds without being sent",
     r"MooncakeXferMetadata transfer failed",
     r"pulling kv_caches for .* failed",
+    r"Num failed (transfers|recvs)=[1-9]",
+    r"Num KV expired reqs=[1-9]",
 )
 _RED_FLAG = re.compile("|".join(RED_FLAGS))
 _TOOK = re.compile(r"\btook ([0-9.]+) ?ms")
+_AVERAGE = re.compile(r"Avg xfer time \(ms\)=([0-9.]+)")  # vLLM's own Mooncake connector, every 10 s, on prefill
 
 # run(argv) -> (return code, output of both streams)
 Run = Callable[[List[str]], Tuple[int, str]]
@@ -76,7 +79,7 @@ def read(
     """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
 
     red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: how many listener
-    lines the whole log has; transfer_ms: milliseconds that the transferred lines tell; tail: the last TAIL_LINES lines.
+    lines the whole log has; transfer_ms: milliseconds that transferred lines and vLLM's averages tell; tail: the last TAIL_LINES lines.
     """
     return {name: _evidence(log, marks.get(name, {}), lines, run) for name, log in services}
 
@@ -94,7 +97,8 @@ def _evidence(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[s
         "red_flags": [line for line in window if _RED_FLAG.search(line)][:LINES_KEPT],
         "transferred": transferred,
         "delayed": _holding(lines.delayed, window),
-        "transfer_ms": [float(ms) for line in transferred for ms in _TOOK.findall(line)],
+        "transfer_ms": [float(ms) for line in transferred for ms in _TOOK.findall(line)]
+        + [float(ms) for line in window for ms in _AVERAGE.findall(line)],
         "listening": len(_holding(lines.listening, whole)),
         "tail": whole[-TAIL_LINES:],
     }

@@ -69,6 +69,12 @@ def test_a_log_that_appears_later_is_read_whole(tmp_path):
     assert since(path, marks)["transfer_ms"] == [2.0]
 
 
+def test_averages_of_vllm_s_own_connector_are_times_too(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("KV Transfer metrics: Num successful transfers=2, Avg xfer time (ms)=3.5, Num failed transfers=0\n")
+    assert (since(path, {})["transfer_ms"], since(path, {})["red_flags"]) == ([3.5], [])
+
+
 def test_a_missing_log_is_said(tmp_path):
     found = since(tmp_path / "none.log", {})
     assert found["readable"] is False
@@ -86,6 +92,7 @@ def test_a_missing_log_is_said(tmp_path):
         "Recovered from KV load failure: 1 request(s) rescheduled",
         "Counters can only be incremented by non-negative amounts.",
         "Instance 10.0.0.3:7100 was not added to the proxy.",
+        "KV Transfer metrics: Num successful transfers=2, Avg xfer time (ms)=3.5, Num failed transfers=0, Num failed recvs=1",
     ],
 )
 def test_red_flags(tmp_path, line):
