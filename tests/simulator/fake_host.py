@@ -39,38 +39,43 @@ def write_model(folder, weights="the weights", **changes):
 
 
 class FakeHost:
-    """One host below ``root``: addresses on interface eth0, ``devices`` NPUs, a release."""
+    """One host below ``root``: an address on interface eth0, ``devices`` NPUs, a release; ``facts`` go to the engine's key."""
 
-    def __init__(self, root, address="127.0.0.1", devices=8, release="0.23.0", hardware="a2", **facts):
+    def __init__(self, root, address="127.0.0.1", devices=8, release="0.23.0", generation="a2", **facts):
         self.root, self.address = pathlib.Path(root), address
         for folder, names in LIBRARIES.items():
             (self.root / folder).mkdir(parents=True, exist_ok=True)
             for name in names:
                 (self.root / folder / name).write_text("simulated\n", encoding="utf-8")
-        self.state = self.root / "state"
-        (self.state / "devices").mkdir(parents=True, exist_ok=True)
+        self.file = self.root / "host.json"
         self.hccn_conf = self.root / "hccn.conf"
-        self.facts = {
-            "release": release,
-            "hardware": hardware,
-            "devices": devices,
-            "interfaces": {"eth0": [address]},
+        self.state = {
+            "host": f"host-{address}",
+            "generation": generation,
             "hccn_conf": str(self.hccn_conf),
-            **facts,
+            "devices": [self._device(number) for number in range(devices)],
+            "engine": {"release": release, "interfaces": {"eth0": [address]}, **facts},
         }
-        self.addresses = {number: f"10.20.{address.split('.')[-1]}.{number + 1}" for number in range(devices)}
-        lines = [f"address_{number}={value}\nnetmask_{number}=255.255.0.0" for number, value in self.addresses.items()]
+        lines = [f"address_{d['id']}={d['ip'][0]}\nnetmask_{d['id']}={d['ip'][1]}" for d in self.state["devices"]]
         self.hccn_conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        for number in range(devices):
-            self.set_device(number)
         self.write()
 
+    def _device(self, number):
+        ip = [f"10.20.{self.address.split('.')[-1]}.{number + 10}", "255.255.255.0"]
+        return {"id": number, "present": True, "link": "UP", "tls": False, "ip": ip, "processes": []}
+
     def write(self):
-        (self.state / "host.json").write_text(json.dumps(self.facts, indent=1), encoding="utf-8")
+        self.file.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
+
+    def read(self):
+        """The state as the tools and engines left it."""
+        return json.loads(self.file.read_text(encoding="utf-8"))
 
     def set_device(self, number, **record):
-        whole = {"tls": 0, "link": "UP", "address": self.addresses[number], **record}
-        (self.state / "devices" / f"{number}.json").write_text(json.dumps(whole), encoding="utf-8")
+        """Change one NPU; the state is read again first, because engines write to it."""
+        self.state = self.read()
+        self.state["devices"][number].update(record)
+        self.write()
 
     def environment(self, *devices, **more):
         """The environment of an engine as a good plan sets it; a value None takes a variable away."""
@@ -78,7 +83,7 @@ class FakeHost:
         wanted = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": str(self.root),
-            "ASCEND_SIMULATOR_STATE": str(self.state),
+            "ASCEND_SIMULATOR_STATE": str(self.file),
             "ASCEND_HOME_PATH": str(self.root / "ascend-toolkit/latest"),
             "ASCEND_TOOLKIT_HOME": str(self.root / "ascend-toolkit/latest"),
             "LD_LIBRARY_PATH": folders,

@@ -1,10 +1,9 @@
-# Copyright (c) 2026 the ascend.inference contributors
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
 """The simulated host: what an engine finds on it, and what it leaves there while it runs.
 
-``ASCEND_SIMULATOR_STATE`` names a directory (layout: ../README.md).  Without one, the devices are the /dev/davinciN,
-the addresses those of this machine, and the rest has the defaults of a real host.
+``ASCEND_SIMULATOR_STATE`` names the host's state file, the one that the simulated npu-smi and hccn_tool read (see
+ascend_cluster.py).  The engine reads ``generation``, ``hccn_conf`` and the devices' ``id, present, link, tls, ip``, writes the
+devices' ``processes``, and has a key of its own, ``engine`` (see ../README.md).  Without a file, the devices are the
+/dev/davinciN, the addresses those of this machine, and the rest is as on a real host.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ import socket
 import struct
 
 SIOCGIFADDR = 0x8915
-PLACES = ("/var/lib/ascend-simulator", "/usr/local/Ascend/driver/simulator")
+PLACES = ("/var/lib/ascend-simulator/host.json", "/usr/local/Ascend/driver/simulator/host.json")
 
 
-def state_directory():
+def state_file():
     """Path of the host's state: the environment's, else the first usual place that exists, else a private one."""
     named = os.environ.get("ASCEND_SIMULATOR_STATE")
     if named:
         return pathlib.Path(named)
     for place in PLACES:
-        if os.path.isdir(place):
+        if os.path.isfile(place):
             return pathlib.Path(place)
-    return pathlib.Path("/tmp/ascend-simulator")
+    return pathlib.Path("/tmp/ascend-simulator/host.json")
 
 
 def installed_release():
     """Version of the vllm-ascend that stands beside this program, or ''."""
-    from importlib import metadata
-
     try:
+        from importlib import metadata
+
         return metadata.version("vllm-ascend")
-    except metadata.PackageNotFoundError:
+    except Exception:  # not installed, or a Python without importlib.metadata
         return ""
 
 
@@ -48,9 +47,12 @@ class Host:
     """Facts of one simulated host, and the locks of the processes on it."""
 
     def __init__(self, state=None):
-        self.state = pathlib.Path(state) if state else state_directory()
-        self.facts = self._json(self.state / "host.json")
+        self.file = pathlib.Path(state) if state else state_file()
+        self.run = pathlib.Path(str(self.file) + ".run")  # locks and pools of the engines that run here
+        self.state = self._json(self.file)
+        self.facts = self.state.get("engine") or {}
         self._held = []
+        self._devices = []
 
     @staticmethod
     def _json(path):
@@ -69,31 +71,27 @@ class Host:
         return self.facts.get("mooncake") or {}
 
     @property
-    def hardware(self):
-        return self.facts.get("hardware", "a2")
+    def generation(self):
+        return self.state.get("generation", "a2")
 
     def devices(self):
         """Physical ids of the NPUs of this host, in order."""
-        named = self.facts.get("devices")
-        if isinstance(named, int):
-            return list(range(named))
-        if named is not None:
-            return [int(device["phy_id"] if isinstance(device, dict) else device) for device in named]
+        if "devices" in self.state:
+            return sorted(device["id"] for device in self.state["devices"] if device.get("present", True))
         found = (re.fullmatch(r"/dev/davinci(\d+)", path) for path in glob.glob("/dev/davinci*"))
         return sorted(int(match.group(1)) for match in found if match)
 
     def device(self, number):
-        """Record of one NPU: tls (0|1), address, link (UP|DOWN); what is not known is absent."""
-        record = {}
-        named = self.facts.get("devices")
-        for entry in named if isinstance(named, list) else ():
-            if isinstance(entry, dict) and int(entry["phy_id"]) == number:
-                record.update(entry)
-        record.update(self._json(self.state / "devices" / f"{number}.json"))
-        return record
+        """Record of one NPU as it is now; {} when nothing is known of it."""
+        devices = self._json(self.file).get("devices", ())
+        return next((device for device in devices if device["id"] == number), {})
 
     def tls(self, number):
-        return int(self.device(number).get("tls", 0))
+        return int(self.device(number).get("tls") or 0)
+
+    def device_address(self, number):
+        """The address that the NPU really has, or None if unknown."""
+        return (self.device(number).get("ip") or [None])[0]
 
     # addresses ---------------------------------------------------------------------------------------------------
 
@@ -137,7 +135,7 @@ class Host:
 
     def hccn_address(self, number):
         """address_N of /etc/hccn.conf, or None when the file or the line is missing."""
-        path = pathlib.Path(self.facts.get("hccn_conf", "/etc/hccn.conf"))
+        path = self.file.parent / self.state.get("hccn_conf", "/etc/hccn.conf")
         try:
             text = path.read_text(encoding="utf-8")
         except OSError:
@@ -147,52 +145,67 @@ class Host:
 
     # locks -----------------------------------------------------------------------------------------------------------
 
-    def take_device(self, number, name):
-        """Hold the NPU until this process ends; False if another process has it."""
-        folder = self.state / "devices"
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / f"{number}.lock", "a+", encoding="utf-8")  # noqa: SIM115 - held open as long as we live
+    def _hold(self, name, content):
+        """Hold a lock file until this process ends; False if another process has it."""
+        self.run.mkdir(parents=True, exist_ok=True)
+        file = open(self.run / name, "a+", encoding="utf-8")  # noqa: SIM115 - held open as long as we live
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
             return False
         file.truncate(0)
-        file.write(json.dumps({"pid": os.getpid(), "name": name, "memory_mb": 50000}))
+        file.write(json.dumps(content))
         file.flush()
         self._held.append(file)
         return True
 
+    def take_device(self, number, name):
+        """Hold the NPU until this process ends; False if another process has it."""
+        if not self._hold(f"device-{number}", {"pid": os.getpid()}):
+            return False
+        self._devices.append(number)
+        self._set_processes([number], [{"pid": os.getpid(), "name": name, "memory": 50000}])
+        return True
+
+    def _set_processes(self, numbers, processes):
+        """What npu-smi shows on some NPUs."""
+        if "devices" not in self.state:
+            return
+        with contextlib.suppress(OSError), open(f"{self.file}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            state = self._json(self.file)
+            for device in state.get("devices", ()):
+                if device["id"] in numbers:
+                    device["processes"] = processes
+            temporary = f"{self.file}.{os.getpid()}"
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(state, file, indent=1)
+            os.replace(temporary, self.file)
+
     def publish_pools(self, pools):
         """Tell the other processes of the host which random port pools this one draws from: [[first, last, whose]]."""
-        folder = self.state / "processes"
-        folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / f"{os.getpid()}.json", "a+", encoding="utf-8")  # noqa: SIM115 - held open, as above
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        file.truncate(0)
-        file.write(json.dumps({"pid": os.getpid(), "pools": pools}))
-        file.flush()
-        self._held.append(file)
+        self._hold(f"pools-{os.getpid()}", {"pid": os.getpid(), "pools": pools})
 
     def pool_of(self, port):
         """Whose random pool covers the port, or '' (a process that is gone does not count)."""
-        for path in sorted((self.state / "processes").glob("*.json")):
+        for path in sorted(self.run.glob("pools-*")):
+            pid = path.name.split("-")[1]
             with contextlib.suppress(OSError, ValueError, KeyError):
-                if path.stem != str(os.getpid()) and not _held_by_another(path):
+                if pid != str(os.getpid()) and not _held_by_another(path):
                     path.unlink()
                     continue
                 for first, last, whose in self._json(path)["pools"]:
                     if first <= port <= last:
-                        return f"{whose} of process {path.stem}"
+                        return f"{whose} of process {pid}"
         return ""
 
     def release_all(self):
-        """Give devices and pools back (the kernel does it too when the process dies)."""
+        """Give devices and pools back (the kernel lets the locks go too when the process is killed)."""
+        self._set_processes(self._devices, [])
         for file in self._held:
             with contextlib.suppress(OSError):
-                os.truncate(file.name, 0)
-                if os.path.basename(file.name) == f"{os.getpid()}.json":
-                    os.unlink(file.name)
+                os.unlink(file.name)
             file.close()
         self._held.clear()
 

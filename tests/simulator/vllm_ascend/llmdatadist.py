@@ -142,8 +142,8 @@ class Link:
             or mine["device_id"] != worker.meta["real_device"]
             or theirs["device_id"] != peer["real_device"]
             or host.hccn_address(worker.device) not in (None, mine.get("device_ip"))
-            and host.hardware == "a2"
-            or host.hardware == "a3"
+            and host.generation == "a2"
+            or host.generation == "a3"
             and not (mine.get("super_device_id") and theirs.get("super_device_id"))
         )
         if wrong:

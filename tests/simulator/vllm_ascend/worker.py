@@ -81,7 +81,8 @@ class Worker:
         """0, or the status with which HIXL refuses a link."""
         record = self.host.device(self.device)
         configured = self.host.hccn_address(self.device)
-        stale = configured and record.get("address") and record["address"] != configured
+        real = self.host.device_address(self.device)
+        stale = configured and real and real != configured
         if their_tls != self.host.tls(self.device) or record.get("link", "UP") != "UP" or stale:
             return CONNECT_REFUSED
         return 0

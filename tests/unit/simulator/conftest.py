@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulated hosts and engines for the tests; ports 23000 to 24999 of 127.0.0.x."""
+"""Simulated hosts and engines for the tests; ports 23000 to 24999 of 127.0.0.2 and up."""
 
 from __future__ import annotations
 
@@ -16,19 +16,13 @@ import sys
 import time
 
 import pytest
-
 from ansible_collections.ascend.inference.tests.simulator.fake_host import FakeHost, write_model
 
 SIMULATOR = pathlib.Path(__file__).resolve().parents[2] / "simulator"
 VLLM = [sys.executable, str(SIMULATOR / "bin" / "vllm")]
 PATIENCE = 60  # seconds that anything may take on a busy machine
-FIRST_PORT, LAST_PORT = 23000, 24999
-
-
-def free_ports():
-    """Port numbers of the tests' range, 40 apart; each test process starts at another place."""
-    start = FIRST_PORT + (os.getpid() * 400) % 1600
-    return itertools.cycle([*range(start, LAST_PORT - 200, 40), *range(FIRST_PORT, start, 40)])
+PLANNED = range(23000, 23680, 40)  # API, kv, HCCL ... of the tests' engines
+POOLS = {"MC_MIN_PRC_PORT": 23700, "MC_MAX_PRC_PORT": 23999, "ASCEND_BASE_PORT": 24000}  # what they draw from
 
 
 class Engine:
@@ -104,7 +98,8 @@ class Cluster:
     """Hosts on 127.0.0.x below one folder, and the engines on them."""
 
     def __init__(self, folder):
-        self.folder, self.engines, self.numbers = folder, [], free_ports()
+        self.folder, self.engines = folder, []
+        self.numbers = itertools.cycle(PLANNED)
         self.model = write_model(folder / "model")
 
     def port(self):
@@ -112,7 +107,7 @@ class Cluster:
         return next(self.numbers)
 
     def host(self, number=1, **facts):
-        return FakeHost(self.folder / f"host{number}", f"127.0.0.{number}", **facts)
+        return FakeHost(self.folder / f"host{number}", f"127.0.0.{number + 1}", **facts)
 
     def start(self, host, *devices, flags=(), model=None, kv=None, env=None, port=True):
         """An engine on some NPUs of a host; ``kv`` is its --kv-transfer-config."""
@@ -121,7 +116,7 @@ class Cluster:
             argv += ["--host", host.address, "--port", str(self.port() if port is True else port)]
         if kv:
             argv += ["--kv-transfer-config", json.dumps(kv)]
-        environment = host.environment(*devices, HCCL_IF_BASE_PORT=self.port(), **(env or {}))
+        environment = host.environment(*devices, **{"HCCL_IF_BASE_PORT": self.port(), **POOLS, **(env or {})})
         log = self.folder / f"engine{len(self.engines)}.log"
         engine = Engine(host, [*argv, *map(str, flags)], environment, log)
         self.engines.append(engine)
