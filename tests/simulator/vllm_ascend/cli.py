@@ -128,6 +128,8 @@ def parse(argv, release):
             except ValueError as error:
                 raise Died(f"TypeError: additional_config should be a dict, got {value!r} ({error})") from error
     args.additional_config = args.additional_config or {}
+    if isinstance(getattr(args, "hf_overrides", None), str):
+        args.hf_overrides = _json(args.hf_overrides)
     args.kv_transfer_config = kv_config(args.kv_transfer_config, release, made) if args.kv_transfer_config else None
     args.block_size = int(args.block_size or 128)
     return args

@@ -29,7 +29,7 @@ class Engine:
     """One running ``vllm serve`` of the simulator."""
 
     def __init__(self, host, argv, environment, log):
-        self.address, self.log = host.address, pathlib.Path(log)
+        self.host, self.address, self.log = host, host.address, pathlib.Path(log)
         self.port = int(argv[argv.index("--port") + 1]) if "--port" in argv else 0
         with open(self.log, "w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
@@ -133,7 +133,7 @@ class Cluster:
         roles = ((first, "kv_producer", 0, tensor[0]), (second, "kv_consumer", 4, tensor[1]))
         for host, role, device, size in roles:
             kv = {"kv_connector": connector, "kv_role": role, "kv_port": self.port()}
-            kv.update(kv_connector_extra_config=extra, **more.get("kv", {}))
+            kv.update({"kv_connector_extra_config": extra, **more.get("kv", {})})
             env = {**more.get("env", {}), **more.get(f"{role}_env", {})}
             flags = ["--tensor-parallel-size", size, *more.get("flags", ())]
             model = more.get(f"{role}_model")
