@@ -37,8 +37,14 @@ class Push(Pull):
         if not params.get("do_remote_decode"):
             return None
         if params.get("remote_host") is None:  # a load balance proxy asked: nobody said where to push
-            missing = "remote_cached_tokens" if self.release.since("0.18.0rc1") else "remote_block_ids"
-            raise EngineDead(f"KeyError: '{missing}'")
+            new = self.release.since("0.18.0rc1")
+            raise EngineDead(
+                "KeyError: 'remote_cached_tokens'" if new else "TypeError: object of type 'NoneType' has no len()"
+            )
+        if self.release.since("0.18.0rc1"):
+            skip = int(params["remote_cached_tokens"]) // self.rank.engine.block_size
+        else:
+            skip = len(blocks) - len(params["remote_block_ids"])
         ranks = params.get("remote_tp_size") or (self.extra.get("decode") or {}).get("tp_size") or 1
         try:
             for number in range(int(ranks)):
@@ -47,7 +53,6 @@ class Push(Pull):
                 peer = await worker.their_meta(*where)
                 if peer["engine_id"] == self.rank.engine_id:
                     raise EngineDead(f"AssertionError: Conflict engine id {peer['engine_id']} with local engine id.")
-                skip = int(params.get("remote_cached_tokens") or 0) // self.rank.engine.block_size
                 data = b"".join(shard(block, number, int(ranks)) for block in blocks[skip:])
                 await worker.write(peer["link"], request["id"], data)
                 await worker.tell_done(where, request["id"])

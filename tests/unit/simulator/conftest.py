@@ -185,3 +185,9 @@ def prompt():
     """More than two blocks, different in each test."""
     nonce = os.urandom(6).hex()
     return f"{nonce} " + " ".join(f"word{number}" for number in range(150))
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "integration: fetches and runs upstream's programs (skipped where they can't be)"
+    )

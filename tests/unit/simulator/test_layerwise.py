@@ -76,7 +76,8 @@ def test_load_balance_proxy_breaks_the_prefill(pair, prompt):
     prefill, _decode, _metaserver = pair
     body = {"prompt": prompt, "max_tokens": 1, "kv_transfer_params": ASK_PREFILL}
     assert prefill.ask("/v1/completions", body)[0] == 500
-    assert "KeyError" in prefill.died()
+    text = prefill.died()
+    assert "KeyError: 'remote_cached_tokens'" in text or "TypeError: object of type 'NoneType' has no len()" in text
 
 
 def test_unreachable_metaserver_hangs_and_says_so(pair, prompt):
