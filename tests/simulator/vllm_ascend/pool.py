@@ -135,10 +135,10 @@ class Server:
 
 def _store_class():
     try:
-        import mooncake.store  # noqa: F401 - asked whether it is there and loads
+        from mooncake.store import MooncakeDistributedStore
     except Exception:  # a Mooncake built for another machine fails with whatever its libraries raise
         return OwnStore
-    return RealStore
+    return RealStore if MooncakeDistributedStore else OwnStore
 
 
 class Pool:
