@@ -11,6 +11,7 @@ import socket
 import struct
 
 LISTEN = "0A"
+MARK = "ASCEND_INFERENCE_SERVICE="
 UNSYNCHRONISED = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
 
@@ -57,7 +58,7 @@ def socket_owners(proc="/proc"):
 
 def listening(proc="/proc"):
     # type: (str) -> t.List[t.Dict[str, t.Any]]
-    """Listening TCP ports with their owners: ``[{address, port, pid, command, unit, environment_name}]``, by port.
+    """Listening TCP ports with their owners: ``[{address, port, pid, command, service}]``, by port.
 
     ``pid`` is 0 where the owner cannot be seen. ``service`` is what our own services carry in their environment
     (ASCEND_INFERENCE_SERVICE), so that a re-run does not take itself for a stranger.
@@ -75,11 +76,27 @@ def process(pid, proc="/proc"):
     # type: (int, str) -> t.Dict[str, str]
     """A process' command line and, if it is one of ours, the service's name."""
     command = read(os.path.join(proc, str(pid), "cmdline")).replace("\0", " ").strip()
-    service = ""
+    return {"command": command[:200], "service": service_of(pid, proc)}
+
+
+def own_processes(proc="/proc"):
+    # type: (str) -> t.List[t.Dict[str, t.Any]]
+    """Processes of this collection's services, children included: ``[{pid, service}]``."""
+    found = []
+    for pid in sorted(int(one) for one in os.listdir(proc) if one.isdigit()):
+        service = service_of(pid, proc)
+        if service:
+            found.append({"pid": pid, "service": service})
+    return found
+
+
+def service_of(pid, proc="/proc"):
+    # type: (int, str) -> str
+    """The name that the runtime gave the process' service, or nothing."""
     for word in read(os.path.join(proc, str(pid), "environ")).split("\0"):
-        if word.startswith("ASCEND_INFERENCE_SERVICE="):
-            service = word.split("=", 1)[1]
-    return {"command": command[:200], "service": service}
+        if word.startswith(MARK):
+            return word[len(MARK) :]
+    return ""
 
 
 def parse_meminfo(text):
