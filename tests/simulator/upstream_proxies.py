@@ -93,17 +93,22 @@ def fetch(version, cache):
     return scripts
 
 
+def venv(cache, name, needs):
+    """Path of the Python of a virtual environment with some packages; Unreachable as above."""
+    folder = pathlib.Path(cache).resolve() / name
+    if not (folder / "ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True, capture_output=True)
+        _pip(folder / "bin" / "python", "install", "--quiet", *needs)
+        (folder / "ready").touch()
+    return folder / "bin" / "python"
+
+
 def python(cache):
     """Path of a Python with what the scripts import; Unreachable as above."""
     cache = pathlib.Path(cache).resolve()
-    made = cache / "proxy-venv" / "bin" / "python"
-    if not (cache / "proxy-venv" / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(cache / "proxy-venv")], check=True, capture_output=True)
-        _pip(made, "install", "--quiet", *NEEDS)
-        (cache / "proxy-venv" / "ready").touch()
     _write(cache / "vllm-stub" / "vllm" / "__init__.py", "")
     _write(cache / "vllm-stub" / "vllm" / "logger.py", LOGGER)
-    return made
+    return venv(cache, "proxy-venv", NEEDS)
 
 
 def command(version, cache, script, host, port, prefill, decode, *more):

@@ -19,7 +19,7 @@ import pytest
 from ansible_collections.ascend.inference.tests.simulator.fake_host import FakeHost, write_model
 
 SIMULATOR = pathlib.Path(__file__).resolve().parents[2] / "simulator"
-VLLM = [sys.executable, str(SIMULATOR / "bin" / "vllm")]
+VLLM = SIMULATOR / "bin" / "vllm"
 PATIENCE = 60  # seconds that anything may take on a busy machine
 PLANNED = range(23000, 23680, 40)  # API, kv, HCCL ... of the tests' engines
 POOLS = {"MC_MIN_PRC_PORT": 23700, "MC_MAX_PRC_PORT": 23999, "ASCEND_BASE_PORT": 24000}  # what they draw from
@@ -28,12 +28,12 @@ POOLS = {"MC_MIN_PRC_PORT": 23700, "MC_MAX_PRC_PORT": 23999, "ASCEND_BASE_PORT":
 class Engine:
     """One running ``vllm serve`` of the simulator."""
 
-    def __init__(self, host, argv, environment, log):
+    def __init__(self, host, argv, environment, log, python=sys.executable):
         self.host, self.address, self.log = host, host.address, pathlib.Path(log)
         self.port = int(argv[argv.index("--port") + 1]) if "--port" in argv else 0
         with open(self.log, "w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
-                [*VLLM, "serve", *argv], env=environment, stdout=output, stderr=subprocess.STDOUT
+                [str(python), str(VLLM), "serve", *argv], env=environment, stdout=output, stderr=subprocess.STDOUT
             )
 
     @property
@@ -100,6 +100,7 @@ class Cluster:
     def __init__(self, folder):
         self.folder, self.engines = folder, []
         self.numbers = itertools.cycle(PLANNED)
+        self.python = sys.executable
         self.model = write_model(folder / "model")
 
     def port(self):
@@ -118,7 +119,7 @@ class Cluster:
             argv += ["--kv-transfer-config", json.dumps(kv)]
         environment = host.environment(*devices, **{"HCCL_IF_BASE_PORT": self.port(), **POOLS, **(env or {})})
         log = self.folder / f"engine{len(self.engines)}.log"
-        engine = Engine(host, [*argv, *map(str, flags)], environment, log)
+        engine = Engine(host, [*argv, *map(str, flags)], environment, log, self.python)
         self.engines.append(engine)
         return engine
 

@@ -6,11 +6,22 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
-from ansible_collections.ascend.inference.tests.unit.simulator.conftest import SIMULATOR, disaggregated, text_of
+from ansible_collections.ascend.inference.tests.simulator import upstream_proxies
+from ansible_collections.ascend.inference.tests.unit.simulator.conftest import (
+    PATIENCE,
+    SIMULATOR,
+    ask,
+    disaggregated,
+    text_of,
+)
+
+CACHE = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "upstream"
 
 
 @pytest.fixture
@@ -132,6 +143,45 @@ def test_dp_rpc_port_in_the_store_clients_pool(cluster, store):
     first = pooled(cluster, 1, config(cluster, store)).ready()
     flags = ["-dp", 2, "-dpl", 1, "-dpa", "127.0.0.2", "-dpp", 12321]
     assert "Mooncake store client" in cluster.start(first.host, 5, flags=flags).died()
+
+
+@pytest.fixture
+def real_store(cluster):
+    """A real mooncake_master, and a Python with the real store's client."""
+    try:
+        python = upstream_proxies.venv(CACHE, "mooncake-venv", ["mooncake-transfer-engine-non-cuda==0.3.13.post1"])
+    except upstream_proxies.Unreachable as error:
+        pytest.skip(f"Mooncake can't be fetched here: {error}")
+    port = cluster.port()
+    argv = [str(python.with_name("mooncake_master")), f"--rpc_port={port}", f"--metrics_port={port + 1}"]
+    log = open(cluster.folder / "master.log", "w", encoding="utf-8")  # noqa: SIM115 - closed below
+    process = subprocess.Popen([*argv, "--rpc_address=127.0.0.1"], stdout=log, stderr=subprocess.STDOUT)
+    cluster.python = python
+    end = time.monotonic() + PATIENCE
+    while True:
+        assert process.poll() is None, log.name
+        assert time.monotonic() < end
+        try:
+            if ask("127.0.0.1", port + 1, "/health")[0] == 200:
+                break
+        except OSError:
+            time.sleep(0.2)
+    yield port
+    process.terminate()
+    process.wait()
+    log.close()
+
+
+@pytest.mark.integration
+def test_real_mooncake_store_over_tcp(cluster, prompt, real_store):
+    path = config(cluster, f"127.0.0.1:{real_store}")
+    first, second = (pooled(cluster, number, path).ready() for number in (1, 2))
+    assert "the real store over TCP" in first.text
+    assert text_of(first.complete(prompt)) == text_of(second.complete(prompt))
+    assert second.counter("external_prefix_cache_hits_total") >= 256
+    metrics = ask("127.0.0.1", real_store + 1, "/metrics")[1]
+    assert "master_active_clients 4" in metrics  # one per rank, as verification counts them
+    assert "master_key_count 0" not in metrics
 
 
 def test_p2p_and_pool_together(cluster, store, prompt):

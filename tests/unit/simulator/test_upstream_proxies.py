@@ -13,6 +13,7 @@ import time
 import pytest
 from ansible_collections.ascend.inference.tests.simulator import upstream_proxies
 from ansible_collections.ascend.inference.tests.unit.simulator.conftest import PATIENCE, ask, text_of
+from ansible_collections.ascend.inference.tests.unit.simulator.test_llmdatadist import Setup
 
 CACHE = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "upstream"
 BALANCE = "load_balance_proxy_server_example.py"
@@ -62,7 +63,7 @@ class Proxy:
         self.process.wait()
 
 
-def check(proxy, single, prompt, stream=True):
+def check(proxy, single, prompt):
     """The proxy's answers are those of a single engine, whole, streamed and as a chat."""
     body = {"prompt": prompt, "max_tokens": 10, "temperature": 0}
     right = text_of(single.complete(prompt, 10))
@@ -148,3 +149,11 @@ def test_dead_decode_is_an_empty_200(cluster, hosts, prompt):
     decode.stop()
     assert proxy.ask("/v1/completions", {"prompt": prompt, "max_tokens": 4}) == (200, "")
     assert prefill.counter("kv_cache_usage_perc") > 0  # held until the timeout
+
+
+def test_load_balance_proxy_with_llmdatadist(cluster, prompt):
+    setup = Setup(cluster)
+    prefill, decode = setup.pair()
+    single = cluster.start(cluster.host(3, release="0.11.0"), 0).ready()
+    check(Proxy(cluster, "0.11.0", BALANCE, [prefill], [decode]), single, prompt)
+    assert "Linking success" in decode.text
