@@ -41,8 +41,11 @@ async def serve(args, host, release, shape):
             state["api"].stopping = True
         ended.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    def listen():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop)
+
+    listen()
     await asyncio.sleep(float(os.environ.get("ASCEND_SIMULATOR_START_SECONDS") or 0))
     engine = Engine(args, host, release, shape, die)
     made = None
@@ -56,6 +59,7 @@ async def serve(args, host, release, shape):
         opening.cancel()
         return 0
     opening.result()
+    listen()  # again: a real Mooncake store has put its own handlers in the way
     if made:
         state["api"] = Api(engine, args)
         await state["api"].serve(made)
@@ -98,12 +102,15 @@ def main(argv=None):
     try:
         args = parse(argv[1:], release)
         shape = from_args(args)
-        return asyncio.run(serve(args, host, release, shape))
+        code = asyncio.run(serve(args, host, release, shape))
     except Died as error:
         log.vllm(WHO, f"Engine core initialization failed. See root cause above.\n{error}", level="ERROR")
         return error.code
     finally:
         host.release_all()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # not sys.exit: the threads of a real Mooncake store would hold the process back
 
 
 if __name__ == "__main__":

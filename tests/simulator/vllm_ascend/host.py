@@ -1,3 +1,6 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The simulated host: what an engine finds on it, and what it leaves there while it runs.
 
 ``ASCEND_SIMULATOR_STATE`` names the host's state file, the one that the simulated npu-smi and hccn_tool read (see
