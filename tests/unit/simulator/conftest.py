@@ -33,7 +33,10 @@ class Engine:
         self.port = int(argv[argv.index("--port") + 1]) if "--port" in argv else 0
         with open(self.log, "w", encoding="utf-8") as output:
             self.process = subprocess.Popen(
-                [str(python), str(VLLM), "serve", *argv], env=environment, stdout=output, stderr=subprocess.STDOUT
+                [str(VLLM), "serve", *argv],
+                env={**environment, "ASCEND_SIMULATOR_PYTHON": str(python)},
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
 
     @property
