@@ -113,7 +113,7 @@ def run_phase(limit, parts, deadline, report):
 
 def chosen(names):
     wanted, skipped = names or None, os.environ.get("SKIP", "").split()
-    known = [part for _, parts in PHASES for part in parts]
+    known = [part for phase in PHASES for part in phase[1]]
     for name in [*(wanted or []), *skipped]:
         if name not in known:
             raise SystemExit(f"no part {name!r}; there are: {', '.join(known)}")
@@ -125,19 +125,19 @@ def main():
     begin = time.monotonic()
     deadline = begin + 60 * float(os.environ.get("MINUTES", "80"))
     outcomes = {}
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that what was started is ended
     for limit, parts in chosen(sys.argv[1:]):
         limit = int(os.environ.get("JOBS", limit))
         run_phase(limit, parts, deadline, lambda part, *rest: outcomes.__setitem__(part, rest))
 
-    failed = [part for part, (outcome, *_) in outcomes.items() if outcome.startswith("FAILED")]
-    passed = [part for part, (outcome, *_) in outcomes.items() if outcome == "passed"]
+    failed = [part for part, result in outcomes.items() if result[0].startswith("FAILED")]
+    passed = [part for part, result in outcomes.items() if result[0] == "passed"]
     for part in failed:
         print(f"\n=== {part}: its last lines (all of it: .cache/logs/{part}.log)")
         print("\n".join(outcomes[part][2]))
     print("\n=== summary")
-    for part, (outcome, seconds, _) in outcomes.items():
-        print(f"{part:>11}  {seconds:6.0f} s  {outcome}")
+    for part, result in outcomes.items():
+        print(f"{part:>11}  {result[1]:6.0f} s  {result[0]}")
     print(f"{'in all':>11}  {time.monotonic() - begin:6.0f} s")
     print(f"parts: {len(passed)} passed, {len(failed)} failed, {len(outcomes) - len(passed) - len(failed)} skipped")
     return 1 if failed or not passed else 0

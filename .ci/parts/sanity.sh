@@ -26,7 +26,7 @@ copy=$(environment copy .cache/sanity)
 git init --quiet "$copy"
 log=$ROOT/.cache/sanity/output.txt
 say "ansible-test sanity, ansible-core for Python $version"
-cd "$copy"
+cd "$copy" || exit
 HOME=$home ansible-test sanity --local --python "$version" --color no "$@" 2>&1 | tee "$log"
 
 if grep -q 'All targets skipped' "$log"; then
