@@ -6,6 +6,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export ROOT=$PWD
+# What the caller's shell has set for another checkout must not decide what is tested here.
+unset ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG PYTHONPATH PYTHONHOME
 export PYTHON=${PYTHON:-python3} PYTHONDONTWRITEBYTECODE=1 ANSIBLE_NOCOLOR=1 NO_COLOR=1
 
 say() { printf '[%5ds] %s\n' "$SECONDS" "$*"; }

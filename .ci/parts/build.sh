@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 use galaxy
 dependencies=$(environment collections)
+export ANSIBLE_COLLECTIONS_PATH=$dependencies
 copy=$(environment copy .cache/build/source)
 out=$ROOT/.cache/build/out
 rm -rf "$out"
@@ -19,15 +20,16 @@ unwanted=$(tar -tzf "$tarball" | grep -E '^(\./)?\.[^/]|__pycache__|\.pyc$|^(\./
 
 say "galaxy-importer"
 # It leaves its result in the working folder.
-(cd "$out" && ANSIBLE_COLLECTIONS_PATH=$dependencies python -m galaxy_importer.main "$tarball") 2>&1 | tee "$out/importer.log"
+(cd "$out" && python -m galaxy_importer.main "$tarball") 2>&1 | tee "$out/importer.log"
 ! grep -qE '^(ERROR|CRITICAL)' "$out/importer.log" || { echo 'galaxy-importer reports errors' >&2; exit 1; }
 
 say "install and use it from outside the checkout"
 installed=$out/installed
+export ANSIBLE_COLLECTIONS_PATH=$installed:$dependencies
 ansible-galaxy collection install "$tarball" --collections-path "$installed" --no-deps
 cd /
-export ANSIBLE_COLLECTIONS_PATH=$installed:$dependencies
-ansible-galaxy collection list ascend.inference
+ansible-galaxy collection list ascend.inference | tee "$out/list.txt"
+grep -q "^# $installed/" "$out/list.txt" || { echo 'the installed collection is not the one that ansible finds' >&2; exit 1; }
 if [ -f "$ROOT/playbooks/site.yml" ]; then
     ansible-playbook -i "$ROOT/inventories/local" ascend.inference.site --list-tasks
 else
