@@ -262,7 +262,7 @@ def collections():
 def target_core():
     requirement = f"ansible-core=={TARGET_CORE}"
     folder = CACHE / "target-core" / TARGET_CORE
-    prefixes = ("ansible/__init__.py", "ansible/release.py", "ansible/module_utils/")
+    prefixes = ("ansible/__init__.py", "ansible/_vendor/", "ansible/release.py", "ansible/module_utils/")
     return built(folder, prefixes, f"module_utils of {requirement}", lambda: unpack(requirement, folder, prefixes))
 
 
