@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Run a part of the tests that is a program of its own, tests/NAME/run or tests/NAME/run.py: script.sh e2e [ARGUMENT...]
+# It finds ansible, pytest and all collections within reach.
+. "$(dirname "$0")/../lib.sh"
+name=$1
+shift
+if [ -f "tests/$name/run.py" ]; then
+    program=(python "tests/$name/run.py")
+elif [ -f "tests/$name/run" ]; then
+    program=(bash "tests/$name/run")
+else
+    say "neither tests/$name/run nor tests/$name/run.py is there yet"
+    exit 3
+fi
+use units
+with_collections
+PYTHONPATH=$(environment tree)
+export PYTHONPATH
+exec "${program[@]}" "$@"
