@@ -59,8 +59,8 @@ def half_made(path):
         names = os.listdir(stamps)
         return MARK in names or not names
     if os.path.exists(os.path.join(path, "pyvenv.cfg")):
-        raise VenvError("%s is a virtual environment that this collection did not make. Name another path." % path)
-    raise VenvError("%s exists and is no virtual environment. Name another path or move it away." % path)
+        raise VenvError(f"{path} is a virtual environment that this collection did not make. Name another path.")
+    raise VenvError(f"{path} exists and is no virtual environment. Name another path or move it away.")
 
 
 def settings(listing, words):
@@ -117,7 +117,7 @@ class Builder:
         """Run a command; its output's end is the error."""
         code, output = self.run(argv, env or {})
         if code:
-            raise VenvError("%s ended with %s:\n%s" % (" ".join(argv), code, tail(output)))
+            raise VenvError("{} ended with {}:\n{}".format(" ".join(argv), code, tail(output)))
         return output
 
     def uv(self):
@@ -139,10 +139,10 @@ class Builder:
             more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + wish["fallback"]).strip()
             env.update(PIP_EXTRA_INDEX_URL=more, UV_EXTRA_INDEX_URL=more)
             second, more_output = self.run(command, env)
-            output = output + "\nAgain, with the index %s:\n%s" % (" ".join(wish["fallback"]), more_output)
+            output = output + "\nAgain, with the index {}:\n{}".format(" ".join(wish["fallback"]), more_output)
             code = second
         if code:
-            raise VenvError("installing %s failed:\n%s" % (", ".join(wish["requirements"]), tail(output, 40)))
+            raise VenvError("installing {} failed:\n{}".format(", ".join(wish["requirements"]), tail(output, 40)))
 
     def _command(self, wish):
         uv = self.uv()
@@ -164,8 +164,8 @@ class Builder:
         code, output = self.run([self.own_python, "-c", "import " + ", ".join(modules)], {})
         if code:
             library = missing_library(output)
-            hint = "\nInstall the system package that has %s, then run again." % library if library else ""
-            raise VenvError("%s cannot be imported in %s:\n%s%s" % (modules, self.path, tail(output), hint))
+            hint = f"\nInstall the system package that has {library}, then run again." if library else ""
+            raise VenvError(f"{modules} cannot be imported in {self.path}:\n{tail(output)}{hint}")
 
 
 def run_command(argv, env):

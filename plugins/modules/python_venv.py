@@ -146,7 +146,12 @@ def main():
         "changed": before != wish,
         "path": params["path"],
         "python": params["path"] + "/bin/python",
-        "diff": {"before": before or {}, "after": wish, "before_header": params["path"], "after_header": params["path"]},
+        "diff": {
+            "before": before or {},
+            "after": wish,
+            "before_header": params["path"],
+            "after_header": params["path"],
+        },
     }
     try:
         if result["changed"]:

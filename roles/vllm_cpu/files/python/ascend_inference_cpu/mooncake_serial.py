@@ -14,7 +14,6 @@ from __future__ import annotations
 from vllm.distributed.kv_transfer.kv_connector.v1.mooncake import mooncake_connector as upstream
 from vllm.utils.network_utils import get_ip
 
-
 # The bootstrap server (which engine listens where) has no authentication, and vLLM opens it on every interface and registers
 # over loopback: bind it to the engine's own address (VLLM_HOST_IP) and register there.
 _upstream_address = upstream.get_mooncake_bootstrap_addr

@@ -32,7 +32,9 @@ def _register_serial_connector() -> None:
     from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 
     if SERIAL_CONNECTOR not in KVConnectorFactory._registry:
-        KVConnectorFactory.register_connector(SERIAL_CONNECTOR, "ascend_inference_cpu.mooncake_serial", SERIAL_CONNECTOR)
+        KVConnectorFactory.register_connector(
+            SERIAL_CONNECTOR, "ascend_inference_cpu.mooncake_serial", SERIAL_CONNECTOR
+        )
 
 
 class _PastEvent:
