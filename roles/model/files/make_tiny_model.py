@@ -12,12 +12,16 @@ word of the prompt, and two engines agree on it only if they have the same KV ca
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import tempfile
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+STAMP = ".ascend-inference-tiny-1"  # the number grows with every change of the bytes
 END, START, STOP = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 WORDS = """
 able acid acre aged also arch area army aunt away back bake ball band bank bark barn base bath beam bean bear beat bell belt
@@ -90,11 +94,34 @@ def make_model(vocabulary: dict[str, int]) -> Qwen2ForCausalLM:
     return model
 
 
-def main(directory: str) -> None:
+def save(directory: str) -> None:
+    """Write everything, readable by whoever serves it, and the stamp last."""
     tokenizer = make_tokenizer()
     make_model(tokenizer.get_vocab()).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
+    for name in os.listdir(directory):
+        os.chmod(os.path.join(directory, name), 0o644)
+    with open(os.path.join(directory, STAMP), "w", encoding="utf-8"):
+        pass
+
+
+def main(directory: str) -> None:
+    """Make the model beside its place and move it there: it is never seen half-written."""
+    if os.path.isdir(directory) and os.listdir(directory) and not any(map(is_stamp, os.listdir(directory))):
+        sys.exit(f"{directory} holds something that this program did not make; name another inference_model.path")
+    os.makedirs(os.path.dirname(directory), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory), prefix=".tiny-") as workshop:
+        save(workshop)
+        os.chmod(workshop, 0o755)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.rename(workshop, directory)
+        os.mkdir(workshop)  # for TemporaryDirectory to remove
+
+
+def is_stamp(name: str) -> bool:
+    """Whether a file's name is the stamp of any version of this model."""
+    return name.startswith(STAMP.rstrip("0123456789"))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(os.path.abspath(sys.argv[1]))
