@@ -13,7 +13,11 @@ import json
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import by_device, fabric_address
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import (
+    fabric_address,
+    links_by_device,
+    npus_by_device,
+)
 
 KINDS = ("prefill", "decode")
 Entry = dict[str, str]
@@ -54,8 +58,8 @@ def rank_table(plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> dic
 def _entry(
     service: t.Mapping[str, t.Any], device: int, hardware: str, facts: t.Mapping[str, t.Any]
 ) -> tuple[Entry, list[Complaint]]:
-    link = by_device((facts.get("hccn") or {}).get("devices", {}), "device").get(device, {})
-    npu = by_device((facts.get("npu") or {}).get("npus", []), "device_id").get(device, {})
+    link = links_by_device(facts.get("hccn") or {}).get(device, {})
+    npu = npus_by_device(facts.get("npu") or {}).get(device, {})
     entry = {
         "server_id": str(service["address"]),
         "device_id": str(device),

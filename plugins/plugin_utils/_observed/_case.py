@@ -14,7 +14,8 @@ Record = t.Mapping[str, t.Any]
 @dataclass(frozen=True)
 class Observed:
     """``plan`` as ``launch_plan`` returns it; ``facts`` maps a host to the results of host_info (``host``), npu_info
-    (``npu``), hccn_info (``hccn``) and hccn_ping (``ping``), each optional: what was not asked is not judged."""
+    (``npu``), hccn_info (``hccn``) and hccn_ping (``ping``), each optional: what was not asked is not judged. A module
+    that failed is ``{error: message}``."""
 
     plan: Record
     facts: t.Mapping[str, Record]
@@ -34,27 +35,44 @@ class Observed:
     def asked(self, kind: str) -> list[tuple[Record, Record]]:
         """Hosts for which a kind of facts was gathered, with those facts."""
         found = ((one, self.facts.get(one["name"], {}).get(kind)) for one in self.hosts())
-        return [(host, facts) for host, facts in found if facts]
+        return [(host, facts) for host, facts in found if facts and "error" not in facts]
+
+    def failed(self) -> list[tuple[Record, str, str]]:
+        """Questions that a host could not answer: the host, the kind of facts, the error."""
+        return [
+            (host, kind, str(facts["error"]))
+            for host in self.hosts()
+            for kind, facts in sorted((self.facts.get(host["name"]) or {}).items())
+            if facts and "error" in facts
+        ]
 
     def npus(self) -> list[tuple[Record, dict[int, Record]]]:
         """Hosts with their dies by physical device id."""
-        return [(host, by_device(facts.get("npus", []), "device_id")) for host, facts in self.asked("npu")]
+        return [(host, npus_by_device(facts)) for host, facts in self.asked("npu")]
 
     def links(self) -> list[tuple[Record, dict[int, Record]]]:
         """Hosts with what hccn_tool says of each planned device."""
         found = []
         for host, facts in self.asked("hccn"):
             planned = self.planned_devices(host["name"])
-            records = by_device(facts.get("devices", {}), "device")
+            records = links_by_device(facts)
             found.append((host, {device: records[device] for device in sorted(records) if device in planned}))
         return found
 
 
-def by_device(records: t.Any, key: str) -> dict[int, Record]:
-    """Records by device id, from a list of records or a mapping."""
-    if isinstance(records, t.Mapping):
-        return {int(one): records[one] for one in records}
-    return {int(one[key]): one for one in records if one.get(key) is not None}
+def npus_by_device(facts: Record) -> dict[int, Record]:
+    """npu_info's dies by physical device id; tables without one (A2) count devices as NPUs."""
+    found = {}
+    for one in facts.get("npus") or []:
+        device = one["npu_id"] if one.get("device_id") is None else one["device_id"]
+        if device is not None:
+            found[int(device)] = one
+    return found
+
+
+def links_by_device(facts: Record) -> dict[int, Record]:
+    """hccn_info's devices by physical device id."""
+    return {int(one["device_id"]): one for one in facts.get("devices") or []}
 
 
 def place(host: Record, device: int | None = None) -> str:

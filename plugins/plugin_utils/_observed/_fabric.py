@@ -70,9 +70,9 @@ def stale(case: Observed) -> t.Iterator[Found]:
     for host, facts in case.asked("hccn"):
         planned = case.planned_devices(host["name"])
         for one in facts.get("stale") or []:
-            device = int(one["device"])
+            device = int(one["device_id"])
             if device in planned:
-                live, wanted = one.get("live"), one.get("expected", one.get("file"))
+                live, wanted = one.get("live"), one.get("expected") or one.get("file")
                 yield Found(place(host, device), live, f"the live address is {live}, the file says {wanted}")
 
 
@@ -99,7 +99,7 @@ def unreachable(case: Observed) -> t.Iterator[Found]:
     for host, facts in case.asked("ping"):
         for one in facts.get("unreachable") or []:
             peer = one.get("name") or one.get("address")
-            yield Found(place(host, int(one["device"])), peer, f"{peer} does not answer this device's ping")
+            yield Found(place(host, int(one["device_id"])), peer, f"{peer} does not answer this device's ping")
 
 
 def gateway(case: Observed) -> t.Iterator[Found]:

@@ -21,6 +21,15 @@ def unobserved(case: Observed) -> t.Iterator[Found]:
             yield Found(place(host), host["address"], "the host could not be reached or asked")
 
 
+TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info"}
+
+
+def unanswered(case: Observed) -> t.Iterator[Found]:
+    """Hosts on which a tool gave no answer at all."""
+    for host, kind, error in case.failed():
+        yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
+
+
 def address(case: Observed) -> t.Iterator[Found]:
     """Hosts whose planned address is not on the planned interface."""
     for host, facts in case.asked("host"):
@@ -202,6 +211,14 @@ RULES = (
         "Check the connection; ansible -m ping <host>.",
         "Ansible",
         unobserved,
+    ),
+    Rule(
+        "HOST-ANSWER",
+        "error",
+        "Every tool answers on every planned host.",
+        "Run the tool by hand as root; the message says what it lacks.",
+        "npu-smi and hccn_tool",
+        unanswered,
     ),
     Rule(
         "HOST-ADDRESS",

@@ -83,8 +83,9 @@ def one_host(number):
         "hccn": {
             "hccn_conf": {},
             "stale": [],
-            "devices": {
-                str(device): {
+            "devices": [
+                {
+                    "device_id": device,
                     "link": "up",
                     "net_health": "success",
                     "healthy": True,
@@ -96,7 +97,7 @@ def one_host(number):
                     "errors": {},
                 }
                 for device in range(4)
-            },
+            ],
         },
         "ping": {"unreachable": []},
     }
@@ -107,7 +108,7 @@ def npu(host, device, **values):
 
 
 def link(host, device, **values):
-    return lambda data: data[host]["hccn"]["devices"][str(device)].update(values)
+    return lambda data: data[host]["hccn"]["devices"][device].update(values)
 
 
 def kernel(host, **values):
@@ -135,14 +136,19 @@ FAULTS = [
     (
         "HCCN-STALE",
         "n1 device 2",
-        lambda data: data["n1"]["hccn"].update(stale=[{"device": 2, "live": "10.9.1.99", "file": "10.9.1.12"}]),
+        lambda data: data["n1"]["hccn"].update(stale=[{"device_id": 2, "live": "10.9.1.99", "file": "10.9.1.12"}]),
     ),
     ("TLS-DIFFERS", "n3 device 2", link("n3", 2, tls_enabled=True)),
     ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "the tool hung"})),
     (
         "PEER-UNREACHABLE",
         "n1 device 3",
-        lambda data: data["n1"]["ping"].update(unreachable=[{"device": 3, "address": "10.8.2.11"}]),
+        lambda data: data["n1"]["ping"].update(unreachable=[{"device_id": 3, "address": "10.8.2.11"}]),
+    ),
+    (
+        "HOST-ANSWER",
+        "n2 npu-smi",
+        lambda data: data["n2"].update(npu={"error": "npu-smi: the driver is not loaded"}),
     ),
     ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
     ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
@@ -218,11 +224,13 @@ def test_rules_of_other_deployments_are_seen_red():
     data = facts()
     for one in data.values():
         one["npu"]["generation"] = "a2"
+        for die in one["npu"]["npus"]:
+            die.update(npu_id=die["device_id"], device_id=None)  # npu-smi's table has no physical id on A2
         one["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
     data["n1"]["host"]["limits"] = {"nofile": 1024}
     data["n1"]["host"]["models"][0].update(config={"torch_dtype": "float16"}, quantized=True)
     data["n2"]["hccn"]["hccn_conf"] = {}
-    data["n3"]["hccn"]["devices"]["0"]["gateway"] = None
+    data["n3"]["hccn"]["devices"][0]["gateway"] = None
     data["n3"]["npu"]["npus"] = data["n3"]["npu"]["npus"][:3]
     a2["hosts"][1]["devices"] = [0, 1, 2, 3, 4]
     found = {(one["id"], one["path"]) for one in check_plan(a2, data)}
@@ -267,7 +275,7 @@ def test_rank_table_of_an_a2_deployment_has_roce_addresses_and_no_super_pod():
 
 def test_a_rank_table_with_a_hole_is_refused_by_device():
     data = copy.deepcopy(facts())
-    data["n2"]["hccn"]["devices"]["2"]["vnic"] = None
+    data["n2"]["hccn"]["devices"][2]["vnic"] = None
     data["n3"]["npu"]["npus"][1]["sdid"] = None
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
