@@ -21,7 +21,7 @@ import _service as service
 import pytest
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
-PORT = int(os.environ.get("INFERENCE_E2E_PORT", "17000"))
+PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
 PATIENCE = 900
 HOST = "this_machine"
 MOST_TASKS = 60
@@ -97,7 +97,13 @@ def recover(deployment: service.Deployment, name: str, proof) -> None:
     """kill -9 of a service's first process; it comes back and is proved again without anyone's help."""
     before = deployment.main_processes()
     begin = service.kill(before[name])
-    service.eventually(proof, PATIENCE, f"recovery of {name}")
+
+    def proved_anew() -> None:
+        now = deployment.main_processes().get(name)
+        assert now and now != before[name], f"{name} was not started again"
+        proof()
+
+    service.eventually(proved_anew, PATIENCE, f"recovery of {name}")
     service.say(f"{deployment.name}: kill -9 {name}: proved again after {time.monotonic() - begin:.1f} s")
     after = deployment.main_processes()
     assert {one for one in before if before[one] != after.get(one)} == {name}
