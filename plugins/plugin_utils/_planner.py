@@ -121,7 +121,8 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "verify": verify_section(context, services),
         "findings": [one.as_dict() for one in findings],
     }
-    plan["digest"] = digest(plan)
+    told = ("name", "host", "digest", "ports", "health", "start", "stop")
+    plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
     return plan
 
 

@@ -227,10 +227,12 @@ class Comparison:
         found = from_argv(router["argv"][2:])
         if self.pinned and documented.port:
             self.note("proxy", "port", documented.port, found["port"])
-        by_api = {(one.host, one.api_port): service["name"] for one, service in pairs if not one.headless}
+        by_api = [((one.host, one.api_port), service["name"]) for one, service in pairs if not one.headless]
         ours = self.planned_lists(found, pairs)
         for role in sorted(set(documented.lists) | set(ours)):
-            said = sorted(_means(by_api, host, port) for host, port in documented.lists.get(role, []))
+            kinds = {role, "colocated"} if role == "decode" else {role}
+            known = {api: name for api, name in by_api if name.split("-")[0] in kinds}
+            said = sorted(_means(known, host, port) for host, port in documented.lists.get(role, []))
             self.note("proxy", f"{role} list", said, sorted(ours.get(role, [])))
         for name in sorted(set(documented.flags)):
             if not name.endswith(("-num", "-inc")):

@@ -43,7 +43,12 @@ SIZES = {
     "decode_context_parallel_size": "decode-context-parallel-size",
 }
 API_ONLY = ("api-server-count", "host", "port")
-ONE = ("pipeline-parallel-size", "prefill-context-parallel-size", "decode-context-parallel-size")
+ONE = (
+    "tensor-parallel-size",
+    "pipeline-parallel-size",
+    "prefill-context-parallel-size",
+    "decode-context-parallel-size",
+)
 
 
 def flags(raw: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

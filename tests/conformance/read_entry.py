@@ -152,7 +152,8 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     common["dp_rpc_port"] = common["dp_rpc_port"] or _number(args.get("master-port", 0))
     env = _environment(role, variables)
     resolved = role.get("resolved") or {}
-    if not role.get("ranks"):
+    ranks = role.get("ranks") or _ranks(args, parallel, sizes)
+    if not ranks:
         devices = _devices(env)
         per_host = max(1, int(args.get("data-parallel-size-local", sizes["data_parallel_size"])))
         nodes = int(args.get("nnodes", 1))
@@ -171,7 +172,7 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
             )
         ]
     found = []
-    for number, rank in enumerate(role["ranks"]):
+    for number, rank in enumerate(ranks):
         own = {**args, "port": rank["api_port"], "data-parallel-size": sizes["data_parallel_size"]}
         own.update({"data-parallel-rank": rank["dp_rank"], "tensor-parallel-size": sizes["tensor_parallel_size"]})
         own.update({"data-parallel-address": asked, "data-parallel-rpc-port": common["dp_rpc_port"]})
@@ -190,6 +191,22 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
             )
         )
     return found
+
+
+def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
+    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes."""
+    if "data-parallel-rank" not in args or not parallel:
+        return []
+    first, size = int(parallel.get("dp_rank_start") or 0), _rank_devices(sizes)
+    start = _number(parallel.get("port_start"))
+    return [
+        {
+            "dp_rank": first + local,
+            "api_port": start + local if start else "",
+            "devices": ",".join(str(one) for one in range(local * size, (local + 1) * size)),
+        }
+        for local in range(int(parallel["dp_size_local"]))
+    ]
 
 
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
@@ -272,9 +289,7 @@ def declared_processes(entry: Entry, role: Entry, kind: str, places: Places) -> 
     found = []
     for instance in range(int(deploy[f"{letter}_instances_num"])):
         for pod in range(pods):
-            own = dict(args)
-            if pod:
-                own["headless"] = True
+            own = {**args, **_declared_sizes(sizes, pod, pods)}
             host = places.named(f"{kind} pod {instance} {pod}")
             found.append(
                 Process(
@@ -293,6 +308,15 @@ def declared_processes(entry: Entry, role: Entry, kind: str, places: Places) -> 
                 )
             )
     return found
+
+
+def _declared_sizes(sizes: t.Mapping[str, int], pod: int, pods: int) -> dict[str, t.Any]:
+    """The flags that a declaration of sizes means for one pod."""
+    found: dict[str, t.Any] = {flag: sizes[word] for word, flag in SIZES.items()}
+    local = sizes["data_parallel_size"] // pods
+    if local:
+        found.update({"data-parallel-size-local": local, "data-parallel-start-rank": pod * local})
+    return {**found, "headless": True} if pod else found
 
 
 def read_proxy(entry: Entry, places: Places) -> Proxy | None:

@@ -277,7 +277,7 @@ def _pin(pool: Words, processes: list[Process]) -> None:
             ports[name] = numbers if len(set(numbers)) > 1 or len(numbers) > 1 else numbers[0]
         for first, members in zip(firsts, [members for _, members in sorted(instances.items())]):
             for one in members:
-                local = one.host != first.host and port(one) and not one.headless or name == "kv"
+                local = one.host != first.host and not (one.headless and name == "api")
                 begins = all(other.host != one.host or other.rank >= one.rank for other in members)
                 if local and begins and port(one) and port(one) != port(first):
                     own = pool.setdefault("hosts", {}).setdefault(one.host, {}).setdefault("ports", {})
