@@ -178,7 +178,7 @@ def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[
     close = nearest_release(asked, known)
     hint = f"The nearest known release is '{close}'. "
     if not base:
-        hint += f"To plan this one with the facts of that row, set inference_release_base: \"{close}\". "
+        hint += f'To plan this one with the facts of that row, set inference_release_base: "{close}". '
     hint += f"Known releases: {', '.join(known)}."
     return known[DEFAULT[engine]], [
         Complaint(word, "RELEASE-UNKNOWN", "this release is not known", hint, value=repr(base or name))

@@ -14,6 +14,7 @@ whatever depends on the model. Rules of the planner judge those.
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -32,17 +33,20 @@ def let_models_be_registered_twice() -> None:
     mapping.register = lambda self, key, value, exist_ok=False: register(self, key, value, exist_ok=True)
 
 
+def first(*names: str) -> t.Any:
+    """The first of the modules that this vLLM has; it moved them over the versions."""
+    for name in names[:-1]:
+        with contextlib.suppress(ModuleNotFoundError):  # raised where the parent is no package in this vLLM
+            if importlib.util.find_spec(name):
+                return importlib.import_module(name)
+    return importlib.import_module(names[-1])
+
+
 def parser() -> tuple[t.Any, t.Any]:
     """The parser of ``vllm serve`` and the module that made it, wherever this vLLM keeps them."""
     let_models_be_registered_twice()
-    try:
-        from vllm.utils.argparse_utils import FlexibleArgumentParser
-    except ImportError:  # before 0.12
-        from vllm.utils import FlexibleArgumentParser
-    try:
-        from vllm.entrypoints.openai import cli_args
-    except ImportError:  # since 0.32
-        from vllm.entrypoints.launchers import cli_args
+    FlexibleArgumentParser = first("vllm.utils.argparse_utils", "vllm.utils").FlexibleArgumentParser
+    cli_args = first("vllm.entrypoints.openai.cli_args", "vllm.entrypoints.launchers.cli_args")
     from vllm.platforms import current_platform
 
     if not getattr(current_platform, "device_type", ""):
