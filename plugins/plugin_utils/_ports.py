@@ -10,12 +10,14 @@ clients; Mooncake's sources, see the rules page) are kept clear.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import Release
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Port
-from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Host, Ports
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host, Ports
 
 ORDER = {"prefill": 0, "decode": 1, "colocated": 2, "encode": 3}
 API_BASE, API_SPAN, API_STEP = 7100, 200, 16
@@ -80,6 +82,25 @@ def assign(instance: Instance, release: Release, highest_device: int) -> Assigne
         bootstrap=first("bootstrap", BOOTSTRAP_BASE + order * BOOTSTRAP_SPAN, 1),
         llmdatadist=first("llmdatadist", LLMDATADIST_BASE + order * LLMDATADIST_SPAN, LLMDATADIST_STEP),
     )
+
+
+def short_lists(description: Description) -> list[Complaint]:
+    """Lists of first ports that have fewer entries than the pool has instances."""
+    found = []
+    for name, pool in description.pools.present().items():
+        for port in dataclasses.fields(Ports):
+            asked = getattr(pool.ports, port.name)
+            if 1 < len(asked) < pool.instances:
+                found.append(
+                    Complaint(
+                        f"inference_pools.{name}.ports.{port.name}",
+                        "PORT-LIST",
+                        f"the list has {len(asked)} first ports for {pool.instances} instances",
+                        "Give one number, or one for each instance.",
+                        value=str(list(asked)),
+                    )
+                )
+    return found
 
 
 def at_host(instance: Instance, process: Process, name: str, assigned: int) -> int:

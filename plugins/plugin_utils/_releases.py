@@ -49,6 +49,7 @@ class Release:
     checks_sizes: bool = False
     head_dim_needed: bool = False
     dense_dp_breaks: bool = False
+    listening_line: str = ""
     multi_node_flags: bool = False
     shutdown_timeout: bool = False
     drain_waits_for_pull: bool = False
@@ -112,7 +113,7 @@ def _connectors(index: int) -> tuple[str, ...]:
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _release(name: str) -> Release:
     index = ORDER[name]
     _, vllm, python, cann, torch, torch_npu, triton, mooncake, fastapi = data.ROWS[index]

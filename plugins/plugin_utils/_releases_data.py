@@ -168,6 +168,11 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     "checks_sizes": (("0.12.0rc1", True),),
     "head_dim_needed": (("0.11.0rc1", True), ("0.21.0rc1", False)),
     "dense_dp_breaks": (("0.14.0rc1", True),),
+    # The line that prefill's connector logs for each port that it listens on
+    "listening_line": (
+        ("0.10.1rc1", "Starting listening on path: tcp://"),
+        ("0.21.0rc1", "KVCacheSendingThread started listening on path: tcp://"),
+    ),
     # vLLM
     "multi_node_flags": (("0.12.0rc1", True),),
     "shutdown_timeout": (("0.18.0rc1", True),),

@@ -95,9 +95,10 @@ def test_the_rows_agree_with_the_matrix():
         assert release.vllm == row["vllm"].lstrip("v"), name
         assert release.python == row["image_python"], name
         assert release.mooncake == (row["mooncake"]["image"] or "").lstrip("v"), name
-        assert release.mooncake_install == re.split(
-            ":", (row["mooncake"]["image_install"] or "").replace("pip", "package")
-        )[0], name
+        assert (
+            release.mooncake_install
+            == re.split(":", (row["mooncake"]["image_install"] or "").replace("pip", "package"))[0]
+        ), name
         assert release.fastapi == (row["fastapi_pin"] or ""), name
         assert row["cann"].get("matrix") in (None, release.cann), name
         assert row["torch_npu"]["matrix"] in (None, release.torch_npu), name
