@@ -154,7 +154,6 @@ warnings:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils import _hccn_apply as work
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_plan import complaints

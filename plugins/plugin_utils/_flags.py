@@ -36,7 +36,7 @@ def number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0]))
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def options(program: str) -> tuple[Option, ...]:
     """Every line of a program's table."""
     found = []
@@ -50,7 +50,7 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(text.split(",")) if text else ()
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def known(program: str, version: str) -> dict[str, Option]:
     """The options of one version by name; those of the nearest collected version before it, or none before the first."""
     versions = TABLES[program][0]

@@ -19,19 +19,37 @@ import typing as t
 
 import environments
 
-VLLM = (
-    "0.9.1 0.9.2 0.10.0 0.10.1.1 0.10.2 0.11.0 0.12.0 0.13.0 0.14.1 0.15.0 0.16.0 0.17.0 0.18.0 0.19.1 0.20.2 0.21.0 "
-    "0.22.1 0.23.0 0.24.0 0.25.1 0.27.1 0.32.0"
-).split()
-MOONCAKE = (
-    "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1"
-)
+VLLM = [
+    "0.9.1",
+    "0.9.2",
+    "0.10.0",
+    "0.10.1.1",
+    "0.10.2",
+    "0.11.0",
+    "0.12.0",
+    "0.13.0",
+    "0.14.1",
+    "0.15.0",
+    "0.16.0",
+    "0.17.0",
+    "0.18.0",
+    "0.19.1",
+    "0.20.2",
+    "0.21.0",
+    "0.22.1",
+    "0.23.0",
+    "0.24.0",
+    "0.25.1",
+    "0.27.1",
+    "0.32.0",
+]
+MOONCAKE = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1"
 ROUTER = "0.1.17"
 MOST_CHOICES = 8
 TARGET = environments.ROOT / "plugins" / "plugin_utils" / "_flags_data.py"
 OWN = {"config"}  # vllm serve --config would bring flags that nobody has judged; it is known, and refused by a rule
 
-Rows = t.List[t.Tuple[str, str, str, str, str]]
+Rows = list[tuple[str, str, str, str, str]]
 
 
 def vllm_options(version: str) -> dict[str, tuple[str, str, str]]:
@@ -102,7 +120,7 @@ def spans(versions: list[str], options: t.Callable[[str], dict[str, tuple[str, s
         for first, last, (kind, spellings, choices) in seen[name]:
             since = "" if first == 0 else versions[first]
             until = "" if last == len(versions) - 1 else versions[last]
-            lines.append("|".join((name, since, until, kind, spellings, choices)).rstrip("|"))
+            lines.append(f"{name}|{since}|{until}|{kind}|{spellings}|{choices}".rstrip("|"))
     return lines
 
 

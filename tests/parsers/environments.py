@@ -23,12 +23,44 @@ PYTHON = "3.11"
 TORCH = "2.13.0+cpu"
 
 # What importing the parsers of vLLM 0.9.1 to 0.32.0 takes besides torch; llguidance and its kin are needed up to 0.13.
-PURE = (
-    "aiohttp apache-tvm-ffi blake3 cachetools cbor2 cloudpickle diskcache einops fastapi[standard] gguf huggingface_hub<1 "
-    "interegular jinja2 lark mistral_common msgspec networkx numpy openai openai-harmony partial-json-parser pillow "
-    "prometheus_client psutil py-cpuinfo pybase64 pydantic pyyaml pyzmq regex safetensors setproctitle setuptools sympy tiktoken "
-    "transformers<5"
-).split()
+PURE = [
+    "aiohttp",
+    "apache-tvm-ffi",
+    "blake3",
+    "cachetools",
+    "cbor2",
+    "cloudpickle",
+    "diskcache",
+    "einops",
+    "fastapi[standard]",
+    "gguf",
+    "huggingface_hub<1",
+    "interegular",
+    "jinja2",
+    "lark",
+    "mistral_common",
+    "msgspec",
+    "networkx",
+    "numpy",
+    "openai",
+    "openai-harmony",
+    "partial-json-parser",
+    "pillow",
+    "prometheus_client",
+    "psutil",
+    "py-cpuinfo",
+    "pybase64",
+    "pydantic",
+    "pyyaml",
+    "pyzmq",
+    "regex",
+    "safetensors",
+    "setproctitle",
+    "setuptools",
+    "sympy",
+    "tiktoken",
+    "transformers<5",
+]
 WITHOUT_THEIR_OWN = ("lm-format-enforcer", "llguidance", "xgrammar")
 # vLLM from this version on imports what only transformers 5 has
 TRANSFORMERS_5 = (0, 24, 0)

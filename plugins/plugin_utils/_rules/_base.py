@@ -107,7 +107,7 @@ def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> li
 Check = t.Callable[[Case], t.Iterable[Found]]
 
 
-class Rules(t.List[Rule]):
+class Rules(list[Rule]):
     """The rules of one file, in the order in which they are written."""
 
     def rule(self, id_: str, fix: str, source: str, severity: str = "error") -> t.Callable[[Check], Check]:

@@ -227,22 +227,9 @@ def kv_port(case: Case) -> t.Iterator[Found]:
                 continue
             if not str(told).isdigit():
                 yield Found(words.kv_path("kv_port"), told, "a port is a whole number")
-            elif ports and not first_of_instance(case, words) == int(told):
-                yield Found(words.kv_path("kv_port"), told, f"the plan has {first_of_instance(case, words)} here")
-
-
-def first_of_instance(case: Case, words: Words) -> int:
-    """The first port of the instance's range on the process' host, counted from its first worker."""
-    config = kv.kv_transfer_config(case.context, words.instance, words.process) or {}
-    return (
-        next((int(one["kv_port"]) for one in _all(config) if "kv_port" in one and str(one["kv_port"]).isdigit()), 0)
-        if ("kv_port" not in words.instance.pool.kv)
-        else case.context.ports[words.instance.name].kv
-    )
-
-
-def _all(config: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
-    return [config, *((config.get("kv_connector_extra_config") or {}).get("connectors") or [])]
+            elif ports and int(told) not in (ports[0].first - words.process.first_worker, ports[0].first):
+                text = f"the plan has {ports[0].first - words.process.first_worker} here"
+                yield Found(words.kv_path("kv_port"), told, text)
 
 
 @RULES.rule(

@@ -9,7 +9,6 @@ import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import Words
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules.store import GIB, truth
 
 RULES = Rules()
@@ -261,9 +260,9 @@ def offload_buffer(case: Case) -> t.Iterator[Found]:
 def fused(case: Case) -> t.Iterator[Found]:
     """Up to 0.18 the fused MC2 operator makes prefill's answers inexact with several data-parallel ranks."""
     for words in case.of("prefill", "colocated") if case.context.release.vllm_version <= (0, 18, 0) else ():
-        if words.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2", "0") not in ("", "0") and words.kv:
-            if words.instance.pool.data_parallel_size > 1:
-                yield Found(words.env_path("VLLM_ASCEND_ENABLE_FUSED_MC2"), words.env["VLLM_ASCEND_ENABLE_FUSED_MC2"])
+        several = words.instance.pool.data_parallel_size > 1 and words.kv
+        if several and words.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2", "0") not in ("", "0"):
+            yield Found(words.env_path("VLLM_ASCEND_ENABLE_FUSED_MC2"), words.env["VLLM_ASCEND_ENABLE_FUSED_MC2"])
 
 
 @RULES.rule(
@@ -274,13 +273,8 @@ def fused(case: Case) -> t.Iterator[Found]:
 )
 def ready(case: Case) -> t.Iterator[Found]:
     """The engine does not give up loading before the playbook gives up waiting."""
+    name, wanted = "VLLM_ENGINE_READY_TIMEOUT_S", case.context.description.start_timeout
     for words in case.words:
-        told = words.env.get("VLLM_ENGINE_READY_TIMEOUT_S", "")
-        if _asked(words, "VLLM_ENGINE_READY_TIMEOUT_S") and told.isdigit():
-            if int(told) < case.context.description.start_timeout:
-                text = f"inference_start_timeout is {case.context.description.start_timeout}"
-                yield Found(words.env_path("VLLM_ENGINE_READY_TIMEOUT_S"), told, text)
-
-
-def _asked(words: Words, name: str) -> bool:
-    return words.asks_env(name)
+        told = words.env.get(name, "")
+        if words.asks_env(name) and told.isdigit() and int(told) < wanted:
+            yield Found(words.env_path(name), told, f"inference_start_timeout is {wanted}")

@@ -127,7 +127,7 @@ def model_length(case: Case) -> t.Iterator[Found]:
     lengths = [(one, one.integer("max-model-len")) for one in case.of("prefill")]
     for words in case.of("decode"):
         own = words.integer("max-model-len")
-        for other, length in lengths:
+        for _, length in lengths:
             if own and length and own < length:
                 yield Found(words.path("max-model-len"), own, f"prefill has {length}, decode {own}")
 

@@ -138,7 +138,7 @@ def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: t
             where, f"{len(hosts)} hosts, {len(ports)} ports", "hosts and ports are pairs, so there is one of each"
         )
         return
-    told = set(zip(hosts, ports))
+    told = set(zip(hosts, ports, strict=True))
     real = {(one.address, str(one.port("api").first)) for one in _apis(case, pool)}
     missing, extra = sorted(real - told), sorted(told - real)
     if missing or extra:

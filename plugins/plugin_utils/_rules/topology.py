@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import nearest
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import group_of, hosts_of
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
 
 RULES = Rules()
 
