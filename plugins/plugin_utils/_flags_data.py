@@ -10,30 +10,7 @@ several, ? optional) and, where there are few, its choices.
 
 from __future__ import annotations
 
-VLLM_VERSIONS = [
-    "0.9.1",
-    "0.9.2",
-    "0.10.0",
-    "0.10.1.1",
-    "0.10.2",
-    "0.11.0",
-    "0.12.0",
-    "0.13.0",
-    "0.14.1",
-    "0.15.0",
-    "0.16.0",
-    "0.17.0",
-    "0.18.0",
-    "0.19.1",
-    "0.20.2",
-    "0.21.0",
-    "0.22.1",
-    "0.23.0",
-    "0.24.0",
-    "0.25.1",
-    "0.27.1",
-    "0.32.0",
-]
+VLLM_VERSIONS = "0.9.1 0.9.2 0.10.0 0.10.1.1 0.10.2 0.11.0 0.12.0 0.13.0 0.14.1 0.15.0 0.16.0 0.17.0 0.18.0 0.19.1 0.20.2 0.21.0 0.22.1 0.23.0 0.24.0 0.25.1 0.27.1 0.32.0".split()
 
 VLLM = """
 additional-config|||str
@@ -52,7 +29,7 @@ allowed-origins|||json
 anthropic-disabled-thinking-effort|0.32.0||str||auto,high,low,max,medium,none,xhigh
 api-key||0.10.0|str
 api-key|0.10.1.1||str+
-api-server-count|0.10.0||int|-asc
+api-server-count|||int|-asc
 async-scheduling|0.10.0||bool
 attention-backend|0.13.0||str
 attention-config|0.13.0||json|-ac
@@ -70,7 +47,7 @@ collect-detailed-traces||0.27.1|str+
 collect-detailed-traces|0.32.0||str+||all,model,worker
 compilation-config||0.11.0|json|-O
 compilation-config|0.12.0||json|-cc
-config|0.10.0||str
+config|||str
 config-format||0.10.1.1|str||auto,hf,mistral
 config-format|0.10.2||str
 convert|0.10.1.1|0.13.0|str||auto,classify,embed,none,reward
@@ -94,7 +71,7 @@ data-parallel-rank|0.9.2||int|-dpn
 data-parallel-rpc-port|||int|-dpp
 data-parallel-size|||int|-dp
 data-parallel-size-local|||int|-dpl
-data-parallel-start-rank|0.10.0||int|-dpr
+data-parallel-start-rank|||int|-dpr
 data-parallel-supervisor-port|0.22.1||int
 dbo-decode-token-threshold|0.11.0||int
 dbo-prefill-token-threshold|0.11.0||int
@@ -228,7 +205,7 @@ guided-decoding-disable-fallback||0.10.2|bool
 guided-decoding-disable-fallback|0.11.0|0.11.0|str
 h11-max-header-count|0.10.1.1||int
 h11-max-incomplete-event-size|0.10.1.1||int
-headless|0.10.0||flag
+headless|||flag
 hf-config-path|||str
 hf-overrides|||str
 hf-token|||str?
@@ -464,16 +441,7 @@ worker-cls|||str
 worker-extension-cls|||str
 """
 
-MOONCAKE_MASTER_VERSIONS = [
-    "0.3.7.post2",
-    "0.3.8.post1",
-    "0.3.9",
-    "0.3.10",
-    "0.3.10.post1",
-    "0.3.10.post2",
-    "0.3.11.post1",
-    "0.3.13.post1",
-]
+MOONCAKE_MASTER_VERSIONS = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1".split()
 
 MOONCAKE_MASTER = """
 allocation_strategy|0.3.10||string
@@ -596,7 +564,7 @@ tenant_quota_connector_type|0.3.13.post1||string
 tenant_quota_connector_uri|0.3.13.post1||string
 """
 
-VLLM_ROUTER_VERSIONS = ["0.1.17"]
+VLLM_ROUTER_VERSIONS = "0.1.17".split()
 
 VLLM_ROUTER = """
 api-key|||str

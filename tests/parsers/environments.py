@@ -47,6 +47,7 @@ PURE = [
     "partial-json-parser",
     "pillow",
     "prometheus_client",
+    "prometheus-fastapi-instrumentator",
     "psutil",
     "py-cpuinfo",
     "pybase64",

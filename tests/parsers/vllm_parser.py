@@ -51,7 +51,7 @@ def parser() -> tuple[t.Any, t.Any]:
 
     if not getattr(current_platform, "device_type", ""):
         type(current_platform).device_type = "cpu"
-    made = cli_args.make_arg_parser(FlexibleArgumentParser(prog="vllm serve"))
+    made = serve_parser(FlexibleArgumentParser, cli_args)
     for action in made._actions:
         if "--quantization" in action.option_strings and action.choices and "ascend" not in action.choices:
             action.choices = [*action.choices, "ascend"]  # vLLM-Ascend's platform adds it in the same way
@@ -59,6 +59,19 @@ def parser() -> tuple[t.Any, t.Any]:
 
 
 SAMPLES = (("int", "5"), ("float", "0.5"), ("size", "2k"), ("json", "{}"))
+
+
+def serve_parser(kind: t.Any, cli_args: t.Any) -> t.Any:
+    """The parser of ``vllm serve``: up to 0.9 the subcommand itself adds some of the flags."""
+    import vllm
+
+    if not vllm.__version__.startswith("0.9."):
+        return cli_args.make_arg_parser(kind(prog="vllm serve"))
+    from vllm.entrypoints.cli.serve import ServeSubcommand
+
+    made = ServeSubcommand().subparser_init(kind(prog="vllm").add_subparsers())
+    made.prog = "vllm serve"
+    return made
 
 
 def accepts(convert: t.Callable[[str], t.Any], sample: str) -> bool:

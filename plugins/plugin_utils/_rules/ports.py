@@ -190,18 +190,16 @@ def ephemeral(case: Case) -> t.Iterator[Found]:
 )
 def lookup_port(case: Case) -> t.Iterator[Found]:
     """The store connector's lookup_rpc_port names a socket file, so each instance of a host has its own."""
-    seen: dict[tuple[str, str], str] = {}
-    for service, instance, process in case.engines:
+    seen: dict[tuple[str, str], tuple[str, bool]] = {}
+    for service, instance, process in case.engines if case.context.store else ():
         words = Words(case.context.description, service, instance, process)
-        if not case.context.store or process.number:
-            continue
-        for connector in words.connectors:
-            extra = connector.get("kv_connector_extra_config")
-            for key in ("lookup_rpc_port", "mooncake_rpc_port"):
-                number = extra.get(key) if isinstance(extra, dict) else None
-                if number is None:
-                    continue
-                other = seen.setdefault((service.host, str(number)), service.name)
-                if other != service.name:
-                    path = words.kv_path("kv_connector_extra_config", key)
-                    yield Found(path, number, f"{service.name} on {service.host} has the number of {other}")
+        for connector in words.connectors if not process.number else ():
+            extra = connector.get("kv_connector_extra_config") or {}
+            key = next((one for one in ("lookup_rpc_port", "mooncake_rpc_port") if one in extra), "")
+            # a consumer that does not load from the store looks nothing up
+            own = (service.name, service.kind != "decode" or bool(extra.get("consumer_is_to_load")))
+            other = seen.setdefault((service.host, str(extra[key])), own) if key else own
+            if other != own:
+                path = words.kv_path("kv_connector_extra_config", key)
+                text = f"{own[0]} on {service.host} has the number of {other[0]}"
+                yield Found(path, extra[key], text, severity="" if own[1] and other[1] else "warning")

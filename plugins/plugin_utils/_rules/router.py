@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._service import S
 
 RULES = Rules()
 ROUTER = "0.1.17"
+LAYERWISE = "mooncake_layerwise"
 LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "server": "colocated", "dp": "colocated"}
 
 
@@ -44,10 +45,11 @@ def kind(case: Case) -> t.Iterator[Found]:
     """The proxy speaks the connector's protocol: layerwise with the layerwise connector, load_balance with the others."""
     if not case.named("router") or not case.disaggregated:
         return
-    found, layerwise = flavour(case.context), case.context.p2p == "mooncake_layerwise"
-    if layerwise != (found in ("layerwise", "epd_layerwise")):
-        connector = case.context.p2p or "no connector"
-        yield Found("inference_router.flavour", found, f"this proxy does not work with {connector}")
+    found, p2p = flavour(case.context), case.context.p2p
+    layerwise = found in ("layerwise", "epd_layerwise")
+    if layerwise and p2p in ("mooncake", "mooncake_hybrid", "llmdatadist") or not layerwise and p2p == LAYERWISE:
+        if found != "none":
+            yield Found("inference_router.flavour", found, f"this proxy does not work with {p2p}")
 
 
 @RULES.rule(

@@ -44,9 +44,14 @@ def root(case: Case) -> t.Iterator[Found]:
 )
 def model_path(case: Case) -> t.Iterator[Found]:
     """The model is an absolute path or owner/name; anything else is looked up somewhere unexpected."""
-    path = case.context.description.model.path
-    if not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path) or path.rstrip("/") == "":
-        yield Found("inference_model.path", path)
+    words = [("inference_model.path", case.context.description.model.path)]
+    pools = case.context.description.pools.present()
+    words += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
+    for place, path in words:
+        if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
+            yield Found(place, path or "''")
+        elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
+            yield Found(place, path, severity="warning")
 
 
 @RULES.rule(
