@@ -36,6 +36,7 @@ OPERATIONAL = frozenset(
         "check_html",
         "check_ignore",
         "check_json",
+        "group",
         "plan",
         "plan_commands",
         "plan_file",

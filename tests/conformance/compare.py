@@ -183,7 +183,7 @@ class Comparison:
 
     def environment(self, process: Process, service: Plan) -> None:
         """Every variable, in either direction; what extends itself is set by the service's shell file."""
-        shell = "".join(one["content"] for one in service["files"] if one["path"].endswith("environment.sh"))
+        shell = "".join(one["content"] for one in service["files"] if one["path"].endswith("shell.sh"))
         exports = dict(re.findall(r'^export (\w+)="(.*)"$', shell, re.MULTILINE))
         planned = service["env"]
         for name, said in process.env.items():
