@@ -10,7 +10,30 @@ several, ? optional) and, where there are few, its choices.
 
 from __future__ import annotations
 
-VLLM_VERSIONS = "0.9.1 0.9.2 0.10.0 0.10.1.1 0.10.2 0.11.0 0.12.0 0.13.0 0.14.1 0.15.0 0.16.0 0.17.0 0.18.0 0.19.1 0.20.2 0.21.0 0.22.1 0.23.0 0.24.0 0.25.1 0.27.1 0.32.0".split()
+VLLM_VERSIONS = [
+    "0.9.1",
+    "0.9.2",
+    "0.10.0",
+    "0.10.1.1",
+    "0.10.2",
+    "0.11.0",
+    "0.12.0",
+    "0.13.0",
+    "0.14.1",
+    "0.15.0",
+    "0.16.0",
+    "0.17.0",
+    "0.18.0",
+    "0.19.1",
+    "0.20.2",
+    "0.21.0",
+    "0.22.1",
+    "0.23.0",
+    "0.24.0",
+    "0.25.1",
+    "0.27.1",
+    "0.32.0",
+]
 
 VLLM = """
 additional-config|||str
@@ -441,7 +464,16 @@ worker-cls|||str
 worker-extension-cls|||str
 """
 
-MOONCAKE_MASTER_VERSIONS = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1".split()
+MOONCAKE_MASTER_VERSIONS = [
+    "0.3.7.post2",
+    "0.3.8.post1",
+    "0.3.9",
+    "0.3.10",
+    "0.3.10.post1",
+    "0.3.10.post2",
+    "0.3.11.post1",
+    "0.3.13.post1",
+]
 
 MOONCAKE_MASTER = """
 allocation_strategy|0.3.10||string
@@ -564,7 +596,7 @@ tenant_quota_connector_type|0.3.13.post1||string
 tenant_quota_connector_uri|0.3.13.post1||string
 """
 
-VLLM_ROUTER_VERSIONS = "0.1.17".split()
+VLLM_ROUTER_VERSIONS = ["0.1.17"]
 
 VLLM_ROUTER = """
 api-key|||str

@@ -11,7 +11,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._complaints impor
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import P2P
 from ansible_collections.ascend.inference.plugins.plugin_utils._render import kv
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import KV, Words
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import KV
 
 RULES = Rules()
 TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")

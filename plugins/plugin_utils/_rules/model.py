@@ -17,9 +17,9 @@ QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", 
 
 def differing(case: Case, flag: str) -> t.Iterator[tuple[Words, str, str]]:
     """Decode's words whose value of a flag is none of prefill's, with both values; '' where the flag is absent."""
-    if not case.disaggregated:
-        return
     prefill = case.of("prefill")
+    if not case.disaggregated or not prefill:
+        return
     told = {" ".join(one.table.get(flag, ("",))) if flag in one.table else "" for one in prefill}
     for words in case.of("decode"):
         own = " ".join(words.table.get(flag, ("",))) if flag in words.table else ""
@@ -29,10 +29,11 @@ def differing(case: Case, flag: str) -> t.Iterator[tuple[Words, str, str]]:
 
 def side(case: Case, words: Words, flag: str) -> str:
     """The path of a flag that differs: decode's, or prefill's where only prefill says it."""
-    if words.said(flag) or flag == "served-model-name":
-        return words.path(flag)
     other = next((one for one in case.of("prefill") if one.said(flag)), None)
-    return (other or words).path(flag)
+    own = words.said(flag)
+    if other and (not own or own[0].startswith("inference_args")):
+        return other.path(flag)
+    return words.path(flag)
 
 
 def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) -> None:

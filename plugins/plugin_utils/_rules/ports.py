@@ -10,36 +10,37 @@ import typing as t
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import Words
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Port, Service
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Master
 
 RULES = Rules()
 EPHEMERAL = (32768, 60999)  # net.ipv4.ip_local_port_range as Linux has it
 TRANSFER_ENGINE = (15000, 17000)
 STORE_CLIENT = (12300, 14300)
-WORDS = {
-    "api": "api",
-    "kv": "kv",
-    "dp_rpc": "dp_rpc",
-    "hccl": "hccl",
-    "bootstrap": "bootstrap",
-    "llmdatadist": "llmdatadist",
-}
+
+
+def said(case: Case, service: Service, port: Port) -> str:
+    """The user's word behind a planned port; an empty string where the planner chose it."""
+    description = case.context.description
+    if service.kind == "router":
+        if port.name == "metrics":
+            return "inference_router.metrics_port" if description.router.metrics_port else ""
+        return "inference_router.port"
+    if service.kind == "mooncake_master":
+        name = {"rpc": "port", "metrics": "metrics_port", "http_metadata": "http_metadata_port"}.get(port.name, "port")
+        told = getattr(description.mooncake_master, name)
+        return f"inference_mooncake_master.{name}" if told and told != getattr(Master(), name) else ""
+    pool = description.pools.present().get(service.kind)
+    own = pool.hosts.get(service.host) if pool else None
+    if own and getattr(own.ports, port.name, None):
+        return f"inference_pools.{service.kind}.hosts.{service.host}.ports.{port.name}"
+    if pool and getattr(pool.ports, port.name, None):
+        return f"inference_pools.{service.kind}.ports.{port.name}"
+    return ""
 
 
 def where(case: Case, service: Service, port: Port) -> str:
     """The user's word behind a planned port, or the service where the planner chose it."""
-    description = case.context.description
-    if service.kind == "router":
-        return "inference_router.metrics_port" if port.name == "metrics" else "inference_router.port"
-    if service.kind == "mooncake_master":
-        name = {"rpc": "port", "metrics": "metrics_port", "http_metadata": "http_metadata_port"}.get(port.name, "port")
-        return f"inference_mooncake_master.{name}"
-    pool = description.pools.present().get(service.kind)
-    own = pool.hosts.get(service.host) if pool else None
-    if own and getattr(getattr(own, "ports", None), WORDS.get(port.name, ""), None):
-        return f"inference_pools.{service.kind}.hosts.{service.host}.ports.{port.name}"
-    if pool and getattr(pool.ports, WORDS.get(port.name, ""), None):
-        return f"inference_pools.{service.kind}.ports.{port.name}"
-    return f"{service.host}.{service.name}.ports.{port.name}"
+    return said(case, service, port) or f"{service.host}.{service.name}.ports.{port.name}"
 
 
 def shown(port: Port) -> str:
@@ -74,8 +75,12 @@ def overlaps(case: Case) -> t.Iterator[Found]:
         reach: tuple[Service, Port] | None = None
         for service, port in ports:
             if reach and port.first <= reach[1].last:
-                message = f"{service.name} on {service.host} shares ports with {reach[0].name} ({reach[1].name} {shown(reach[1])})"
-                yield Found(where(case, service, port), shown(port), message)
+                pair = [(service, port), reach]
+                if not said(case, service, port) and said(case, *reach):
+                    pair.reverse()  # name the one that the user can change
+                (own, mine), (other, its) = pair
+                text = f"{own.name} on {own.host} shares ports with {other.name} ({its.name} {shown(its)})"
+                yield Found(where(case, own, mine), shown(mine), text)
             if not reach or port.last > reach[1].last:
                 reach = (service, port)
 

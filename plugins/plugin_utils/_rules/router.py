@@ -47,9 +47,9 @@ def kind(case: Case) -> t.Iterator[Found]:
         return
     found, p2p = flavour(case.context), case.context.p2p
     layerwise = found in ("layerwise", "epd_layerwise")
-    if layerwise and p2p in ("mooncake", "mooncake_hybrid", "llmdatadist") or not layerwise and p2p == LAYERWISE:
-        if found != "none":
-            yield Found("inference_router.flavour", found, f"this proxy does not work with {p2p}")
+    foreign = ("mooncake", "mooncake_hybrid", "llmdatadist") if layerwise else (LAYERWISE,)
+    if p2p in foreign and found != "none":
+        yield Found("inference_router.flavour", found, f"this proxy does not work with {p2p}")
 
 
 @RULES.rule(
@@ -62,12 +62,8 @@ def pools(case: Case) -> t.Iterator[Found]:
     found = flavour(case.context)
     if not case.named("router"):
         return
-    if (
-        case.disaggregated
-        and found in ("dp", "hybrid")
-        or not case.disaggregated
-        and found in ("load_balance", "layerwise")
-    ):
+    together = case.context.description.pools.colocated and not case.disaggregated
+    if case.disaggregated and found in ("dp", "hybrid") or together and found in ("load_balance", "layerwise"):
         yield Found("inference_router.flavour", found)
     elif found in ("epd", "epd_layerwise") and not case.context.description.pools.encode:
         yield Found("inference_router.flavour", found, "it needs an encode pool")

@@ -55,16 +55,14 @@ def pool_hosts(case: Case) -> t.Iterator[Found]:
 )
 def device_overlap(case: Case) -> t.Iterator[Found]:
     """A device belongs to one service."""
-    owner: dict[tuple[str, int], str] = {}
+    owner: dict[tuple[str, int], tuple[str, t.Any]] = {}
     for service, instance, _process in case.engines:
         for device in service.devices:
-            other = owner.setdefault((service.host, device), service.name)
-            if other != service.name:
-                yield Found(
-                    devices_path(instance),
-                    device,
-                    f"{other} already has this device of {service.host}, {service.name} too",
-                )
+            name, other = owner.setdefault((service.host, device), (service.name, instance))
+            if name != service.name:
+                blamed = other if other.pool.devices and not instance.pool.devices else instance
+                text = f"{name} and {service.name} both want this device of {service.host}"
+                yield Found(devices_path(blamed), device, text)
 
 
 def devices_path(instance: t.Any) -> str:
