@@ -46,6 +46,7 @@ PURE = [
     "openai-harmony",
     "partial-json-parser",
     "pillow",
+    "pip",
     "prometheus_client",
     "prometheus-fastapi-instrumentator",
     "psutil",
@@ -178,7 +179,16 @@ def proxies(release: str) -> Path:
     def make() -> None:
         stub = Path(__file__).parent / "no_build"
         run(
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "vllm-ascend"),
+            *(
+                str(base() / "bin" / "python"),
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--no-binary",
+                "vllm-ascend",
+            ),
             *("--no-build-isolation", "--use-pep517", "-d", str(CACHE), f"vllm-ascend=={version}"),
             env={**os.environ, "PYTHONPATH": str(stub)},
         )

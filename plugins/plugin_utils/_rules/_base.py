@@ -68,7 +68,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """One violation of a rule: where, what stands there, and, where they differ from the rule's, message and the like."""
+    """One violation of a rule: where, what stands there, what it is in particular, and a hint for the way out.
+
+    ``severity`` replaces the rule's where a case is milder.
+    """
 
     path: str
     value: t.Any = ""
@@ -96,10 +99,10 @@ def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> li
         for one in rule.check(case):
             severity = "accepted" if rule.id in ignored else one.severity or rule.severity
             value = "" if one.value is None or one.value == "" else str(one.value)[:160]
+            detail = f"{one.message.rstrip('.')}. " if one.message else ""
+            fix = f"{one.fix.rstrip()} " if one.fix else ""
             complaints.append(
-                Complaint(
-                    one.path, rule.id, one.message or rule.reason, one.fix or rule.fix, severity, value, rule.source
-                )
+                Complaint(one.path, rule.id, detail + rule.reason, fix + rule.fix, severity, value, rule.source)
             )
     return sorted(set(complaints))
 

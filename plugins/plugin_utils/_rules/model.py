@@ -41,7 +41,7 @@ def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) ->
 
     def check(case: Case) -> t.Iterator[Found]:
         for words, own, others in differing(case, flag):
-            yield Found(side(case, words, flag), own, f"{doc} Prefill has {others}, decode {own}.")
+            yield Found(side(case, words, flag), own, f"prefill has {others}, decode {own}")
 
     check.__doc__ = doc
     RULES.rule(id_, fix, source, severity)(check)
