@@ -37,6 +37,8 @@ def _state(values):
     state.update((what, values[what]) for what in ("gateway", "netdetect", "mtu") if what in values)
     state["ip"] = "{address}/{netmask}".format(**pair) if pair and pair["address"] else None
     state["tls"] = values["tls"]["enabled"] if values.get("tls") else None
+    if "netdetect" in values:
+        state["netdetect"] = values["netdetect"] or "0.0.0.0"  # how the tool and its file write "none"
     state["routes"] = values.get("route") or []
     return state
 

@@ -15,9 +15,19 @@ import re
 
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, snake_case
 
-NET_HEALTH = (
-    "success init fault socket_fail socket_failed receive_timeout unreachable time_exceeded thread_error detect_ip_set unknown"
-).split()
+NET_HEALTH = [
+    "success",
+    "init",
+    "fault",
+    "socket_fail",
+    "socket_failed",
+    "receive_timeout",
+    "unreachable",
+    "time_exceeded",
+    "thread_error",
+    "detect_ip_set",
+    "unknown",
+]
 HEALTHY = ("success", "init")  # init means that no detection address is set, not that the network is bad
 _CERTIFICATE = re.compile(r"dev_id:(\d+), \[(.+?)\] info:\Z")
 _CERTIFICATE_FIELD = re.compile(r"(subject|issuer|start_time|end_time|tls expiration status)\[(.*?)\](?:\(.*\))?\Z")

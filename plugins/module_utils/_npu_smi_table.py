@@ -24,10 +24,23 @@ from ansible_collections.ascend.inference.plugins.module_utils._tables import bo
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, count, is_null, number
 
 HEALTH_WORDS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
-FIELDS = (
-    "npu_id chip_id device_id name health bus_id power_watts temperature_celsius aicore_percent memory_used_mib memory_total_mib "
-    "hbm_used_mib hbm_total_mib hugepages_used hugepages_total"
-).split()
+FIELDS = [
+    "npu_id",
+    "chip_id",
+    "device_id",
+    "name",
+    "health",
+    "bus_id",
+    "power_watts",
+    "temperature_celsius",
+    "aicore_percent",
+    "memory_used_mib",
+    "memory_total_mib",
+    "hbm_used_mib",
+    "hbm_total_mib",
+    "hugepages_used",
+    "hugepages_total",
+]
 _WORDS = ("name", "health", "bus_id")
 _PAIRS = (
     ("memory_used_mib", "memory_total_mib"),

@@ -53,11 +53,11 @@ def is_word(name: str) -> bool:
 def words_of(
     controller: Variables, hostvars: t.Mapping[str, Variables], hosts: t.Iterable[str]
 ) -> tuple[dict[str, t.Any], list[Complaint]]:
-    """The deployment's words: the controller's, then what its hosts see, who have to agree."""
+    """The deployment's words: the controller's, then what its hosts see, who have to agree.
+
+    Words of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees.
+    """
     found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
-    for name in (PREFIX + "devices", PREFIX + "hardware", PREFIX + "interface"):
-        if name in controller:
-            found[name] = plain(controller[name])
     seen: dict[str, tuple[str, t.Any]] = {}
     complaints = []
     for host in hosts:

@@ -58,7 +58,7 @@ class Comparison:
                 key=lambda one: (one["instance"], one["rank"]),
             )
             self.note("processes", kind, len(documented), len(planned))
-            pairs += zip(documented, planned)
+            pairs += zip(documented, planned, strict=False)
         for process, service in pairs:
             self.process(process, service)
         self.proxy(pairs)
@@ -144,7 +144,7 @@ class Comparison:
             self.key(key, left.get(key, UNSET), right.get(key, UNSET), where, names[1])
         children = [extra.pop("connectors", []) for extra in map(dict, extras)]
         self.note("connector", f"{where} children", len(children[0]), len(children[1]))
-        for documented, planned in zip(*children):
+        for documented, planned in zip(*children, strict=False):
             self.connector(process, documented, planned, where)
         for key in sorted((set(extras[0]) | set(extras[1])) - {"connectors"}):
             self.extra(key, extras[0].get(key, UNSET), extras[1].get(key, UNSET), where)
@@ -165,13 +165,10 @@ class Comparison:
         """One key of ``kv_connector_extra_config``."""
         reason = ""
         if key in STORE_NUMBERS:
-            if ours == UNSET or said == UNSET:
-                reason = "IGNORED" if ours == UNSET else "DERIVED"
-            elif not self.pinned:
-                return
-        elif key in ("prefill", "decode") and said == UNSET:
-            reason = "DERIVED"
-        elif key == "backend" and said == UNSET and ours == "mooncake":
+            reason = "IGNORED" if ours == UNSET else "DERIVED"  # no port: it names a socket, unique on its host
+        elif (
+            key in ("prefill", "decode") and said == UNSET or key == "backend" and said == UNSET and ours == "mooncake"
+        ):
             reason = "DERIVED"
         elif key in declared.IGNORED_KEYS or key == "register_buffer":
             reason = "IGNORED" if ours == UNSET else "DERIVED" if said == UNSET else ""
@@ -202,7 +199,7 @@ class Comparison:
         """A variable that the planner derives: by what it means, not by its letters."""
         if declared.LEGACY_ENV.match(name):
             self.note("env", where, said, ours, "LEGACY")
-        elif name in LLMDATADIST_PORT:
+        elif name in (*LLMDATADIST_PORT, "HCCL_IF_BASE_PORT"):
             if self.pinned:
                 self.note("env", where, said, ours)
         elif name.endswith("_IFNAME"):
@@ -254,7 +251,7 @@ class Comparison:
         ):
             hosts, ports = (_listed(found.get(f"{short}-{what}", [])) for what in ("hosts", "ports"))
             if hosts:
-                lists[role] = [apis.get((host, str(port)), "?") for host, port in zip(hosts, ports)]
+                lists[role] = [apis.get((host, str(port)), "?") for host, port in zip(hosts, ports, strict=False)]
         for role in ("encode", "prefill", "decode"):
             urls = re.findall(r"http://([^:]+):(\d+)", str(found.get(f"{role}-servers-urls", "")))
             if urls:

@@ -98,12 +98,19 @@ class Places:
         self.single = entry.get("num_nodes") == 1
         self.names: dict[str, str] = {}
         self.interfaces: dict[str, str] = {}
+        self.taken: dict[str, set[int]] = {}  # role -> devices of localhost that other roles use
 
     def of_role(self, role: Entry, index: int) -> str:
         """The host of a role; pods are hosts of their own unless the source has only one node."""
         text = str(role["host"])
+        devices = set(_devices(role.get("env") or {}) or ())
         if text in ("pod", "$POD_IP") and not self.single:
             text = f"{text} {index}"
+        elif text in LOCAL and devices & self.taken.setdefault(role["role"], set()):
+            text = f"{text} {role['role']}"  # two hosts that each call themselves localhost
+        if text in LOCAL:
+            for other in KINDS:
+                self.taken.setdefault(other, set()).update(devices if other != role["role"] else ())
         name = self.named(text)
         variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
         interface = expanded(str((role.get("env") or {}).get("HCCL_SOCKET_IFNAME", "")), variables)
@@ -136,7 +143,7 @@ def _follows(role: Entry) -> bool:
 def role_processes(role: Entry, kind: str, instance: int, before: int, places: Places, index: int) -> list[Process]:
     """The processes of one role on its host: one for each rank that a launcher starts, else one."""
     host = places.of_role(role, index)
-    variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
+    variables = {**_pod(role), **(role.get("shell_vars") or {}), **(role.get("env") or {})}
     if places.single or str(role["host"]) != "$POD_IP":
         variables.setdefault("POD_IP", role["host"])
     args = everywhere(flags(role["vllm_args"]), variables)
@@ -193,6 +200,12 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     return found
 
 
+def _pod(role: Entry) -> dict[str, t.Any]:
+    """Variables that a pod's manifest sets."""
+    env = (role.get("k8s") or {}).get("env") or {}
+    return dict(env) if isinstance(env, dict) else {}
+
+
 def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
     """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes."""
     if "data-parallel-rank" not in args or not parallel:
@@ -211,9 +224,8 @@ def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, i
 
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
     """The model, taken out of the flags where it is one."""
-    if "model" in args:
-        return str(args.pop("model"))
-    return expanded(str(role["argv"][2]), variables)
+    said = str(args.pop("model")) if "model" in args else expanded(str(role["argv"][2]), variables)
+    return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
 
 
 def _sizes(role: Entry, args: t.Mapping[str, t.Any]) -> dict[str, int]:
@@ -334,7 +346,11 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     for short, role in ROLE_LISTS.items():
         hosts, ports = _listed(found.pop(f"{short}-hosts", [])), _listed(found.pop(f"{short}-ports", []))
         counts = [int(one) for one in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
-        pairs = [(host, _number(port) + step) for host, port, n in zip(hosts, ports, counts) for step in range(n)]
+        pairs = [
+            (host, _number(port) + step)
+            for host, port, n in zip(hosts, ports, counts, strict=False)
+            for step in range(n)
+        ]
         if hosts:
             proxy.lists[role] = [(places.known(str(host)) or str(host), port) for host, port in pairs]
     for name, role in (("encode", "encode"), ("prefill", "prefill"), ("decode", "decode")):
@@ -355,5 +371,5 @@ def _ports_from_proxy(processes: list[Process], proxy: Proxy) -> None:
     for role, pairs in proxy.lists.items():
         silent = [one for one in processes if one.kind == role and not one.headless and not one.api_port]
         if len(silent) == len(pairs):
-            for process, (_host, port) in zip(silent, pairs):
+            for process, (_host, port) in zip(silent, pairs, strict=False):
                 process.api_port = port

@@ -48,7 +48,10 @@ class Result(t.NamedTuple):
 
 def judge(entry: t.Mapping[str, t.Any]) -> Result:
     """Plan one entry at both levels and compare."""
-    documented = read_entry(entry)
+    try:
+        documented = read_entry(entry)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return Result(entry["id"], "different", [f"the entry cannot be read: {error!r}"], [], True)
     if not documented.processes:
         return Result(documented.id, "nothing", ["the entry documents no process"], [], False)
     warned = {lint["rule"] for lint in entry.get("lint") or []}

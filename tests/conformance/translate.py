@@ -43,6 +43,7 @@ OWN_ENV = frozenset(
         "ASCEND_RT_VISIBLE_DEVICES",
         "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
         "GLOO_SOCKET_IFNAME",
+        "HCCL_IF_BASE_PORT",
         "HCCL_IF_IP",
         "HCCL_SOCKET_IFNAME",
         "MMC_LOCAL_CONFIG_PATH",
@@ -62,6 +63,8 @@ OWN_ENV = frozenset(
 )
 LLMDATADIST_PORT = ("VLLM_ASCEND_LLMDD_RPC_PORT", "VLLM_LLMDD_RPC_PORT")
 SIZES_IN_KV = ("prefill", "decode")
+# Connector settings that nobody has to say: the planner's, or the store's word.
+NOT_SAID = ("backend", "lookup_rpc_port", "mooncake_rpc_port", "use_ascend_direct")
 
 Words = dict[str, t.Any]
 
@@ -115,6 +118,17 @@ def _host_devices(entry: Documented, host: str) -> t.Any:
     return max(entry.devices_per_host, len(used))
 
 
+def _pool_devices(entry: Documented, processes: list[Process]) -> list[int]:
+    """The devices that a pool has of its hosts, where it shares them and runs several instances on one."""
+    kind, hosts = processes[0].kind, {one.host for one in processes}
+    shared = any(one.host in hosts and one.kind != kind for one in entry.processes)
+    several = any(len({one.instance for one in processes if one.host == host}) > 1 for host in hosts)
+    if not shared or not several or not all(one.devices for one in processes):
+        return []
+    unions = {tuple(sorted({d for one in processes if one.host == host for d in one.devices or ()})) for host in hosts}
+    return list(unions.pop()) if len(unions) == 1 else []
+
+
 def _model(entry: Documented) -> Words:
     first = entry.processes[0]
     names = {str(one.args.get("served-model-name") or one.model) for one in entry.processes if one.kind != "encode"}
@@ -136,6 +150,9 @@ def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
         pool["expert_parallel"] = True
     if first.external and first.sizes["data_parallel_size"] > 1:
         pool["load_balancing"] = "external"
+    devices = _pool_devices(entry, processes)
+    if devices:
+        pool["devices"] = devices
     if first.model != _models(entry)[0]:
         pool["model"] = first.model
     pool.update(_common("args", [(one.host, _arguments(entry, one)) for one in processes]))
@@ -143,7 +160,7 @@ def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
     for host, own in env.pop("hosts", {}).items():
         pool.setdefault("hosts", {}).setdefault(host, {}).update(own)
     pool.update(env)
-    kv = _kv(first, pinned)
+    kv = _kv(first)
     if kv:
         pool["kv"] = kv
     if pinned:
@@ -186,6 +203,11 @@ def _environment(process: Process) -> Words:
     return {name: value for name, value in process.env.items() if name not in OWN_ENV}
 
 
+def connector_word(child: t.Mapping[str, t.Any]) -> str:
+    """The user's word for a connector; one that has none is called by its own name."""
+    return CONNECTORS.get(child["kv_connector"], child["kv_connector"])
+
+
 def _children(kv: t.Mapping[str, t.Any] | None) -> list[Words]:
     if not kv:
         return []
@@ -194,24 +216,21 @@ def _children(kv: t.Mapping[str, t.Any] | None) -> list[Words]:
 
 
 def _family(process: Process) -> str:
-    return "+".join(CONNECTORS[one["kv_connector"]] for one in _children(process.kv)) or "none"
+    return "+".join(connector_word(one) for one in _children(process.kv)) or "none"
 
 
-def _kv(process: Process, pinned: bool) -> Words:
+def _kv(process: Process) -> Words:
     """Options that the source sets itself: the policy, and a connector's own settings beside the derived ones."""
     found: Words = {}
     if process.kv and "kv_load_failure_policy" in process.kv:
         found["kv_load_failure_policy"] = process.kv["kv_load_failure_policy"]
     for child in _children(process.kv):
-        word, own = CONNECTORS[child["kv_connector"]], {}
+        word, own = connector_word(child), {}
         for key, value in (child.get("kv_connector_extra_config") or {}).items():
-            number = key in ("lookup_rpc_port", "mooncake_rpc_port")
             if key in SIZES_IN_KV:
                 if not _true(process, key, value):
                     own[key] = value
-            elif number and pinned:
-                own["lookup_rpc_port"] = value
-            elif not number and key not in ("use_ascend_direct", "backend"):
+            elif key not in NOT_SAID:
                 own[key] = value
         if own:
             found[word] = own
@@ -271,11 +290,17 @@ def _pin(pool: Words, processes: list[Process]) -> None:
         instances.setdefault(one.instance, []).append(one)
     firsts = [members[0] for _, members in sorted(instances.items())]
     ports: Words = {}
-    for name, port in (("api", _api), ("kv", _kv_port), ("dp_rpc", _rpc), ("llmdatadist", _llmdatadist)):
+    for name, port in (
+        ("api", _api),
+        ("kv", _kv_port),
+        ("dp_rpc", _rpc),
+        ("llmdatadist", _llmdatadist),
+        ("hccl", _hccl),
+    ):
         numbers = [port(one) for one in firsts]
         if all(numbers):
             ports[name] = numbers if len(set(numbers)) > 1 or len(numbers) > 1 else numbers[0]
-        for first, members in zip(firsts, [members for _, members in sorted(instances.items())]):
+        for first, members in zip(firsts, [members for _, members in sorted(instances.items())], strict=False):
             for one in members:
                 local = one.host != first.host and not (one.headless and name == "api")
                 begins = all(other.host != one.host or other.rank >= one.rank for other in members)
@@ -302,3 +327,8 @@ def _kv_port(process: Process) -> int:
 def _llmdatadist(process: Process) -> int:
     said = [process.env[name] for name in LLMDATADIST_PORT if name in process.env]
     return int(said[0]) if said and str(said[0]).isdigit() else 0
+
+
+def _hccl(process: Process) -> int:
+    said = str(process.env.get("HCCL_IF_BASE_PORT", ""))
+    return int(said) if said.isdigit() else 0
