@@ -53,7 +53,7 @@ OPERATIONAL = frozenset(
     )
 )
 DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
-HOST_WORDS = ("address", "devices", "hardware", "interface", "super_pod")
+HOST_WORDS = ("address", "devices", "hardware", "interface", "memory", "super_pod")
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Host:
-    """One host of the inventory as the planner sees it; ``devices`` are physical ids."""
+    """One host of the inventory as the planner sees it; ``devices`` are physical ids, ``memory`` is in GiB (0: unknown)."""
 
     name: str
     address: str
@@ -241,6 +241,7 @@ class Host:
     hardware: str
     devices: tuple[int, ...]
     groups: tuple[str, ...]
+    memory: int = 0
 
 
 def natural(name: str) -> tuple[t.Any, ...]:
@@ -281,8 +282,8 @@ def read_hosts(
     """Read each host's own words.
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
-    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware`` and
-    ``ansible_host`` are read.
+    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
+    ``inference_memory`` (GiB) and ``ansible_host`` are read.
     """
     reader, hosts = Reader(), {}
     for name in sorted(inventory, key=natural):
@@ -295,8 +296,18 @@ def read_hosts(
             hardware=hardware,
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(inventory[name].get("groups", ()))),
+            memory=_memory(reader, variables.get(PREFIX + "memory"), name),
         )
     return hosts, reader.complaints
+
+
+def _memory(reader: Reader, raw: t.Any, host: str) -> int:
+    """A host's memory in GiB; 0 where nobody says it."""
+    try:
+        return int(raw or 0)
+    except (TypeError, ValueError):
+        reader.complain(f"{host}.inference_memory", raw, "a number of GiB is expected here")
+        return 0
 
 
 def _default_hardware(description: Description) -> str:
