@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
@@ -88,7 +89,13 @@ def _services(context: Context) -> list[Service]:
         services.append(master_service(context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
-    return services
+    return [_marked(context, one) for one in services]
+
+
+def _marked(context: Context, service: Service) -> Service:
+    """The service with its own name in its environment, by which a re-run knows its processes from strangers'."""
+    name = f"{context.description.deployment}-{service.name}"
+    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": name, **service.env})
 
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Complaint]) -> dict[str, t.Any]:

@@ -12,8 +12,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._context import C
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import api_port
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kv import kv_transfer_config
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import client_config, engine_venv
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import NAME as MASTER
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import client_config, engine_venv
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import merged, words
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Health, Port, Service, Start, Stop
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HostWords

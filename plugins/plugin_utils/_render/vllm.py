@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-Arguments = t.Dict[str, t.Any]
+Arguments = dict[str, t.Any]
 
 
 def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:

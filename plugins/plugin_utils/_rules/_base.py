@@ -40,10 +40,10 @@ class Rule:
     reason: str
     fix: str
     source: str
-    check: t.Callable[[Case], t.Iterable[Found]]
+    check: t.Callable[[t.Any], t.Iterable[Found]]
 
 
-def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Complaint]:
+def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Complaint]:
     """Every violation of every rule; an ignored rule's come back with severity ``accepted``."""
     complaints = []
     for rule in rules:

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a module of this collection can do, said once."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check mode and return what it would change.
+  diff_mode:
+    description: Returns what changed, or in check mode would change.
+  idempotent:
+    description: A second run with the same options changes nothing.
+"""
+
+    INFO_MODULE = r"""
+options: {}
+attributes:
+  check_mode:
+    support: full
+    details: This module changes nothing.
+  diff_mode:
+    support: N/A
+    details: This module changes nothing.
+  idempotent:
+    support: full
+    details: This module changes nothing.
+"""

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small readers of vendor text: scalars, names, ``key : value`` blocks; and the one error for text nobody understands."""
+
+from __future__ import annotations
+
+import re
+
+EXCERPT = 160
+COUNT = r"(?:0|[1-9]\d*)"  # a count never has leading zeros: "0123" is a damaged text, not 123
+NULL = r"(?:-|NA)"
+_COUNT = re.compile(COUNT + r"\Z")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?\Z")
+_KEY_VALUE = re.compile(r"\s*(.*?)\s*:\s*(.*?)\s*\Z")
+_UNITS = {
+    "%": "percent",
+    "MB": "mib",
+    "W": "watts",
+    "C": "celsius",
+    "MHZ": "mhz",
+    "V": "volts",
+    "page": "pages",
+    "Gbps": "gbps",
+}
+
+
+class ParseError(ValueError):
+    """The text isn't what the command prints; the message quotes the place.
+
+    ``line`` is the 1-based line number in ``text``, or None if the whole text is meant.
+    """
+
+    def __init__(self, what, text, line=None):
+        self.what, self.text, self.line = what, text, line
+        lines = text.splitlines()
+        quoted = lines[line - 1] if line and line <= len(lines) else text.strip()
+        if len(quoted) > EXCERPT:
+            quoted = quoted[:EXCERPT] + "…"
+        place = f" in line {line}" if line else ""
+        super().__init__(f"{what}{place}: {quoted!r}" if quoted else f"{what}: the text is empty")
+
+
+def is_null(token):
+    """True for the words both tools print where they have no value."""
+    return token.strip() in ("", "-", "NA", "N/A")
+
+
+def count(token, text, line=None):
+    """A non-negative integer, or None for ``-``/``NA``; anything else is a ParseError."""
+    if is_null(token):
+        return None
+    if not _COUNT.match(token):
+        raise ParseError(f"{token!r} is not a count", text, line)
+    return int(token)
+
+
+def number(token, text, line=None):
+    """An int or float, or None for ``-``/``NA``; anything else is a ParseError."""
+    if is_null(token):
+        return None
+    if not _NUMBER.match(token):
+        raise ParseError(f"{token!r} is not a number", text, line)
+    return float(token) if "." in token else int(token)
+
+
+def value(token):
+    """Null, int or float where the token is one, else the string itself (versions, bus ids and hex stay strings)."""
+    token = token.strip()
+    if is_null(token):
+        return None
+    if _NUMBER.match(token):
+        return float(token) if "." in token else int(token)
+    return token
+
+
+def snake_case(title):
+    """``HBM Usage Rate(%)`` -> ``hbm_usage_rate_percent``; ``Aicore curFreq(MHZ)`` -> ``aicore_cur_freq_mhz``."""
+    unit = re.search(r"\(([^()]*)\)\s*\Z", title)
+    if unit:
+        known = {key.upper(): name for key, name in _UNITS.items()}
+        title = title[: unit.start()] + " " + known.get(unit.group(1).strip().upper(), unit.group(1))
+    title = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", title)
+    return re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
+
+
+def key_value_blocks(text):
+    """``key : value`` text as a list of ordered lists of (key, value, line number).
+
+    A new block starts after an empty line and where a key comes back. A line with an empty key continues the value above it
+    (health messages do that, and carry empty lines of their own, so it also reaches back over an empty line).
+    """
+    blocks, fresh = [], True
+    for line_number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            fresh = True
+            continue
+        match = _KEY_VALUE.match(line)
+        if not match or line.lstrip()[0] in "|+[":
+            raise ParseError("expected 'key : value'", text, line_number)
+        key, word = match.groups()
+        if not key and not blocks:
+            raise ParseError("expected a key before the colon", text, line_number)
+        if not key:
+            last = blocks[-1].pop()
+            blocks[-1].append((last[0], last[1] + "\n" + word, last[2]))
+            continue
+        if fresh or key in (seen[0] for seen in blocks[-1]):
+            blocks.append([])
+        blocks[-1].append((key, word, line_number))
+        fresh = False
+    if not blocks:
+        raise ParseError("expected 'key : value' lines", text)
+    return blocks

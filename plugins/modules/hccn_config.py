@@ -1,0 +1,253 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hccn_config
+short_description: Addresses, gateway, health detection, MTU and TLS of Ascend NPUs
+version_added: 0.1.0
+description:
+  - Sets what C(hccn_tool) sets for each device of a host. Reads first, changes only what differs on the device or in
+    C(/etc/hccn.conf), and reads everything back.
+  - All devices are checked before the first one is changed. Every complaint is reported at once.
+  - Keeps the order that the tool's side effects demand. A new address drops the gateway and the routes outside of its network.
+    A gateway that is given is set again. A gateway or route that would be lost is an error, unless O(accept_loss) is set.
+  - Stops at the first change that fails, and says which device is in which state.
+  - Needs root.
+extends_documentation_fragment:
+  - ascend.inference.vendor_tool
+  - ascend.inference.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  devices:
+    description:
+      - The devices and what each shall have. What is left out is left alone.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      device:
+        description:
+          - Physical id, N of C(/dev/davinciN).
+        type: int
+        required: true
+      ip:
+        description:
+          - IPv4 address of the RoCE port. Needs O(devices[].netmask).
+        type: str
+      netmask:
+        description:
+          - Netmask, written out, as in V(255.255.255.0).
+        type: str
+      gateway:
+        description:
+          - Default gateway. It has to lie in the network of the address.
+        type: str
+      netdetect:
+        description:
+          - The address that the device pings to know its network's health, mostly the gateway.
+        type: str
+      tls:
+        description:
+          - Whether TLS is on. It has to be the same on all devices of a cluster.
+        type: bool
+      mtu:
+        description:
+          - MTU in bytes. Not every product lets it be set.
+        type: int
+  hccn_conf:
+    description:
+      - The file in which the tool keeps its settings.
+    type: path
+    default: /etc/hccn.conf
+  backup:
+    description:
+      - Copy O(hccn_conf) beside itself before the first change.
+    type: bool
+    default: true
+  accept_loss:
+    description:
+      - Change an address even if that drops a gateway or routes which lie outside of its network.
+    type: bool
+    default: false
+  workers:
+    description:
+      - How many devices are read at the same time. Changes are made one after the other.
+    type: int
+    default: 8
+seealso:
+  - module: ascend.inference.hccn_info
+author:
+  - The ascend.inference contributors (@ascend-inference)
+"""
+
+EXAMPLES = r"""
+- name: Address the first two NPUs, and switch TLS off
+  ascend.inference.hccn_config:
+    devices:
+      - {device: 0, ip: 10.20.0.10, netmask: 255.255.255.0, gateway: 10.20.0.1, netdetect: 10.20.0.1, tls: false}
+      - {device: 1, ip: 10.20.0.11, netmask: 255.255.255.0, gateway: 10.20.0.1, netdetect: 10.20.0.1, tls: false}
+  become: true
+
+- name: Switch TLS off on all sixteen, and nothing else
+  ascend.inference.hccn_config:
+    devices: "{{ range(16) | map('community.general.dict_kv', 'device') | map('combine', {'tls': false}) | list }}"
+  become: true
+
+- name: See what would change
+  ascend.inference.hccn_config:
+    devices:
+      - {device: 3, ip: 10.30.0.13, netmask: 255.255.255.0, gateway: 10.30.0.1}
+  become: true
+  check_mode: true
+  diff: true
+"""
+
+RETURN = r"""
+steps:
+  description: The changes made, in their order, or in check mode those that would be made.
+  returned: success and when a change failed
+  type: list
+  elements: dict
+  contains:
+    device:
+      description: Physical id.
+      type: int
+    what:
+      description: C(ip), C(gateway), C(netdetect), C(mtu) or C(tls).
+      type: str
+    command:
+      description: The arguments of hccn_tool.
+      type: str
+  sample: [{device: 3, what: gateway, command: "-i 3 -gateway -s gateway 10.30.0.1"}]
+states:
+  description:
+    - Device id (as string) to C(unchanged), C(changed), C(half set) or C(untouched) (its turn had not come).
+  returned: success and when a change failed
+  type: dict
+  sample: {"0": changed, "1": half set, "2": untouched}
+backup_file:
+  description: The copy of the file.
+  returned: when a copy was made
+  type: str
+diff:
+  description:
+    - The managed settings of every device before and after, as they are on the device and (C(_in_file)) in the file.
+  returned: success and when a change failed
+  type: dict
+warnings:
+  description: Lost routes that were accepted, and what is doubtful in the file.
+  returned: when there are any
+  type: list
+  elements: str
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils import _hccn_apply as work
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_plan import complaints
+from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
+from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+DEVICE = dict(
+    device=dict(type="int", required=True),
+    ip=dict(type="str"),
+    netmask=dict(type="str"),
+    gateway=dict(type="str"),
+    netdetect=dict(type="str"),
+    tls=dict(type="bool"),
+    mtu=dict(type="int"),
+)
+
+
+def configure(module):
+    """Read, plan, apply, read back; the module's result, with ``failed`` and ``msg`` if a change failed."""
+    params, entries = module.params, module.params["devices"]
+    wrong = complaints(entries)
+    if wrong:
+        raise ToolError("Nothing was changed. " + "; ".join(wrong))
+    patient, devices = Patience(tool_of(module, "hccn_tool")), sorted(entry["device"] for entry in entries)
+    queries = work.needed_queries(entries)
+    state = work.read_state(patient, devices, queries, params["workers"])
+    steps, notes = work.make_plan(entries, state, params["hccn_conf"], params["accept_loss"])
+    before = work.view(entries, state, params["hccn_conf"])
+    after = work.forecast(before, steps, work.lost_gateways(steps, state))
+    result = dict(changed=bool(steps), warnings=notes, steps=[_shown(step) for step in steps])
+    if not steps or module.check_mode:
+        states = work.outcome(entries, steps, steps, None)[0]
+        return _finished(result, before, after, states)
+    if params["backup"]:
+        result["backup_file"] = module.backup_local(os.path.realpath(params["hccn_conf"]))
+    return _applied(
+        module,
+        result,
+        entries,
+        steps,
+        before,
+        after,
+        lambda: work.read_state(patient, devices, queries, params["workers"]),
+    )
+
+
+def _applied(module, result, entries, steps, before, after, read):
+    done, failed, message = work.apply(Patience(tool_of(module, "hccn_tool")), steps)
+    states, missing = work.outcome(entries, steps, done, failed)
+    result.update(changed=bool(done), steps=[_shown(step) for step in done])
+    try:
+        found = work.view(entries, read(), module.params["hccn_conf"])
+    except ToolError as error:
+        message = message or f"All was set, but it cannot be read back: {error}"
+        return dict(
+            _finished(result, before, {}, states), failed=True, msg=work.failure_message(states, missing, message)
+        )
+    if not failed and found != after:
+        message = work.read_back_message(after, found)
+    result = _finished(result, before, found, states)
+    return dict(result, failed=True, msg=work.failure_message(states, missing, message)) if message else result
+
+
+def _shown(step):
+    return dict(device=step.device, what=step.what, command=" ".join(["-i", str(step.device)] + step.args))
+
+
+def _finished(result, before, after, states):
+    return dict(
+        result, diff=dict(before=before, after=after), states={str(device): state for device, state in states.items()}
+    )
+
+
+def main():
+    module = AnsibleModule(
+        argument_spec=dict(
+            executable=dict(type="path"),
+            timeout=dict(type="float", default=30),
+            devices=dict(type="list", elements="dict", required=True, options=DEVICE),
+            hccn_conf=dict(type="path", default="/etc/hccn.conf"),
+            backup=dict(type="bool", default=True),
+            accept_loss=dict(type="bool", default=False),
+            workers=dict(type="int", default=8),
+        ),
+        supports_check_mode=True,
+    )
+    try:
+        result = configure(module)
+    except (ToolMissing, ToolError) as error:
+        module.fail_json(msg=str(error))
+    for warning in result.pop("warnings"):
+        module.warn(warning)
+    module.fail_json(**result) if result.pop("failed", False) else module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
