@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import Assigned
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import Release
-from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host, Pool
 
-P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist")
+P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,43 @@ class Context:
     @property
     def transfer(self) -> tuple[str, ...]:
         """The words of ``inference_kv_transfer``: ('mooncake', 'store'), ('llmdatadist',), ()."""
-        word = self.description.kv_transfer or ("mooncake" if self.description.pools.prefill else "none")
-        parts = word.replace("mooncake_store", "store").split("+")
-        return tuple(one for one in parts if one != "none")
+        return self._words("")
+
+    def transfer_of(self, pool: Pool) -> tuple[str, ...]:
+        """The words of one pool, which may differ from the deployment's."""
+        return self._words(pool.kv_transfer)
+
+    def _words(self, own: str) -> tuple[str, ...]:
+        default = "mooncake" if self.description.pools.prefill else "none"
+        word = own or self.description.kv_transfer or default
+        return tuple(one for one in word.replace("mooncake_store", "store").split("+") if one != "none")
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """The words of all pools that answer requests, each once."""
+        pools = [pool for name, pool in self.description.pools.present().items() if name != "encode"]
+        return tuple(dict.fromkeys(word for pool in pools for word in self.transfer_of(pool)))
 
     @property
     def store(self) -> bool:
         """Whether engines share a pool of KV cache."""
-        return "store" in self.transfer
+        return "store" in self.everywhere
 
     @property
     def p2p(self) -> str:
         """The word of the connector that carries KV from prefill to decode, or an empty string."""
-        return next((one for one in self.transfer if one in P2P), "")
+        return next((one for one in self.everywhere if one in P2P), "")
+
+    @property
+    def served_name(self) -> str:
+        """The name that clients ask for."""
+        model = self.description.model
+        return model.name or posixpath.basename(model.path.rstrip("/"))
+
+    @property
+    def contained(self) -> bool:
+        """Whether the runtime puts processes into containers."""
+        return self.description.runtime in ("docker", "kubernetes")
 
     @property
     def directory(self) -> str:

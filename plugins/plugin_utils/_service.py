@@ -30,11 +30,21 @@ class Port:
 
 @dataclass(frozen=True)
 class File:
-    """A file that is written before the service starts."""
+    """A file that is written before the service starts.
+
+    ``generated`` names the filter that makes the content from gathered facts when the file is written (the plan then
+    says ``from``); otherwise ``content`` is it.
+    """
 
     path: str
-    content: str
+    content: str = ""
     mode: str = "0640"
+    generated: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """The file as plain data."""
+        data = {"path": self.path, "content": self.content, "mode": self.mode}
+        return {**data, "from": self.generated} if self.generated else data
 
 
 @dataclass(frozen=True)
@@ -95,11 +105,24 @@ class Service:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The service as plain data, with the digest of what a restart depends on."""
-        data = t.cast("dict[str, t.Any]", listed(dataclasses.asdict(self)))
-        depends = {key: data[key] for key in ("argv", "env", "secret_env", "source", "files", "start", "container")}
-        depends["start"] = {"limits": depends["start"]["limits"]}
+        data = {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
+        depends = {key: data[key] for key in ("argv", "env", "secret_env", "source", "files", "container")}
+        depends["start"] = {"limits": self.start.limits}
         data["digest"] = digest(depends)
         return data
+
+
+def _plain(value: t.Any) -> t.Any:
+    """A field as plain data; records become mappings, tuples lists."""
+    if isinstance(value, (str, int)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, File):
+        return value.as_dict()
+    if dataclasses.is_dataclass(value):
+        return {name: _plain(one) for name, one in vars(value).items()}
+    return listed(value)
 
 
 def listed(value: t.Any) -> t.Any:
