@@ -13,13 +13,21 @@ import dataclasses
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
-from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host, Pool
+from ansible_collections.ascend.inference.plugins.plugin_utils._placement import _span
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import find_release
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import DEVICES, Description, Host, Pool
 
-NODE_DEVICES = {"a2": 8, "a3": 16}
 ROUTER, MASTER = "router", "mooncake-master"
 STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
 SHARED_API_PORT = 7100
-ENGINE_ID = "${GROUP_NAME}_${ROLE_ID}"
+# A decode engine keeps what it knows of a prefill engine by this id for ever: a pod that is started again needs another.
+ENGINE_ID = "${GROUP_NAME}_${ROLE_ID}_${START_ID}"
+KEEPS_ENGINE_ID = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
+MODULES = {
+    "mooncake": "mooncake_connector",
+    "mooncake_hybrid": "mooncake_hybrid_connector",
+    "mooncake_layerwise": "mooncake_layerwise_connector",
+}
 
 
 def variable(name: str) -> str:
@@ -64,34 +72,46 @@ def _pool(description: Description, name: str, pool: Pool) -> Pool:
     words = description.kubernetes
     api = pool.ports.api
     if words.router.mode == "kthena_router" and not api:
-        api = SHARED_API_PORT  # a ModelServer has one port for all roles
-    kv = {"engine_id": ENGINE_ID, **pool.kv} if name in ("prefill", "decode") else pool.kv
+        api = (SHARED_API_PORT,)  # a ModelServer has one port for all roles
     return dataclasses.replace(
         pool,
         group=name,
         instances=pool.instances * words.groups,
         instances_per_host=0,
-        hosts_per_instance=span(pool, _node_devices(description)),
         ports=dataclasses.replace(pool.ports, api=api),
-        kv=kv,
+        kv={**_connector(description, pool), **pool.kv} if name in ("prefill", "decode") else pool.kv,
     )
 
 
-def span(pool: Pool, node_devices: int) -> int:
-    """Pods of one instance: the user's number, or as many as its devices need nodes."""
-    return pool.hosts_per_instance or max(1, -(-pool.devices_per_instance // node_devices))
+def _connector(description: Description, pool: Pool) -> dict[str, t.Any]:
+    """What a connector of one child is told besides: an id for each start, and its module in this release."""
+    word = pool.kv_transfer or description.kv_transfer or "mooncake"
+    if word not in KEEPS_ENGINE_ID or description.engine != "vllm_ascend":
+        return {}
+    return {"engine_id": ENGINE_ID, "kv_connector_module_path": module_path(description, word)}
+
+
+def module_path(description: Description, word: str) -> str:
+    """The module that holds a connector: it moved in 0.14.0rc1 (vllm_ascend/distributed of each release)."""
+    release, _ = find_release(description.engine, description.release, description.release_base)
+    inside = "" if release.vllm_version < (0, 14) else "kv_transfer.kv_p2p."
+    return f"vllm_ascend.distributed.{inside}{MODULES[word]}"
 
 
 def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
-    pods = span(pool, node_devices)
-    if pods == 1:
+    span = 1
+    if node_devices:
+        span = max(1, _span(pool, node_devices)[0])
+    if span == 1:
         return [f"{name}-{number}" for number in range(pool.instances)]
-    return [f"{name}-{number}-{position}" for number in range(pool.instances) for position in range(pods)]
+    return [f"{name}-{number}-{position}" for number in range(pool.instances) for position in range(span)]
 
 
 def _node_devices(description: Description) -> int:
     words: Kubernetes = description.kubernetes
-    return words.devices_per_node or description.devices or NODE_DEVICES.get(description.hardware or "a3", 8)
+    if description.engine == "vllm_cpu":
+        return 0
+    return words.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
 
 
 def is_pod(host: str) -> bool:

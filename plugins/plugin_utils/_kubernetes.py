@@ -50,7 +50,6 @@ class ClusterRouter:
     service_type: str = choice("ClusterIP", "NodePort", "LoadBalancer")
     node_port: int = number(0, 0, 65535)
     host_network: bool = False
-    proxy_directory: str = "/vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1"
     requests: dict[str, str] = field(default_factory=dict)
     limits: dict[str, str] = field(default_factory=dict)
     node_selector: dict[str, str] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_na
     targets_name,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_routing import model_route, model_server
-from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service
+from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service, listed
 
 
 def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Manifest]]:
@@ -60,7 +60,7 @@ def cluster_part(context: Context, services: t.Sequence[Service]) -> dict[str, t
     roles = {one["name"]: one for one in found["engines"][0]["spec"]["template"]["roles"]}
     router = next((one for one in services if one.kind == "router" and is_pod(one.host)), None)
     return {
-        "objects": [one for stage in ("before", "engines", "after") for one in found[stage]],
+        "objects": listed(objects(context, services)),
         "kubernetes": {
             "namespace": words.namespace,
             "kthena_version": words.kthena_version,

@@ -19,7 +19,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_na
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_script import script
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service
 
-ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID")
+ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID", "START_ID")
 
 
 def template_of(services: t.Iterable[Service], kind: str) -> list[Service]:

@@ -81,7 +81,8 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
         spec["imagePullSecrets"] = [{"name": name} for name in words.image_pull_secrets]
     if service.kind == "router":
         container["envFrom"] = [{"configMapRef": {"name": targets_name(context)}}]
-        container["resources"] = {"limits": dict(words.router.limits), "requests": dict(words.router.requests)}
+        amounts = {"limits": dict(words.router.limits), "requests": dict(words.router.requests)}
+        container["resources"] = {key: amounts[key] for key in amounts if amounts[key]}
         if words.router.node_selector:
             spec["nodeSelector"] = dict(words.router.node_selector)
         if words.router.host_network:

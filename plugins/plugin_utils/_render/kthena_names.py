@@ -22,7 +22,7 @@ SERVING_GROUP = "modelserving.volcano.sh/group-name"
 SERVING_ROLE_ID = "modelserving.volcano.sh/role-id"
 SERVING_ENTRY = "modelserving.volcano.sh/entry"
 
-Manifest = t.Dict[str, t.Any]
+Manifest = dict[str, t.Any]
 
 
 def scripts_name(context: Context) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
@@ -20,12 +19,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_na
     manifest,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service
-
-
-def served_name(context: Context) -> str:
-    """The name that clients ask for."""
-    model = context.description.model
-    return model.name or posixpath.basename(model.path)
 
 
 def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
@@ -43,7 +36,7 @@ def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
         policy["retry"] = {"attempts": router.retries, "retryInterval": "150ms"}
     spec: Manifest = {
         "inferenceEngine": "vLLM",
-        "model": served_name(context),
+        "model": context.served_name,
         "workloadPort": {"port": entries(services)[0].port("api").first, "protocol": "http"},
         "workloadSelector": selector,
         "trafficPolicy": policy,
@@ -57,5 +50,5 @@ def model_route(context: Context) -> Manifest:
     """Every request for the model goes to its ModelServer."""
     name = context.description.deployment
     rules = [{"name": "default", "targetModels": [{"modelServerName": name}]}]
-    spec = {"modelName": served_name(context), "rules": rules}
+    spec = {"modelName": context.served_name, "rules": rules}
     return manifest(context, NETWORKING, "ModelRoute", name, "router", spec=spec)

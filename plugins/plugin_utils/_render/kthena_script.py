@@ -32,6 +32,8 @@ def script(service: Service, variables: t.Collection[str], entry: str = "") -> s
     lines = ["#!/bin/bash", f"# Starts {service.kind}. Written by ascend.inference: changes here are lost."]
     lines += [f"if [ -f {shlex.quote(path)} ]; then . {shlex.quote(path)}; fi" for path in service.source]
     lines.append("set -eu")
+    if "START_ID" in known:
+        lines.append('START_ID="$(cat /proc/sys/kernel/random/uuid)"')
     if entry:
         lines.append(WAIT_FOR_ENTRY.rstrip("\n"))
     lines += [f"export {key}={quoted(_swapped(service.env[key], swap), known)}" for key in sorted(service.env)]
