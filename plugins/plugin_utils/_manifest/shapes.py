@@ -54,7 +54,7 @@ class Sequence:
     default: t.Any = MISSING
 
 
-Shape = t.Union[Scalar, Struct, Mapping, Sequence]
+Shape = Scalar | Struct | Mapping | Sequence
 
 
 def struct(required: str = "", **fields: Shape) -> Struct:

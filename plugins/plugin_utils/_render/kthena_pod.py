@@ -46,8 +46,8 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
     spec: Manifest = {}
     if words.host_network:
         spec["hostNetwork"] = True
-        if service.rank or any(one.kind == service.kind and one.rank for one in services):
-            spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # a worker finds its entry through the cluster's DNS
+        if context.store or any(one.kind == service.kind and one.rank for one in services):
+            spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # names of the cluster: a worker's entry, the store's master
     spec["terminationGracePeriodSeconds"] = service.stop.timeout
     spec["containers"] = [merged(_container(context, services, service), own.container)]
     spec["volumes"] = _volumes(context)

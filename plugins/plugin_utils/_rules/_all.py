@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules import ports, topology
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules import kubernetes, ports, topology
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Rule
 
-RULES: tuple[Rule, ...] = tuple(sorted((*ports.RULES, *topology.RULES), key=lambda rule: rule.id))
+RULES: tuple[Rule, ...] = tuple(sorted((*kubernetes.RULES, *ports.RULES, *topology.RULES), key=lambda rule: rule.id))
