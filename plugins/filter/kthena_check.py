@@ -8,8 +8,8 @@ from __future__ import annotations
 DOCUMENTATION = """
 name: kthena_check
 short_description: Judges manifests of Kthena and of the objects that go with them
-version_added: 1.0.0
-author: the ascend.inference contributors (@ascend-inference)
+version_added: 0.1.0
+author: The ascend.inference contributors (@ascend-inference)
 description:
   - Judges a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(Pod), C(ConfigMap), C(Service) or C(Deployment).
   - Knows the structural schema of Kthena's CRDs, their CEL rules, the rules of Kthena's webhooks, and what server and

@@ -26,13 +26,28 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_na
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import natural
 
 Record = t.Mapping[str, t.Any]
+PLAN_DIGEST = "ascend.inference/plan-sha256"
 
 
 def staged(plan: Record, stage: str) -> list[dict[str, t.Any]]:
     """The plan's objects of one stage: ``before``, ``engines`` or ``after``."""
     wanted = plan["kubernetes"]["stages"][stage]
     by_name = {_address(one): one for one in plan["objects"]}
-    return [by_name[name] for name in wanted]
+    return [_marked(plan, by_name[name]) for name in wanted]
+
+
+def _marked(plan: Record, manifest: Record) -> dict[str, t.Any]:
+    """The start scripts carry the plan's digest: they are applied first, so they tell which plan was tried last."""
+    result = copy.deepcopy(dict(manifest))
+    if _address(manifest) == f"ConfigMap/{plan['kubernetes']['scripts']}":
+        result["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
+    return result
+
+
+def plan_digest(scripts: t.Sequence[Record]) -> str:
+    """The digest of the plan that was applied last, from the start scripts' ConfigMap; empty if there is none."""
+    annotations = (scripts[0]["metadata"].get("annotations") or {}) if scripts else {}
+    return str(annotations.get(PLAN_DIGEST, ""))
 
 
 def _address(manifest: Record) -> str:
@@ -326,12 +341,14 @@ def foreign(plan: Record, live: t.Sequence[Record]) -> list[str]:
     return sorted(_address(one) for one in live if _address(one) in planned and not _is_ours(plan, one))
 
 
-def remembered(record: Record | None, digest: str) -> dict[str, t.Any]:
-    """The plan to roll back to, from the ConfigMap's ``data``: the last verified one that is not ``digest``.
+def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:
+    """The plan to roll back to: the last verified one that is not the one that was applied last.
 
-    ``ValueError`` where there is none.
+    ``records`` is the ConfigMap of verified plans, ``scripts`` that of the start scripts, each as a list of one or no
+    object. ``ValueError`` where there is no such plan.
     """
-    data = record or {}
+    data = (records[0].get("data") or {}) if records else {}
+    digest = plan_digest(scripts)
     for key in ("verified.json", "previous.json"):
         if data.get(key):
             plan: dict[str, t.Any] = json.loads(data[key])
@@ -340,9 +357,9 @@ def remembered(record: Record | None, digest: str) -> dict[str, t.Any]:
     raise ValueError("no revision but the running one was ever verified: there is nothing to roll back to")
 
 
-def remember(record: Record | None, plan: Record) -> dict[str, str]:
+def remember(records: t.Sequence[Record], plan: Record) -> dict[str, str]:
     """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
-    data = dict(record or {})
+    data = dict(records[0].get("data") or {}) if records else {}
     before = json.loads(data["verified.json"]).get("digest") if data.get("verified.json") else None
     if before == plan["digest"]:
         return data
