@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import typing as t
 
 import yaml
@@ -28,6 +29,14 @@ def manifests(plan: t.Mapping[str, t.Any]) -> str:
     return str(yaml.safe_dump_all(plan["objects"], sort_keys=False, explicit_start=True, width=1000))
 
 
+def has_collection(name: str) -> bool:
+    """Whether a collection is installed on the controller."""
+    try:
+        return importlib.util.find_spec(f"ansible_collections.{name}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
 class FilterModule:
     """Ansible's entry point."""
 
@@ -37,6 +46,7 @@ class FilterModule:
             "kthena_crd_version": _adapted(state.crd_version),
             "kthena_diagnosis": _adapted(state.diagnosis),
             "kthena_foreign": _adapted(state.foreign),
+            "kthena_has_collection": _adapted(has_collection),
             "kthena_manifests": _adapted(manifests),
             "kthena_node_shortage": _adapted(state.node_shortage),
             "kthena_objects": _adapted(state.staged),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -150,10 +151,8 @@ class Controller(threading.Thread):
             head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
             pod["status"] = {"phase": "Pending"}
-            try:
+            with contextlib.suppress(Refused):  # it is there, or it is still going
                 self.store.create("pods", serving["metadata"]["namespace"], pod)
-            except Refused:
-                pass  # it is there, or it is still going
 
     def report(self, serving, memory, held):
         """Write the status; in a role's update it was seen to say Available with no group updated."""
@@ -258,10 +257,8 @@ class Controller(threading.Thread):
             "message": message,
             "type": "Warning",
         }
-        try:
+        with contextlib.suppress(Refused):  # told before
             self.store.create("events", head["namespace"], event)
-        except Refused:
-            pass  # told before
 
     def deploy(self):
         """Deployments are done a few steps after their generation."""
@@ -297,4 +294,10 @@ def revision(role):
 
 def condition(kind, holds, reason):
     """A condition."""
-    return {"type": kind, "status": "True" if holds else "False", "reason": reason, "lastTransitionTime": now()}
+    return {
+        "type": kind,
+        "status": "True" if holds else "False",
+        "reason": reason,
+        "message": "said by a fake",
+        "lastTransitionTime": now(),
+    }
