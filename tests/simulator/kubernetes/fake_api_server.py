@@ -92,7 +92,7 @@ class Api:
         self.schemas = {}
         for crd in crds:
             spec = crd["spec"]
-            version = "{}/{}".format(spec["group"], spec["versions"][0]["name"])
+            version = f"{spec['group']}/{spec['versions'][0]['name']}"
             names = spec["names"]
             self.resources.setdefault(version, []).append((names["plural"], names["kind"], True))
             self.schemas[names["kind"]] = spec["versions"][0]["schema"]["openAPIV3Schema"]
@@ -143,10 +143,10 @@ class Api:
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
         if kind == "Service":
-            thing["spec"].setdefault("clusterIP", "10.96.0.%d" % (len(self.store.list("services")) + 10))
+            thing["spec"].setdefault("clusterIP", f"10.96.0.{int(len(self.store.list('services')) + 10)}")
             thing["spec"].setdefault("type", "ClusterIP")
         if found:
-            raise Refused(422, "Invalid", 'The {} "{}" is invalid: {}'.format(kind, name, "; ".join(found)))
+            raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
 
 
 def matcher(query):
@@ -171,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     api = None
 
-    def log_message(self, format, *args):
+    def log_message(self, *args):
         """Keep quiet."""
 
     def answer(self, code, body):
@@ -371,7 +371,7 @@ def main():
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True
     Controller(store, options.pace, not options.no_deployments).start()
-    write_kubeconfig(options.kubeconfig, "http://127.0.0.1:%d" % server.server_address[1])
+    write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{int(server.server_address[1])}")
     server.serve_forever()
 
 

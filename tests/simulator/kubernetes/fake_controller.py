@@ -80,7 +80,7 @@ class Controller(threading.Thread):
             memory["groups"].append(max(memory["groups"], default=-1) + 1)
         while len(memory["groups"]) > wanted:
             gone = memory["groups"].pop()
-            for pod in self.own(serving, group_name="%s-%d" % (serving["metadata"]["name"], gone)):
+            for pod in self.own(serving, group_name=f"{serving['metadata']['name']}-{gone}"):
                 self.terminate(pod)
 
     def update(self, serving, memory):
@@ -125,14 +125,14 @@ class Controller(threading.Thread):
             for role in serving["spec"]["template"]["roles"]:
                 for index in range(role.get("replicas", 1)):
                     self.make(serving, group, role, index)
-                full = "%s-%d" % (serving["metadata"]["name"], group)
+                full = f"{serving['metadata']['name']}-{group}"
                 for pod in self.own(serving, group_name=full, role=role["name"]):
                     if int(label(pod, "role-id").rsplit("-", 1)[1]) >= role.get("replicas", 1):
                         self.terminate(pod)
 
     def make(self, serving, group, role, index):
         """The pods of one replica of a role: the entry, and its workers."""
-        base, role_id = "%s-%d" % (serving["metadata"]["name"], group), "%s-%d" % (role["name"], index)
+        base, role_id = f"{serving['metadata']['name']}-{group}", f"{role['name']}-{index}"
         for number in range(role.get("workerReplicas", 0) + 1):
             template = role["entryTemplate"] if number == 0 else role["workerTemplate"]
             labels = dict((template.get("metadata") or {}).get("labels") or {})
@@ -147,7 +147,7 @@ class Controller(threading.Thread):
             )
             if number == 0:
                 labels[PREFIX + "entry"] = "true"
-            head = {"name": "%s-%s-%d" % (base, role_id, number), "labels": labels}
+            head = {"name": f"{base}-{role_id}-{number}", "labels": labels}
             head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
             pod["status"] = {"phase": "Pending"}
@@ -157,7 +157,7 @@ class Controller(threading.Thread):
     def report(self, serving, memory, held):
         """Write the status; in a role's update it was seen to say Available with no group updated."""
         groups = memory["groups"]
-        names = ["%s-%d" % (serving["metadata"]["name"], one) for one in groups]
+        names = [f"{serving['metadata']['name']}-{one}" for one in groups]
         pods = {name: [one for one in self.own(serving, group_name=name)] for name in names}
         wanted = sum(
             role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
@@ -239,8 +239,8 @@ class Controller(threading.Thread):
         self.next_address += 1
         return {
             "phase": "Running" if good else "Pending",
-            "podIP": "10.9.0.%d" % self.next_address,
-            "hostIP": "10.9.0.%d" % self.next_address,
+            "podIP": f"10.9.0.{int(self.next_address)}",
+            "hostIP": f"10.9.0.{int(self.next_address)}",
             "conditions": [{"type": "Ready", "status": "True" if good else "False", "lastTransitionTime": now()}],
             "containerStatuses": [{"name": name, "image": image, "ready": good, "restartCount": 0, "state": state}],
         }
@@ -251,7 +251,7 @@ class Controller(threading.Thread):
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": "{}.{}".format(head["name"], hashlib.sha256(message.encode()).hexdigest()[:10])},
+            "metadata": {"name": f"{head['name']}.{hashlib.sha256(message.encode()).hexdigest()[:10]}"},
             "involvedObject": {"kind": "Pod", "name": head["name"], "namespace": head["namespace"]},
             "reason": reason,
             "message": message,

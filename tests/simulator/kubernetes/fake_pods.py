@@ -13,17 +13,17 @@ def problems(spec):
     for number, volume in enumerate(spec.get("volumes", [])):
         mode = (volume.get("configMap") or {}).get("defaultMode", 0)
         if not 0 <= mode <= 511:
-            where = "spec.volumes[%d].configMap.defaultMode" % number
-            found.append("%s: Invalid value: %d: must be a number between 0 and 0777 (octal)" % (where, mode))
+            where = f"spec.volumes[{number}].configMap.defaultMode"
+            found.append(f"{where}: Invalid value: {mode}: must be a number between 0 and 0777 (octal)")
     for number, container in enumerate(spec.get("containers", [])):
-        where = "spec.containers[%d]" % number
+        where = f"spec.containers[{number}]"
         if not container.get("image"):
             found.append(where + ".image: Required value")
         for place, port in enumerate(container.get("ports", [])):
-            found += _port(port, "%s.ports[%d]" % (where, place), spec.get("hostNetwork", False))
+            found += _port(port, f"{where}.ports[{place}]", spec.get("hostNetwork", False))
         for place, mount in enumerate(container.get("volumeMounts", [])):
             if mount.get("name") not in volumes:
-                found.append('%s.volumeMounts[%d].name: Not found: "%s"' % (where, place, mount.get("name")))
+                found.append(f'{where}.volumeMounts[{place}].name: Not found: "{mount.get("name")}"')
         resources = container.get("resources") or {}
         limits = resources.get("limits") or {}
         for name, amount in (resources.get("requests") or {}).items():

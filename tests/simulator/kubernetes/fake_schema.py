@@ -42,7 +42,7 @@ def problems(schema, value, old, path=""):
         yield f"{path}: must be of type {kind}: {json.dumps(value)[:60]}"
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield "{}: Unsupported value: {!r}: supported values: {}".format(path, value, schema["enum"])
+        yield f"{path}: Unsupported value: {value!r}: supported values: {schema['enum']}"
     for one in _text(schema, value, path):
         yield one
     if kind == "object":
@@ -53,7 +53,7 @@ def problems(schema, value, old, path=""):
             yield one
     for rule in schema.get("x-kubernetes-validations", []):
         if not _holds(rule["rule"], value, old):
-            yield "{}: Invalid value: {}".format(path, rule.get("message", rule["rule"]))
+            yield f"{path}: Invalid value: {rule.get('message', rule['rule'])}"
 
 
 def _is(kind, value):
@@ -67,14 +67,14 @@ def _is(kind, value):
 def _text(schema, value, path):
     if isinstance(value, str):
         if len(value) > schema.get("maxLength", len(value)):
-            yield "%s: Too long: may not be more than %d bytes" % (path, schema["maxLength"])
+            yield f"{path}: Too long: may not be more than {int(schema['maxLength'])} bytes"
         if len(value) < schema.get("minLength", 0):
             yield f"{path}: too short"
         if "pattern" in schema and not re.search(schema["pattern"], value):
-            yield "{}: Invalid value: {!r}: should match {}".format(path, value, schema["pattern"])
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
-            yield f"{path}: Invalid value: {value!r}: out of range"
+            yield f"{path}: Invalid value: {value!r}: should match {schema['pattern']}"
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        yield f"{path}: Invalid value: {value!r}: out of range"
 
 
 def _fields(schema, value, old, path):
@@ -91,24 +91,23 @@ def _fields(schema, value, old, path):
         elif isinstance(free, dict):
             for one in problems(free, value[name], old.get(name), place):
                 yield one
-        elif not free and not schema.get("x-kubernetes-preserve-unknown-fields") and (known or path):
-            if "properties" in schema:
-                yield f"{place}: field not declared in schema"
+        elif not free and not schema.get("x-kubernetes-preserve-unknown-fields") and "properties" in schema:
+            yield f"{place}: field not declared in schema"
 
 
 def _items(schema, value, old, path):
     if len(value) > schema.get("maxItems", len(value)):
-        yield "%s: Too many: %d: must have at most %d items" % (path, len(value), schema["maxItems"])
+        yield f"{path}: Too many: {len(value)}: must have at most {int(schema['maxItems'])} items"
     if len(value) < schema.get("minItems", 0):
-        yield "%s: should have at least %d items" % (path, schema["minItems"])
+        yield f"{path}: should have at least {int(schema['minItems'])} items"
     for number, one in enumerate(value):
-        yield from problems(schema.get("items", {}), one, None, "%s[%d]" % (path, number))
+        yield from problems(schema.get("items", {}), one, None, f"{path}[{number}]")
     keys = schema.get("x-kubernetes-list-map-keys")
     if keys:
         marks = [json.dumps([one.get(key) for key in keys]) for one in value if isinstance(one, dict)]
         for number, mark in enumerate(marks):
             if mark in marks[:number]:
-                yield "%s[%d]: Duplicate value: %s" % (path, number, mark)
+                yield f"{path}[{number}]: Duplicate value: {mark}"
 
 
 def _holds(rule, value, old):

@@ -75,7 +75,7 @@ class Store:
             head = thing["metadata"]
             key = (plural, namespace, head["name"])
             if key in self.objects:
-                raise Refused(409, "AlreadyExists", '{} "{}" already exists'.format(plural, head["name"]))
+                raise Refused(409, "AlreadyExists", f'{plural} "{head["name"]}" already exists')
             if namespace:
                 head["namespace"] = namespace
             head.update(uid=str(uuid.uuid4()), creationTimestamp=now())
