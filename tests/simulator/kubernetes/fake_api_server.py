@@ -143,7 +143,7 @@ class Api:
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
         if kind == "Service":
-            thing["spec"].setdefault("clusterIP", f"10.96.0.{int(len(self.store.list('services')) + 10)}")
+            thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
             thing["spec"].setdefault("type", "ClusterIP")
         if found:
             raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
@@ -371,7 +371,7 @@ def main():
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True
     Controller(store, options.pace, not options.no_deployments).start()
-    write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{int(server.server_address[1])}")
+    write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{server.server_address[1]}")
     server.serve_forever()
 
 

@@ -239,8 +239,8 @@ class Controller(threading.Thread):
         self.next_address += 1
         return {
             "phase": "Running" if good else "Pending",
-            "podIP": f"10.9.0.{int(self.next_address)}",
-            "hostIP": f"10.9.0.{int(self.next_address)}",
+            "podIP": f"10.9.0.{self.next_address}",
+            "hostIP": f"10.9.0.{self.next_address}",
             "conditions": [{"type": "Ready", "status": "True" if good else "False", "lastTransitionTime": now()}],
             "containerStatuses": [{"name": name, "image": image, "ready": good, "restartCount": 0, "state": state}],
         }

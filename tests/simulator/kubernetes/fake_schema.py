@@ -67,7 +67,7 @@ def _is(kind, value):
 def _text(schema, value, path):
     if isinstance(value, str):
         if len(value) > schema.get("maxLength", len(value)):
-            yield f"{path}: Too long: may not be more than {int(schema['maxLength'])} bytes"
+            yield f"{path}: Too long: may not be more than {schema['maxLength']} bytes"
         if len(value) < schema.get("minLength", 0):
             yield f"{path}: too short"
         if "pattern" in schema and not re.search(schema["pattern"], value):
@@ -97,9 +97,9 @@ def _fields(schema, value, old, path):
 
 def _items(schema, value, old, path):
     if len(value) > schema.get("maxItems", len(value)):
-        yield f"{path}: Too many: {len(value)}: must have at most {int(schema['maxItems'])} items"
+        yield f"{path}: Too many: {len(value)}: must have at most {schema['maxItems']} items"
     if len(value) < schema.get("minItems", 0):
-        yield f"{path}: should have at least {int(schema['minItems'])} items"
+        yield f"{path}: should have at least {schema['minItems']} items"
     for number, one in enumerate(value):
         yield from problems(schema.get("items", {}), one, None, f"{path}[{number}]")
     keys = schema.get("x-kubernetes-list-map-keys")

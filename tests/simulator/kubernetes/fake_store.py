@@ -128,6 +128,7 @@ class Store:
         """Server-side apply: fields that the manager no longer names go, fields of others stay or conflict."""
         with self.lock:
             key = (plural, namespace, thing["metadata"]["name"])
+            asked, thing = thing, copy.deepcopy(thing)  # what the server fills in does not become the manager's
             others = {name: value for name, value in self.applied.get(key, {}).items() if name != manager}
             before = self.applied.get(key, {}).get(manager, {})
             live = self.objects.get(key)
@@ -143,7 +144,7 @@ class Store:
                 judge(merged, live)
                 result = self.replace(plural, namespace, merged, dry_run)
             if not dry_run:
-                self.applied.setdefault(key, {})[manager] = copy.deepcopy(thing)
+                self.applied.setdefault(key, {})[manager] = copy.deepcopy(asked)
             return result
 
     def _put(self, key, thing, kind):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import zlib
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_state as state
@@ -37,7 +38,7 @@ def pod(role, number, address="10.0.0.1", group="demo-0", ready="True", **head):
     mine = PLAN["kubernetes"]["roles"][role]
     return {
         "metadata": {
-            "name": f"p{abs(hash((role, number, group))) % 10000}",
+            "name": f"p{zlib.crc32(f'{role}{number}{group}'.encode())}",
             "labels": {
                 LABEL + "name": "demo",
                 LABEL + "role": role,
