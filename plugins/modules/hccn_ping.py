@@ -120,7 +120,12 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import pairs, peer_complaints, peer_name, ping_all
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import (
+    pairs,
+    peer_complaints,
+    peer_name,
+    ping_all,
+)
 from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
 from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
 
