@@ -79,6 +79,7 @@ class Shape:
     span: int
     nodes: int
     rows: int
+    row_of: t.Mapping[str, int]
 
     @property
     def broken(self) -> bool:
@@ -120,7 +121,8 @@ def _shape(description: Description, pool: Pool, members: list[Host]) -> Shape:
         span, nodes = pool.hosts_per_instance or 1, 1
     else:
         span, nodes = _span(pool, min((len(_usable(host, pool)) for host in members), default=0))
-    return Shape(tuple(members), span, nodes, len(members) // span if span else 0)
+    rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
+    return Shape(tuple(members), span, nodes, len(members) // span if span else 0, rows)
 
 
 def _span(pool: Pool, capacity: int) -> tuple[int, int]:
@@ -180,8 +182,8 @@ def _place_one(
             return None, Complaint(
                 path,
                 "PLACE-CAPACITY",
-                f"instance {number} needs {share} devices on {host.name}, which has no more than "
-                f"{len(_usable(host, pool))} and carries {slot} instances of this pool before it",
+                f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))} of them "
+                f"and carries {slot} instances of this pool before it{_besides(description, host, name, shapes)}",
                 "Plan fewer or smaller instances, or add hosts.",
             )
         processes += _processes(pool, shape, host, devices, len(processes))
@@ -220,18 +222,38 @@ def _devices(
         return None
     if pool.devices or pool.device_offset:
         return usable[slot * share : (slot + 1) * share]
-    sharing = [one for one in POOLS if one in pools and group_of(one, pools[one]) in host.groups]
+    sharing = _sharing(description, host)
     if sharing[-1] == name and len(sharing) > 1:
+        others = sum(_demand(host, pools[one], shapes[one]) for one in sharing[:-1])
+        if len(usable) - (slot + 1) * share < others:
+            return None
         return usable[len(usable) - (slot + 1) * share : len(usable) - slot * share]
-    before = sum(_demand(pools[one], shapes[one]) for one in sharing[: sharing.index(name)])
+    before = sum(_demand(host, pools[one], shapes[one]) for one in sharing[: sharing.index(name)])
     if before + (slot + 1) * share > len(usable):
         return None
     return usable[before + slot * share : before + (slot + 1) * share]
 
 
-def _demand(pool: Pool, shape: Shape) -> int:
-    """Devices that a pool takes on each of its hosts."""
-    if pool.devices or pool.device_offset or shape.broken:
+def _sharing(description: Description, host: Host) -> list[str]:
+    """The pools whose group a host is in, in start order."""
+    pools = description.pools.present()
+    return [one for one in POOLS if one in pools and group_of(one, pools[one]) in host.groups]
+
+
+def _besides(description: Description, host: Host, name: str, shapes: t.Mapping[str, Shape]) -> str:
+    """What other pools take of a host, for a message."""
+    pools = description.pools.present()
+    taken = {one: _demand(host, pools[one], shapes[one]) for one in _sharing(description, host) if one != name}
+    return "".join(f", beside {count} devices of pool {one}" for one, count in taken.items() if count)
+
+
+def _demand(host: Host, pool: Pool, shape: Shape) -> int:
+    """Devices that a pool takes of a host, where it leaves the choice to the planner."""
+    row = shape.row_of.get(host.name, shape.rows)
+    if pool.devices or pool.device_offset or row >= shape.rows:
         return 0
-    slots = pool.instances_per_host or -(-pool.instances // shape.rows)
+    if pool.instances_per_host:
+        slots = max(0, min(pool.instances_per_host, pool.instances - row * pool.instances_per_host))
+    else:
+        slots = pool.instances // shape.rows + (row < pool.instances % shape.rows)
     return slots * (pool.devices_per_instance // shape.span)

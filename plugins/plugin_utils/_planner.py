@@ -118,6 +118,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "release_facts": facts(context.release),
         "engine": description.engine,
         "runtime": description.runtime,
+        "link": description.link,
         "root": description.root,
         "user": description.user,
         "directory": context.directory,
@@ -131,7 +132,8 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
     if description.runtime == "kubernetes":
         plan["hosts"] = [one for one in plan["hosts"] if not is_pod(one["name"])]
         plan.update(cluster_part(context, services))
-    plan["digest"] = digest(plan)
+    told = ("name", "host", "digest", "ports", "health", "start", "stop")
+    plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
     return plan
 
 

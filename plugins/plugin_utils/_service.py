@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import typing as t
@@ -105,24 +104,31 @@ class Service:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The service as plain data, with the digest of what a restart depends on."""
-        data = {one.name: _plain(getattr(self, one.name)) for one in dataclasses.fields(self)}
-        depends = {key: data[key] for key in ("argv", "env", "secret_env", "source", "files", "container")}
-        depends["start"] = {"limits": self.start.limits}
-        data["digest"] = digest(depends)
-        return data
-
-
-def _plain(value: t.Any) -> t.Any:
-    """A field as plain data; records become mappings, tuples lists."""
-    if isinstance(value, (str, int)) or value is None:
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, File):
-        return value.as_dict()
-    if dataclasses.is_dataclass(value):
-        return {name: _plain(one) for name, one in vars(value).items()}
-    return listed(value)
+        depends: dict[str, t.Any] = {
+            "argv": list(self.argv),
+            "env": dict(self.env),
+            "secret_env": dict(self.secret_env),
+            "source": list(self.source),
+            "files": [one.as_dict() for one in self.files],
+            "container": listed(self.container),
+        }
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "host": self.host,
+            "address": self.address,
+            "instance": self.instance,
+            "rank": self.rank,
+            "devices": list(self.devices),
+            "ports": [dict(vars(one)) for one in self.ports],
+            **depends,
+            "work_directory": self.work_directory,
+            "log": self.log,
+            "health": dict(vars(self.health)) if self.health else None,
+            "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
+            "stop": dict(vars(self.stop)),
+            "digest": digest({**depends, "start": {"limits": self.start.limits}}),
+        }
 
 
 def listed(value: t.Any) -> t.Any:
@@ -139,6 +145,9 @@ def digest(value: t.Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(value: t.Any) -> str:
     """JSON without choices: sorted keys, no blanks."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)

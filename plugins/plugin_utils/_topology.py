@@ -37,6 +37,7 @@ OPERATIONAL = frozenset(
         "check_html",
         "check_ignore",
         "check_json",
+        "group",
         "manifests_file",
         "plan",
         "plan_commands",

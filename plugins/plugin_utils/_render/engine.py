@@ -155,7 +155,8 @@ def _ports(context: Context, instance: Instance, process: Process, port: int) ->
     if any(one in WITH_PORT for one in words):
         found.append(Port("kv", at_host(instance, process, "kv", assigned.kv) + process.first_worker, workers))
     if "llmdatadist" in words:
-        found.append(Port("llmdatadist", assigned.llmdatadist + process.local_index * workers, workers))
+        first = at_host(instance, process, "llmdatadist", assigned.llmdatadist)
+        found.append(Port("llmdatadist", first + process.local_index * workers, workers))
     if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
         found.append(Port("dp_rpc", assigned.dp_rpc))
     if process.local_index == 0:  # shared by the instance's processes on the host, by device

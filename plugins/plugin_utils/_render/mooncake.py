@@ -69,14 +69,14 @@ def _binary(context: Context) -> str:
 
 
 def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
-    """What the number of ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
+    """What many ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
 
-    The lease has to outlive the longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is
+    64 RPC threads serve as many ranks as mount their segments at once (failure_modes.md K6); a number that grew with the
+    deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is
     rendered as whole milliseconds, because "11s" is understood only from 0.3.10.post1 on.
     """
-    ranks = store_ranks(context)
     flags: dict[str, t.Any] = {
-        "rpc_thread_num": min(max(ranks // 4, 16), 64),
+        "rpc_thread_num": 64,
         "default_kv_lease_ttl": longest_timeout(context) + 1000,
         "eviction_high_watermark_ratio": 0.9,
         "eviction_ratio": 0.1,

@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
+from ansible_collections.ascend.inference.plugins.plugin_utils._ports import at_host
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import File
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Host
 
@@ -66,7 +67,8 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
     if any(one.startswith("mooncake") or one == "store" for one in words):
         env.update(ASCEND_CONNECT_TIMEOUT=CONNECT_TIMEOUT, ASCEND_TRANSFER_TIMEOUT=CONNECT_TIMEOUT)
     if "llmdatadist" in words and context.release.rank_table_env:
-        port = context.ports[instance.name].llmdatadist + process.local_index * instance.pool.tensor_parallel_size
+        port = at_host(instance, process, "llmdatadist", context.ports[instance.name].llmdatadist)
+        port += process.local_index * instance.pool.tensor_parallel_size
         env[context.release.rank_table_env] = rank_table_path(context)
         env[context.release.llmdatadist_port_env] = port
         env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
@@ -133,7 +135,7 @@ def shell_file(context: Context, directory: str, asked: t.Mapping[str, t.Any]) -
         lines.append('  if [ -e "$library" ]; then export LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"; break; fi')
         lines.append("done")
     lines += [f"export {name}={_quoted(name, str(asked[name]))}" for name in sorted(asked)]
-    return File(posixpath.join(directory, "environment.sh"), "\n".join(lines) + "\n")
+    return File(posixpath.join(directory, "shell.sh"), "\n".join(lines) + "\n")
 
 
 def refers_to_itself(name: str, value: t.Any) -> bool:

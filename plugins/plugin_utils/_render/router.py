@@ -32,7 +32,14 @@ def flavour(context: Context) -> str:
         return "epd" if pools.colocated else "epd_layerwise"
     if context.p2p in ("mooncake_layerwise", "sfa_remote_d2h"):
         return "layerwise"
-    return "load_balance" if pools.prefill else "vllm_router"
+    if pools.prefill:
+        return "load_balance"
+    # Images hold the examples' proxies, not the packaged router.
+    return (
+        next((one for one in ("dp", "hybrid") if one in context.release.proxies), "none")
+        if context.contained
+        else "vllm_router"
+    )
 
 
 def router_venv(context: Context) -> str:
