@@ -49,7 +49,7 @@ PREFILL = {
                 {"name": "hccn-tool", "mountPath": "/usr/local/Ascend/driver/tools/hccn_tool"},
                 {"name": "ascend-install-info", "mountPath": "/etc/ascend_install.info"},
                 {"name": "config", "mountPath": "/workspace/prefill.sh", "subPath": "prefill.sh"},
-                {"name": "config", "mountPath": "/workspace/environment.sh", "subPath": "prefill-environment.sh"},
+                {"name": "config", "mountPath": "/workspace/shell.sh", "subPath": "prefill-shell.sh"},
             ],
             "ports": [{"containerPort": 7200, "name": "server"}],
             "startupProbe": {**PROBE, "failureThreshold": 180},
