@@ -108,10 +108,8 @@ matrix:
     "0":
       10.20.1.10: {reachable: true, reason: null, transmitted: 3, received: 3, loss_percent: 0.0, min_ms: 0.034, average_ms: 0.497,
                    max_ms: 1.418, plane_errors: []}
-unreachable_pairs:
-  description:
-    - The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
-    - Not called C(unreachable), for Ansible takes a result with that key for a host that it cannot reach.
+unreachable:
+  description: The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
   returned: always when the options are right
   type: list
   elements: dict
@@ -119,14 +117,10 @@ unreachable_pairs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+
 from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import (
-    pairs,
-    peer_complaints,
-    peer_name,
-    ping_all,
-)
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import pairs, peer_complaints, peer_name, ping_all
 from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
 from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
 
@@ -166,7 +160,7 @@ def main():
         result = ping(module.params, tool_of(module, "hccn_tool"))
     except (ToolMissing, ToolError) as error:
         module.fail_json(msg=str(error))
-    lost = result["unreachable_pairs"] = result.pop("unreachable")
+    lost = result["unreachable"]
     if lost and module.params["fail"]:
         first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])
         more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
