@@ -96,7 +96,7 @@ def _typed(block, text):
     record = {}
     for key, word, line in block:
         name = snake_case(key)
-        record[name] = value(word)
+        record[name] = word if name.endswith("version") and value(word) is not None else value(word)  # 25.2 is no number there
         if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
     return record
