@@ -92,10 +92,14 @@ def plan(entries, current, conf, accept_loss=False):
             drops = _dropped(wanted, now)
             (lost if accept_loss else found).extend(f"device {device}: {drop}" for drop in drops)
             if "gateway" in wanted and "gateway" not in changes:
-                changes.insert(1, "gateway")  # the tool re-applies it, unless it fails to: setting it again costs nothing
+                changes.insert(
+                    1, "gateway"
+                )  # the tool re-applies it, unless it fails to: setting it again costs nothing
         elif "gateway" in changes:
             found += _gateway_complaints(device, wanted["gateway"], now["ip"])
-        steps += [Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes]
+        steps += [
+            Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes
+        ]
     order, cycles = _order(entries, current, conf)
     steps.sort(key=lambda step: order.index(step.device))
     return steps, found + cycles, lost
@@ -117,7 +121,9 @@ def _dropped(wanted, now):
     network = ipaddress.IPv4Network(wanted["ip"], strict=False)
     drops = []
     if now["gateway"] and "gateway" not in wanted and ipaddress.IPv4Address(now["gateway"]) not in network:
-        drops.append(f"the address {wanted['ip']} drops the gateway {now['gateway']}, which lies outside; give a gateway in {network}")
+        drops.append(
+            f"the address {wanted['ip']} drops the gateway {now['gateway']}, which lies outside; give a gateway in {network}"
+        )
     for route in now["routes"]:
         outside = route["gateway"] and ipaddress.IPv4Address(route["gateway"]) not in network
         if outside and route["destination"] != "0.0.0.0":
@@ -157,7 +163,9 @@ def _order(entries, current, conf):
     for device in sorted(wanted):
         owner = holder.get(wanted[device], device) if wanted[device] else device
         if owner != device and not wanted.get(owner):
-            found.append(f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too")
+            found.append(
+                f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too"
+            )
         elif owner != device:
             after[device] = owner
     order, left = [], sorted(wanted)
@@ -165,7 +173,9 @@ def _order(entries, current, conf):
         ready = [device for device in left if after.get(device) not in left]
         if not ready:
             ring = ", ".join(f"{device} ({wanted[device]})" for device in left)
-            found.append(f"devices {ring} exchange their addresses, which the tool refuses: move one to a spare address first")
+            found.append(
+                f"devices {ring} exchange their addresses, which the tool refuses: move one to a spare address first"
+            )
         order += ready or left
         left = [device for device in left if device not in order]
     return order, found

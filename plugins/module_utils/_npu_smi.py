@@ -96,7 +96,9 @@ def _typed(block, text):
     record = {}
     for key, word, line in block:
         name = snake_case(key)
-        record[name] = word if name.endswith("version") and value(word) is not None else value(word)  # 25.2 is no number there
+        record[name] = (
+            word if name.endswith("version") and value(word) is not None else value(word)
+        )  # 25.2 is no number there
         if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
     return record
@@ -146,7 +148,9 @@ def sdid_complaints(record, device_id=None):
     if device_id is not None:
         expected["device"] = device_id
     complaints = [
-        f"its bits say {key} {parts[key]}, but it belongs to {key} {expected[key]}" for key in sorted(expected) if parts[key] != expected[key]
+        f"its bits say {key} {parts[key]}, but it belongs to {key} {expected[key]}"
+        for key in sorted(expected)
+        if parts[key] != expected[key]
     ]
     if record["sdid"] >> 32:
         complaints.append("it has more than 32 bits")

@@ -38,7 +38,7 @@ options:
     description:
       - How many devices are asked at the same time.
     type: int
-    default: 8
+    default: 16
   hccn_conf:
     description:
       - The file from which the driver sets the addresses at boot.
@@ -174,7 +174,6 @@ warnings:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import BASIC, QUERIES
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report
@@ -189,7 +188,7 @@ def main():
             timeout=dict(type="float", default=30),
             devices=dict(type="list", elements="int"),
             gather=dict(type="list", elements="str", choices=list(QUERIES), default=list(BASIC)),
-            workers=dict(type="int", default=8),
+            workers=dict(type="int", default=16),
             hccn_conf=dict(type="path", default="/etc/hccn.conf"),
             expected=dict(type="dict"),
         ),

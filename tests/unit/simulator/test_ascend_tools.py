@@ -50,7 +50,9 @@ def test_it_says_that_it_is_a_simulator(host):
 
 
 def test_it_needs_a_name_and_a_state():
-    process = subprocess.run([sys.executable, os.path.join(ascend_cluster.HERE, "ascend_tools.py")], stderr=subprocess.PIPE, env={})
+    process = subprocess.run(
+        [sys.executable, os.path.join(ascend_cluster.HERE, "ascend_tools.py")], stderr=subprocess.PIPE, env={}
+    )
     assert process.returncode == 70 and b"ASCEND_SIMULATOR_STATE" in process.stderr
 
 
@@ -83,7 +85,11 @@ def test_unset_values(host):
     with ascend_cluster.edit(host["state"]) as state:
         state["devices"][0].update(ip=None, gateway=None, netdetect=None)
     assert call(host, "hccn_tool", "-i 0 -ip -g") == (13, "", "Get ipconf failed, because no ip was preset there!\n")
-    assert call(host, "hccn_tool", "-i 0 -gateway -g") == (2, "", "Get gateway failed, because no gateway was preset there!\n")
+    assert call(host, "hccn_tool", "-i 0 -gateway -g") == (
+        2,
+        "",
+        "Get gateway failed, because no gateway was preset there!\n",
+    )
     assert call(host, "hccn_tool", "-i 0 -netdetect -g")[1] == "netdetect address: 0.0.0.0\n"
     assert call(host, "hccn_tool", "-i 0 -net_health -g")[1] == "net health status: Init\n"
 
@@ -100,13 +106,18 @@ def test_an_address_change_drops_gateway_and_routes_outside(host):
         state["devices"][0]["routes"] = [{"address": "172.16.0.0", "netmask": "255.255.0.0", "gateway": "10.20.0.9"}]
     with open(host["hccn_conf"], "a", encoding="utf-8") as handle:
         handle.write("route_address_172.16.0.0_netmask_255.255.0.0_0=gateway_10.20.0.9\nIPv6gateway_0=fe80::1\n")
-    assert call(host, "hccn_tool", "-i 0 -ip -s address 10.66.0.5 netmask 255.255.255.0")[:2] == (0, "Cmd executed successfully!\n")
+    assert call(host, "hccn_tool", "-i 0 -ip -s address 10.66.0.5 netmask 255.255.255.0")[:2] == (
+        0,
+        "Cmd executed successfully!\n",
+    )
     changed = device(host, 0)
     assert changed["ip"] == ["10.66.0.5", "255.255.255.0"] and changed["gateway"] is None and changed["routes"] == []
     with open(host["hccn_conf"], encoding="utf-8") as handle:
         text = handle.read()
     assert text.endswith("address_0=10.66.0.5\nnetmask_0=255.255.255.0\n") and text.startswith("# written")
-    assert "\ngateway_0=" not in text and "route_" not in text and "IPv6gateway_0" not in text  # the tool drops that one, too
+    assert (
+        "\ngateway_0=" not in text and "route_" not in text and "IPv6gateway_0" not in text
+    )  # the tool drops that one, too
     assert "gateway_1=10.20.0.1" in text
 
 

@@ -48,7 +48,11 @@ ANSWERS = {
     "netdetect, 25.x": (tool.parse_netdetect, "netdetect address: 10.9.0.1\n", "10.9.0.1"),
     "netdetect, master, unset": (tool.parse_netdetect, "netdetect addr: 0.0.0.0\n", None),
     "gateway": (tool.parse_gateway, "default gateway:10.9.0.1, Iface:eth5\n", "10.9.0.1"),
-    "ip": (tool.parse_ip, "ipaddr:10.9.3.4\nnetmask:255.255.240.0\n", [{"address": "10.9.3.4", "netmask": "255.255.240.0"}]),
+    "ip": (
+        tool.parse_ip,
+        "ipaddr:10.9.3.4\nnetmask:255.255.240.0\n",
+        [{"address": "10.9.3.4", "netmask": "255.255.240.0"}],
+    ),
     "ip of a bond": (
         tool.parse_ip,
         "ipaddr:10.9.3.4\nnetmask:255.255.240.0\nipaddr:10.9.3.5\nnetmask:255.255.240.0\n",
@@ -59,7 +63,11 @@ ANSWERS = {
         "\tvnic link status:\tDOWN\n\tvnic ipaddr:\t192.168.2.190\n\tvnic netmask:\t255.255.255.0\n",
         {"link": "down", "address": "192.168.2.190", "netmask": "255.255.255.0"},
     ),
-    "lldp with empty lines": (tool.parse_lldp, LLDP, {"port": "200GE2/0/7:2", "port_type": "ifname", "system_name": "spine-3"}),
+    "lldp with empty lines": (
+        tool.parse_lldp,
+        LLDP,
+        {"port": "200GE2/0/7:2", "port_type": "ifname", "system_name": "spine-3"},
+    ),
     "lldp of another switch": (
         tool.parse_lldp,
         "Port ID TLV\n        Local: 17\nEnd of LLDPDU TLV\n",
@@ -100,7 +108,11 @@ ANSWERS = {
             {"destination": "10.9.0.0", "gateway": None, "netmask": "255.255.240.0", "flags": "U", "interface": "eth5"},
         ],
     ),
-    "arp": (tool.parse_arp, "arp table:\n? (10.9.0.1) at 02:00:5e:00:00:01 on eth5\n", ["? (10.9.0.1) at 02:00:5e:00:00:01 on eth5"]),
+    "arp": (
+        tool.parse_arp,
+        "arp table:\n? (10.9.0.1) at 02:00:5e:00:00:01 on eth5\n",
+        ["? (10.9.0.1) at 02:00:5e:00:00:01 on eth5"],
+    ),
     "set": (tool.expect_success, "Are you sure?(y/n)\nCmd executed successfully!\n", True),
     "optical": (
         measures.parse_optical,
@@ -121,7 +133,10 @@ ANSWERS = {
             "current_time": "Tue Mar  3 10:11:12 2026",
             "link_up_count": 3,
             "link_down_count": 2,
-            "records": [{"time": "Mon Mar  2 01:02:03 2026", "link": "down"}, {"time": "Mon Mar  2 01:02:09 2026", "link": "up"}],
+            "records": [
+                {"time": "Mon Mar  2 01:02:03 2026", "link": "down"},
+                {"time": "Mon Mar  2 01:02:09 2026", "link": "up"},
+            ],
         },
     ),
     "link_stat, older": (
@@ -129,7 +144,11 @@ ANSWERS = {
         "[device 7]current time        : Tue Mar  3 10:11:12 2026\n[device 7]link up count       : 0\n[device 7]link change records :\n",
         {"current_time": "Tue Mar  3 10:11:12 2026", "link_up_count": 0, "link_down_count": None, "records": []},
     ),
-    "stat": (measures.parse_stat, "packet statistics:\nmac_rx_bad:0\n...\nnic_tx_all:5512\n", {"mac_rx_bad": 0, "nic_tx_all": 5512}),
+    "stat": (
+        measures.parse_stat,
+        "packet statistics:\nmac_rx_bad:0\n...\nnic_tx_all:5512\n",
+        {"mac_rx_bad": 0, "nic_tx_all": 5512},
+    ),
     "ping with a loss": (
         measures.parse_ping,
         PING,
@@ -166,7 +185,9 @@ def test_answer(name):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("text", ["", "\n", "Command execute failed!\n", "hccn_tool is busy, please try again.\n", "| a | b |\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "Command execute failed!\n", "hccn_tool is busy, please try again.\n", "| a | b |\n"]
+)
 def test_what_is_not_an_answer_is_an_error(name, text):
     with pytest.raises(ParseError):
         ANSWERS[name][0](text)

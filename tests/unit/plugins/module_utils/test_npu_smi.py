@@ -31,15 +31,38 @@ ANSWERS = {
     "25.0 -m of an A2, Mcu row, blank in the name": (
         npu_smi.parse_mapping,
         MAPPING,
-        [{"npu_id": 2, "chip_id": 0, "chip_logic_id": 0, "chip_phy_id": None, "slot_id": None, "chip_name": "Ascend 910B2"}],
+        [
+            {
+                "npu_id": 2,
+                "chip_id": 0,
+                "chip_logic_id": 0,
+                "chip_phy_id": None,
+                "slot_id": None,
+                "chip_name": "Ascend 910B2",
+            }
+        ],
     ),
     "25.5 -m of an A3, leading blanks, an unusable NPU": (
         npu_smi.parse_mapping,
         "    NPU ID       Chip ID     Chip Logic ID    Chip Phy-ID    Chip Name\n    1    1    3    3    Ascend910\n"
         "    -1    0    -    -    Ascend910\n",
         [
-            {"npu_id": 1, "chip_id": 1, "chip_logic_id": 3, "chip_phy_id": 3, "slot_id": None, "chip_name": "Ascend910"},
-            {"npu_id": None, "chip_id": 0, "chip_logic_id": None, "chip_phy_id": None, "slot_id": None, "chip_name": "Ascend910"},
+            {
+                "npu_id": 1,
+                "chip_id": 1,
+                "chip_logic_id": 3,
+                "chip_phy_id": 3,
+                "slot_id": None,
+                "chip_name": "Ascend910",
+            },
+            {
+                "npu_id": None,
+                "chip_id": 0,
+                "chip_logic_id": None,
+                "chip_phy_id": None,
+                "slot_id": None,
+                "chip_name": "Ascend910",
+            },
         ],
     ),
     "23.0 -t common with the MCU's own block": (
@@ -62,13 +85,23 @@ ANSWERS = {
         npu_smi.parse_pairs,
         "\tNPU ID                         : 1\n\tFirmware Version               : 7.3.0.1\n\tBoard ID : 0x30\n\tPCB ID : NA\n"
         "\tPCIe Bus Info                  : 0000:81:00.0\n",
-        {"npu_id": 1, "firmware_version": "7.3.0.1", "board_id": "0x30", "pcb_id": None, "pcie_bus_info": "0000:81:00.0"},
+        {
+            "npu_id": 1,
+            "firmware_version": "7.3.0.1",
+            "board_id": "0x30",
+            "pcb_id": None,
+            "pcie_bus_info": "0000:81:00.0",
+        },
     ),
     "23.0 -t health, three codes, messages with empty keys": (
         npu_smi.parse_health,
         "\tHealth Status                  : Alarm\n\tError Code                     : 80E01801 a4025021\n"
         "\tError Information              : first fault\n\n\t                               : node type=x, state=lost\n\n",
-        {"status": "Alarm", "error_codes": ["80E01801", "A4025021"], "messages": ["first fault", "node type=x, state=lost"]},
+        {
+            "status": "Alarm",
+            "error_codes": ["80E01801", "A4025021"],
+            "messages": ["first fault", "node type=x, state=lost"],
+        },
     ),
     "950 -t health, no codes": (
         npu_smi.parse_health,
@@ -84,7 +117,10 @@ ANSWERS = {
     "24.1 topology of an A2": (
         npu_smi.parse_topology,
         TOPOLOGY,
-        {"matrix": {"0": {"0": "X", "3": "HCCS"}, "3": {"0": "HCCS", "3": "X"}}, "cpu_affinity": {"0": "0-23,96-119", "3": "24-47"}},
+        {
+            "matrix": {"0": {"0": "X", "3": "HCCS"}, "3": {"0": "HCCS", "3": "X"}},
+            "cpu_affinity": {"0": "0-23,96-119", "3": "24-47"},
+        },
     ),
     "A3 topology in a container, no CPU column": (
         npu_smi.parse_topology,

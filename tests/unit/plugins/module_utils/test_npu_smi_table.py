@@ -181,7 +181,15 @@ TABLES = {
         "310p",
         ("25.0.1", "25.0.1"),
         [
-            dict(npu_id=32, chip_id=0, device_id=0, power_watts=None, memory_used_mib=18211, hbm_total_mib=None, hugepages_used=8200),
+            dict(
+                npu_id=32,
+                chip_id=0,
+                device_id=0,
+                power_watts=None,
+                memory_used_mib=18211,
+                hbm_total_mib=None,
+                hugepages_used=8200,
+            ),
             dict(npu_id=32, chip_id=1, device_id=1, memory_total_mib=43690),
             dict(npu_id=32768, chip_id=0, device_id=2, bus_id=None),
         ],
@@ -190,7 +198,16 @@ TABLES = {
         FIRST,
         "910a",
         ("23.0.3", "23.0.2"),
-        [dict(npu_id=3, name="910PremiumA", aicore_percent=100, memory_used_mib=4410, memory_total_mib=15137, hbm_used_mib=30698)],
+        [
+            dict(
+                npu_id=3,
+                name="910PremiumA",
+                aicore_percent=100,
+                memory_used_mib=4410,
+                memory_total_mib=15137,
+                hbm_used_mib=30698,
+            )
+        ],
     ),
     "26.1 950, no chip ids": (
         NINE,
@@ -244,12 +261,18 @@ def test_missing_card_row_leaves_the_chip_with_its_sibling_s_npu():
 
 def test_missing_card_row_of_an_a2_is_named_by_the_process_part():
     result = parse_info(drop(A2, "| Alarm"))
-    assert [(npu["npu_id"], npu["health"], npu["hbm_used_mib"]) for npu in result["npus"]] == [(2, "OK", 58213), (6, None, 3391)]
+    assert [(npu["npu_id"], npu["health"], npu["hbm_used_mib"]) for npu in result["npus"]] == [
+        (2, "OK", 58213),
+        (6, None, 3391),
+    ]
 
 
 def test_missing_chip_row_is_a_warning():
     result = parse_info(drop(A2, "3391"))
-    assert [(npu["npu_id"], npu["chip_id"], npu["hbm_total_mib"]) for npu in result["npus"]] == [(2, 0, 65536), (6, None, None)]
+    assert [(npu["npu_id"], npu["chip_id"], npu["hbm_total_mib"]) for npu in result["npus"]] == [
+        (2, 0, 65536),
+        (6, None, None),
+    ]
     assert any("NPU 6 has no chip row" in warning for warning in result["warnings"])
 
 
@@ -286,7 +309,12 @@ def test_rows_without_header_are_told_by_their_shape():
         ("leading zero", "3391 / 65536", "0391 / 65536", "fits no column layout"),
         ("letter in a number", "96.4", "9b.4", "fits no column layout"),
         ("no slash", "3391 / 65536", "3391   65536", "fits no column layout"),
-        ("row cut off", "| 2     910B2               | OK            |", "| 2     910B2               | OK", "fits no column layout"),
+        (
+            "row cut off",
+            "| 2     910B2               | OK            |",
+            "| 2     910B2               | OK",
+            "fits no column layout",
+        ),
         ("line cut off", "3391 / 65536         |", "3391 / 65536", "cut off"),
         ("text between rows", "| 6     910B2", "Segmentation fault\n| 6     910B2", "expected a row"),
         ("chip twice", "| 6     910B2", "| 2     910B2", "listed twice"),

@@ -85,7 +85,11 @@ def test_table(tmp_path):
             assert result["npus"], damaged
             for npu in result["npus"]:
                 twin = right[(npu["npu_id"], npu["chip_id"])]
-                wrong = {key: npu[key] for key in FIELDS if not isinstance(npu[key], str) and npu[key] not in (None, twin[key])}
+                wrong = {
+                    key: npu[key]
+                    for key in FIELDS
+                    if not isinstance(npu[key], str) and npu[key] not in (None, twin[key])
+                }
                 assert not wrong, damaged
                 for process in npu["processes"]:
                     assert process["pid"] in (None, 4711) and process["memory_mib"] in (None, 60123), damaged
@@ -134,7 +138,9 @@ def test_other_answers(name):
         for path, number in numbers(result).items():
             right = known.get(name_of(path), tokens)
             # "95.1" that lost its point is 951, or 95 and a stray 1: nothing in a line of key and value tells
-            without_point = {float(str(one).replace(".", "")) for one in right} | {float(str(one).split(".")[0]) for one in right}
+            without_point = {float(str(one).replace(".", "")) for one in right} | {
+                float(str(one).split(".")[0]) for one in right
+            }
             assert float(number) in right | without_point, (damaged, path, number)
 
 
@@ -144,7 +150,9 @@ def name_of(path):
     return names[-1] if names else None
 
 
-@pytest.mark.parametrize("parse", [parse_info, _npu_smi.parse_topology, _hccn_tool.parse_lldp, _hccn_measures.parse_hccs_ping])
+@pytest.mark.parametrize(
+    "parse", [parse_info, _npu_smi.parse_topology, _hccn_tool.parse_lldp, _hccn_measures.parse_hccs_ping]
+)
 def test_noise(parse):
     rng = random.Random(3)
     for _round in range(ROUNDS):

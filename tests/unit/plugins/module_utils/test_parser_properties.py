@@ -48,7 +48,11 @@ def host_states(draw):
         if generation != "310p" and device["power"] != "-":
             device["power"] = f"{draw(st.integers(0, 9999)) / 10:.1f}"
         device["processes"] = [
-            {"pid": draw(st.integers(1, 4194304)), "name": draw(st.from_regex(r"[\w:.-]{0,16}", fullmatch=True)), "memory": draw(st.integers(0, 99999))}
+            {
+                "pid": draw(st.integers(1, 4194304)),
+                "name": draw(st.from_regex(r"[\w:.-]{0,16}", fullmatch=True)),
+                "memory": draw(st.integers(0, 99999)),
+            }
             for _process in range(draw(st.integers(0, 3)))
         ]
     return state
@@ -75,7 +79,12 @@ def expected(state):
             "hugepages_used": device["hugepages"][0],
             "hugepages_total": device["hugepages"][1],
             "processes": [
-                {"pid": process["pid"], "name": process["name"], "memory_mib": process["memory"], "container_pid": 7 if wide else None}
+                {
+                    "pid": process["pid"],
+                    "name": process["name"],
+                    "memory_mib": process["memory"],
+                    "container_pid": 7 if wide else None,
+                }
                 for process in device["processes"]
             ],
         }

@@ -37,7 +37,11 @@ def read(name):
 
 # generation, driver, then per record: device (physical or NPU id), health, used and total of HBM (310P: memory)
 KNOWN = {
-    "npu-smi/a2/info__1.txt": ("a2", "23.0.rc2", [(0, "OK", 4175, 65536), (1, "OK", 4175, 65536), (7, "OK", 4174, 65536)]),
+    "npu-smi/a2/info__1.txt": (
+        "a2",
+        "23.0.rc2",
+        [(0, "OK", 4175, 65536), (1, "OK", 4175, 65536), (7, "OK", 4174, 65536)],
+    ),
     "npu-smi/a2/info__5.txt": ("a2", "25.5.2", [(5, "OK", 2922, 32768)]),
     "npu-smi/a3/info__3.txt": ("a3", "25.5.1", [(8, "OK", 51255, 65536), (9, "OK", 45292, 65536)]),
     "npu-smi/a3/info-warning__1.txt": (
@@ -61,7 +65,11 @@ def test_tables(name):
     text = read(name)
     result = parse_info(text)
     npus = result["npus"]
-    rows = [line for line in text.splitlines() if re.search(r"\|\s*(?:[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.\d|NA)\s*\|\s*\d+\s+\d+\s*/", line)]
+    rows = [
+        line
+        for line in text.splitlines()
+        if re.search(r"\|\s*(?:[0-9A-F]{4}:[0-9A-F]{2}:[0-9A-F]{2}\.\d|NA)\s*\|\s*\d+\s+\d+\s*/", line)
+    ]
     assert len(npus) == len(rows) > 0
     assert result["generation"] == name.split("/")[1]
     used = "memory" if result["generation"] == "310p" else "hbm"
@@ -73,7 +81,9 @@ def test_tables(name):
         generation, driver, records = KNOWN[name]
         assert (result["generation"], result["driver_version"]) == (generation, driver)
         ids = [npu["npu_id"] if npu["device_id"] is None else npu["device_id"] for npu in npus]
-        assert [(device, npu["health"], npu[used + "_used_mib"], npu[used + "_total_mib"]) for device, npu in zip(ids, npus)] == records
+        assert [
+            (device, npu["health"], npu[used + "_used_mib"], npu[used + "_total_mib"]) for device, npu in zip(ids, npus)
+        ] == records
 
 
 def test_the_loaded_host_s_processes():
@@ -82,7 +92,16 @@ def test_the_loaded_host_s_processes():
         pytest.skip("not among the samples")
     result = parse_info(read(name))
     assert (result["npu_smi_version"], result["driver_version"]) == ("23.0.rc3", "23.0.rc2.3")
-    assert [npu["processes"][0]["pid"] for npu in result["npus"]] == [139667, 139577, 139446, 139372, 139258, 139163, 139126, 139090]
+    assert [npu["processes"][0]["pid"] for npu in result["npus"]] == [
+        139667,
+        139577,
+        139446,
+        139372,
+        139258,
+        139163,
+        139126,
+        139090,
+    ]
     assert {npu["processes"][0]["memory_mib"] for npu in result["npus"]} == {30780, 30782}
 
 
@@ -93,11 +112,15 @@ def test_super_pods(name):
         assert errors.complaint(Output(["npu-smi"], 0, text, "", False)).kind == "unsupported"
         return
     record = _npu_smi.parse_superpod(text)
-    assert [record["sdid"], record["super_pod_size"], record["super_pod_id"], record["server_index"]] == list(map(int, re.findall(r": (\d+)", text)))
+    assert [record["sdid"], record["super_pod_size"], record["super_pod_id"], record["server_index"]] == list(
+        map(int, re.findall(r": (\d+)", text))
+    )
     assert _npu_smi.sdid_complaints(record) == []
 
 
-@pytest.mark.parametrize("kind", ["board", "usages", "common", "memory", "ecc", "temp", "power", "volt", "flash", "sensors"])
+@pytest.mark.parametrize(
+    "kind", ["board", "usages", "common", "memory", "ecc", "temp", "power", "volt", "flash", "sensors"]
+)
 def test_pairs(kind):
     names = found(f"npu-smi/*/info-t-{kind}__*.txt", f"npu-smi/*/info-t-{kind}-[ci]*.txt")
     for name in names:
@@ -125,7 +148,9 @@ def test_mappings(name):
     text = read(name)
     chips = _npu_smi.parse_mapping(text)
     assert len(chips) == sum("Mcu" not in line for line in text.splitlines()[1:] if line.strip()) > 0
-    assert all(isinstance(chip["npu_id"], int) and isinstance(chip["chip_id"], int) and chip["chip_name"] for chip in chips)
+    assert all(
+        isinstance(chip["npu_id"], int) and isinstance(chip["chip_id"], int) and chip["chip_name"] for chip in chips
+    )
 
 
 @pytest.mark.parametrize("name", found("npu-smi/*/info-l__*.txt"))
@@ -140,7 +165,9 @@ def test_topologies(name):
     topology = _npu_smi.parse_topology(text)
     size = len(re.findall(r"^(?:NPU|Phy-ID)\d+ +\S*(?:X|SYS|HCCS|SIO|UB)\b", text, re.MULTILINE))
     assert len(topology["matrix"]) == size > 1
-    assert all(len(links) == size and sum(link == "X" for link in links.values()) == 1 for links in topology["matrix"].values())
+    assert all(
+        len(links) == size and sum(link == "X" for link in links.values()) == 1 for links in topology["matrix"].values()
+    )
 
 
 @pytest.mark.parametrize("name", found("npu-smi/errors/*.txt", "npu-smi/*/err-*.txt"))
@@ -152,7 +179,11 @@ def test_errors_are_explained_and_never_parsed(name):
     assert found_complaint and found_complaint.kind != "failed"
 
 
-ONE_LINE = {"link": r"link status: (UP|DOWN)", "net_health": r"net health status: (.*)", "netdetect": r"netdetect \w+: (\S+)"}
+ONE_LINE = {
+    "link": r"link status: (UP|DOWN)",
+    "net_health": r"net health status: (.*)",
+    "netdetect": r"netdetect \w+: (\S+)",
+}
 
 
 @pytest.mark.parametrize("query", sorted(ONE_LINE))
@@ -177,7 +208,12 @@ def answers(text, first):
     [
         ("hccn_tool/*/ip-g*__*.txt", "ipaddr", _hccn_tool.parse_ip, lambda got: [got[0]["address"], got[0]["netmask"]]),
         ("hccn_tool/*/gateway-g*__*.txt", "default", _hccn_tool.parse_gateway, lambda got: [got]),
-        ("hccn_tool/*/*vnic-*__*.txt", "vnic link", _hccn_tool.parse_vnic, lambda got: [got["address"], got["netmask"]]),
+        (
+            "hccn_tool/*/*vnic-*__*.txt",
+            "vnic link",
+            _hccn_tool.parse_vnic,
+            lambda got: [got["address"], got["netmask"]],
+        ),
     ],
 )
 def test_addresses(pattern, first, parse, figures):
@@ -231,14 +267,22 @@ def test_measures():
     for name in found("hccn_tool/*/link_stat-g__*.txt", "hccn_tool/950/g-link_stat*.txt"):
         text = read(name)
         stat = _hccn_measures.parse_link_stat(text)
-        assert [record["link"] for record in stat["records"]] == [word.lower() for word in re.findall(r"LINK[ _](UP|DOWN)\b", text)]
+        assert [record["link"] for record in stat["records"]] == [
+            word.lower() for word in re.findall(r"LINK[ _](UP|DOWN)\b", text)
+        ]
         assert stat["link_up_count"] == int(re.search(r"link up count\s*:\s*(\d+)", text).group(1))
     for name in found("hccn_tool/*/stat-g__*.txt", "hccn_tool/950/g-stat-*.txt"):
         text = read(name)
-        assert list(_hccn_measures.parse_stat(text).values()) == list(map(int, re.findall(r"^\w+: ?(\d+)$", text, re.MULTILINE)))
+        assert list(_hccn_measures.parse_stat(text).values()) == list(
+            map(int, re.findall(r"^\w+: ?(\d+)$", text, re.MULTILINE))
+        )
     for name in found("hccn_tool/910a/optical-g__1.txt"):
         optical = _hccn_measures.parse_optical(read(name))
-        assert optical["vcc_millivolts"] == 3262.9 and optical["temp_high_thres_celsius"] == 70 and optical["host_snr_lane0"] is None
+        assert (
+            optical["vcc_millivolts"] == 3262.9
+            and optical["temp_high_thres_celsius"] == 70
+            and optical["host_snr_lane0"] is None
+        )
     for name in found("hccn_tool/*/route-g__*.txt"):
         text = read(name)
         assert len(_hccn_tool.parse_route(text)) == len(text.strip().splitlines()) - 2 > 0

@@ -89,11 +89,31 @@ def output(stdout="", stderr="", rc=0, timed_out=False):
 @pytest.mark.parametrize(
     "stdout, stderr, kind, advice",
     [
-        ("", "npu-smi: error while loading shared libraries: libc_sec.so: cannot open shared object file", "loader", "LD_LIBRARY_PATH"),
-        ("", "ImportError: libascend_hal.so: cannot open shared object file: No such file", "loader", "libascend_hal.so"),
+        (
+            "",
+            "npu-smi: error while loading shared libraries: libc_sec.so: cannot open shared object file",
+            "loader",
+            "LD_LIBRARY_PATH",
+        ),
+        (
+            "",
+            "ImportError: libascend_hal.so: cannot open shared object file: No such file",
+            "loader",
+            "libascend_hal.so",
+        ),
         ("dcmi module initialize failed. ret is -8005\n", "", "driver", "reboot"),
-        ("DrvMngGetConsoleLogLevel failed. (ret=4)\ndcmi module initialize failed. ret is -8005\n", "", "driver", "HwHiAiUser"),
-        ("dcmi model initialized failed, because the device is used. ret is -8020\n", "", "container", "another container"),
+        (
+            "DrvMngGetConsoleLogLevel failed. (ret=4)\ndcmi module initialize failed. ret is -8005\n",
+            "",
+            "driver",
+            "HwHiAiUser",
+        ),
+        (
+            "dcmi model initialized failed, because the device is used. ret is -8020\n",
+            "",
+            "container",
+            "another container",
+        ),
         ("This device does not support querying spod-info.\n", "", "unsupported", "does not support spod-info"),
         ("This device does not support hccs topo.\n", "", "unsupported", "does not support hccs topo"),
         ("This command cannot be executed on a VM or container.\n", "", "unsupported", "on the host"),

@@ -21,7 +21,12 @@ def host(cluster):
 def configure(run_module, host):
     def run(devices, check=False, **options):
         return run_module(
-            "hccn_config", check=check, executable=f"{host['bin']}/hccn_tool", hccn_conf=host["hccn_conf"], devices=devices, **options
+            "hccn_config",
+            check=check,
+            executable=f"{host['bin']}/hccn_tool",
+            hccn_conf=host["hccn_conf"],
+            devices=devices,
+            **options,
         )
 
     return run
@@ -41,7 +46,14 @@ def sets(host):
 
 
 MOVE = [
-    {"device": 0, "ip": "10.77.0.10", "netmask": "255.255.255.0", "gateway": "10.77.0.1", "netdetect": "10.77.0.1", "tls": True},
+    {
+        "device": 0,
+        "ip": "10.77.0.10",
+        "netmask": "255.255.255.0",
+        "gateway": "10.77.0.1",
+        "netdetect": "10.77.0.1",
+        "tls": True,
+    },
     {"device": 2, "tls": True, "mtu": 4200},
 ]
 
@@ -54,11 +66,17 @@ def test_check_mode_promises_what_the_run_does_and_the_second_run_does_nothing(h
 
     real = configure(MOVE)
     assert not real["failed"] and real["changed"]
-    assert real["diff"] == promised["diff"] and real["steps"] == promised["steps"] and real["states"] == promised["states"]
+    assert (
+        real["diff"] == promised["diff"] and real["steps"] == promised["steps"] and real["states"] == promised["states"]
+    )
     assert real["states"] == {"0": "changed", "2": "changed"}
     assert [step["what"] for step in real["steps"]] == ["ip", "gateway", "netdetect", "tls", "mtu", "tls"]
     moved = device(host, 0)
-    assert (moved["ip"], moved["gateway"], moved["netdetect"]) == (["10.77.0.10", "255.255.255.0"], "10.77.0.1", "10.77.0.1")
+    assert (moved["ip"], moved["gateway"], moved["netdetect"]) == (
+        ["10.77.0.10", "255.255.255.0"],
+        "10.77.0.1",
+        "10.77.0.1",
+    )
     assert moved["tls"] is True and device(host, 2)["mtu"] == 4200 and device(host, 1)["tls"] is False
     assert content(real["backup_file"]) == before[1]
 
@@ -126,7 +144,12 @@ def test_every_wrong_option_is_named_at_once(host, configure):
         ]
     )
     assert result["failed"]
-    for said in ("10.20.0.300", "device 1: ip and netmask go together", "keeps for itself", "gateway 10.20.0.1 lies outside"):
+    for said in (
+        "10.20.0.300",
+        "device 1: ip and netmask go together",
+        "keeps for itself",
+        "gateway 10.20.0.1 lies outside",
+    ):
         assert said in result["msg"]
     for said in ("255.0.255.0", "listed twice", "nothing to set", "devices 0 to 15"):
         assert said in result["msg"]
@@ -135,7 +158,9 @@ def test_every_wrong_option_is_named_at_once(host, configure):
 
 def test_addresses_that_move_along_are_set_in_the_order_that_the_tool_allows(host, configure):
     mask = "255.255.255.0"
-    result = configure([{"device": 0, "ip": "10.20.0.11", "netmask": mask}, {"device": 1, "ip": "10.20.0.60", "netmask": mask}])
+    result = configure(
+        [{"device": 0, "ip": "10.20.0.11", "netmask": mask}, {"device": 1, "ip": "10.20.0.60", "netmask": mask}]
+    )
     assert not result["failed"], result["msg"]
     assert [step["device"] for step in result["steps"]] == [1, 0]
 
@@ -154,14 +179,21 @@ def test_addresses_that_never_get_free(host, configure, devices, said):
 
 def test_partial_failure_names_every_device_s_state(host, configure):
     with ascend_cluster.edit(host["state"]) as state:
-        state["behaviour"]["fail"] = [{"command": "hccn_tool -i 1 -tls -s *", "err": "Command execute failed!\n", "rc": 1}]
+        state["behaviour"]["fail"] = [
+            {"command": "hccn_tool -i 1 -tls -s *", "err": "Command execute failed!\n", "rc": 1}
+        ]
     entries = [{"device": number, "netdetect": "10.20.0.7", "tls": True} for number in range(3)]
     result = configure(entries)
     assert result["failed"] and result["changed"]
     assert result["states"] == {"0": "changed", "1": "half set", "2": "untouched"}
     for said in ("changed: device 0", "half set: device 1 (lacks tls)", "untouched: device 2 (lacks netdetect, tls)"):
         assert said in result["msg"]
-    assert result["diff"]["after"]["1"] == {"netdetect": "10.20.0.7", "netdetect_in_file": "10.20.0.7", "tls": False, "tls_in_file": None}
+    assert result["diff"]["after"]["1"] == {
+        "netdetect": "10.20.0.7",
+        "netdetect_in_file": "10.20.0.7",
+        "tls": False,
+        "tls_in_file": None,
+    }
     with ascend_cluster.edit(host["state"]) as state:
         state["behaviour"]["fail"] = []
     repaired = configure(entries)
@@ -195,7 +227,10 @@ def test_not_root(host, configure):
 
 def test_missing_hccn_conf(host, run_module):
     result = run_module(
-        "hccn_config", executable=f"{host['bin']}/hccn_tool", hccn_conf="/nowhere/hccn.conf", devices=[{"device": 0, "tls": True}]
+        "hccn_config",
+        executable=f"{host['bin']}/hccn_tool",
+        hccn_conf="/nowhere/hccn.conf",
+        devices=[{"device": 0, "tls": True}],
     )
     assert result["failed"] and "mode 0640" in result["msg"] and sets(host) == []
 

@@ -125,7 +125,9 @@ def test_hanging_device_costs_one_time_out(cluster, run_module):
 
 
 def test_the_wrong_answer_is_an_error_of_its_query(run_module, printing, tmp_path):
-    result = run_module("hccn_info", executable=printing("link status: UP\n"), devices=[0], hccn_conf=str(tmp_path / "none"))
+    result = run_module(
+        "hccn_info", executable=printing("link status: UP\n"), devices=[0], hccn_conf=str(tmp_path / "none")
+    )
     device = result["devices"][0]
     assert device["link"] == "up"
     assert sorted(device["errors"]) == ["gateway", "ip", "lldp", "net_health", "netdetect", "tls", "vnic"]
@@ -135,5 +137,7 @@ def test_the_wrong_answer_is_an_error_of_its_query(run_module, printing, tmp_pat
 
 def test_a_950_is_refused_by_name(run_module, printing, tmp_path):
     text = "Usage\n        hccn_tool -mode -cmd -npu_info [-options]\n"
-    result = run_module("hccn_info", executable=printing(text), devices=[0], gather=["link"], hccn_conf=str(tmp_path / "none"))
+    result = run_module(
+        "hccn_info", executable=printing(text), devices=[0], gather=["link"], hccn_conf=str(tmp_path / "none")
+    )
     assert "hccn_tool of a 950" in result["devices"][0]["errors"]["link"]

@@ -43,8 +43,13 @@ def test_lost_packets_fail_or_are_reported(cluster, run_module, fail):
     peers = [{"address": "10.20.1.10"}, {"address": "10.20.1.11"}]
     result = ping(run_module, hosts["node0"], peers=peers, devices=[0, 1], fail=fail)
     assert result["failed"] is fail
-    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable"]] == [(0, "10.20.1.11"), (1, "10.20.1.11")]
-    assert result["matrix"]["0"]["10.20.1.10"]["reachable"] and result["matrix"]["1"]["10.20.1.11"]["loss_percent"] == 100
+    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable"]] == [
+        (0, "10.20.1.11"),
+        (1, "10.20.1.11"),
+    ]
+    assert (
+        result["matrix"]["0"]["10.20.1.10"]["reachable"] and result["matrix"]["1"]["10.20.1.11"]["loss_percent"] == 100
+    )
     if fail:
         assert "2 pairs are unreachable" in result["msg"] and "device 0 to 10.20.1.11" in result["msg"]
 
@@ -75,7 +80,9 @@ def test_dies_of_one_npu_do_not_reach_each_other_over_roce(cluster, run_module):
 
 def test_time_limit(cluster, run_module):
     hosts = cluster(hosts=2, generation="a2", devices=1)
-    result = ping(run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0], max_time_ms=0.01, fail=False)
+    result = ping(
+        run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0], max_time_ms=0.01, fail=False
+    )
     assert "allowed are 0.01 ms" in result["unreachable"][0]["reason"]
 
 

@@ -109,7 +109,9 @@ def test_a_program_that_always_prints_the_table_still_gives_the_table(cluster, r
     assert len(result["warnings"]) == 1 and result["warnings"][0].startswith("superpod: ")
 
 
-@pytest.mark.parametrize("text, err, rc", [("", "", 0), ("nonsense\n", "", 0), ("", "boom\n", 3), ("Usage: npu-smi\n", "", 215)])
+@pytest.mark.parametrize(
+    "text, err, rc", [("", "", 0), ("nonsense\n", "", 0), ("", "boom\n", 3), ("Usage: npu-smi\n", "", 215)]
+)
 def test_no_answer_is_never_an_empty_list(run_module, printing, text, err, rc):
     result = run_module("npu_info", executable=printing(text, rc, err))
     assert result["failed"] and "program info" in result["msg"]
