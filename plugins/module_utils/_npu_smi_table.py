@@ -228,6 +228,10 @@ def _attach_processes(npus, rows, warnings):
             warnings.append(
                 f"line {row.line}: process {process['pid']} runs on NPU {npu_id}, which the table does not list"
             )
+    _say_silence(npus, spoken, warnings)
+
+
+def _say_silence(npus, spoken, warnings):
     silent = sorted({npu["npu_id"] for npu in npus if npu["npu_id"] is not None} - spoken)
     if silent and not spoken:
         warnings.append("the output has no process part: 'processes' is unknown, not empty")

@@ -120,9 +120,7 @@ def _link_stat(host, device, args):
 
 def _stat(host, device, args):
     counters = {"mac_tx_mac_pause_num": 0, "roce_rx_err_pkt_num": 0, "nic_tx_all_pkg_num": 1000 + device["id"]}
-    return say("packet statistics:
-" + "".join(f"{name}:{number}
-" for name, number in counters.items()))
+    return say("packet statistics:\n" + "".join(f"{name}:{number}\n" for name, number in counters.items()))
 
 
 def _mac(host, device, args):

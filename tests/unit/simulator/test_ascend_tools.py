@@ -144,7 +144,9 @@ def test_locks(host, lock, others_busy):
         state["behaviour"].update(lock=lock, delay=3)
     running = subprocess.Popen([host["bin"] + "/hccn_tool", "-i", "0", "-link", "-g"], stdout=subprocess.PIPE)
     log = host["state"] + ".log"
-    while not os.path.exists(log):
+    for _attempt in range(1500):
+        if os.path.exists(log) or running.poll() is not None:
+            break
         time.sleep(0.02)
     time.sleep(0.3)
     with ascend_cluster.edit(host["state"]) as state:
