@@ -23,7 +23,9 @@ from ansible_collections.ascend.inference.plugins.module_utils._text import (
 _TOPOLOGY_LABEL = re.compile(r"(?:NPU|Phy-ID)(0|[1-9]\d*)\Z")
 _TOPOLOGY_LINK = re.compile(r"X|SYS|PHB|PIX|PXB|HCCS|HCCS_SW|XLink|XLink_SW|SIO|UB|NA")
 _CHIP_NAME = re.compile(r"(?:[A-Za-z]\S*(?: \S+)?|\S+)\Z")  # "12 Ascend 910B4" would be a shifted column
-_MEASURES = re.compile(r"_(?:percent|mib|watts|celsius|mhz|volts|pages|count|id)\Z")
+_MEASURES = re.compile(
+    r"_(?:percent|mib|watts|celsius|mhz|volts|pages|count)\Z|\A(?:npu|chip|slot)_id\Z"
+)  # not vdie_id
 _CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\Z")
 
 

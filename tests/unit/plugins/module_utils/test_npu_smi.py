@@ -93,6 +93,12 @@ ANSWERS = {
             "pcie_bus_info": "0000:81:00.0",
         },
     ),
+    "23.0 -t board -c, a die's id of digits only": (
+        npu_smi.parse_pairs,
+        "\tNPU ID                         : 1\n\tNDie ID                        : 37216594 20401011 4E10C8D4\n"
+        "\tFirmware Version               : 7.3\n",
+        {"npu_id": 1, "ndie_id": "37216594 20401011 4E10C8D4", "firmware_version": "7.3"},
+    ),
     "23.0 -t health, three codes, messages with empty keys": (
         npu_smi.parse_health,
         "\tHealth Status                  : Alarm\n\tError Code                     : 80E01801 a4025021\n"

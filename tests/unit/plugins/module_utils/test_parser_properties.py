@@ -100,14 +100,17 @@ def write(state):
     return path
 
 
+def place(npu):
+    return npu["npu_id"], npu["chip_id"] or 0
+
+
 @settings(max_examples=150, deadline=None)
 @given(host_states())
 def test_the_table_reads_back_as_the_state(state):
     path = write(state)
     try:
         result = parse_info(simulated_npu_smi.table(Host(path)))
-        key = lambda npu: (npu["npu_id"], npu["chip_id"] or 0)  # noqa: E731 (a sort key)
-        assert sorted(result["npus"], key=key) == sorted(expected(state), key=key)
+        assert sorted(result["npus"], key=place) == sorted(expected(state), key=place)
         assert result["generation"] == state["generation"] and result["driver_version"] == state["driver"]
         assert result["warnings"] == []
     finally:
