@@ -108,8 +108,10 @@ matrix:
     "0":
       10.20.1.10: {reachable: true, reason: null, transmitted: 3, received: 3, loss_percent: 0.0, min_ms: 0.034, average_ms: 0.497,
                    max_ms: 1.418, plane_errors: []}
-unreachable:
-  description: The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
+unreachable_pairs:
+  description:
+    - The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
+    - Not called C(unreachable), for Ansible takes a result with that key for a host that it cannot reach.
   returned: always when the options are right
   type: list
   elements: dict
@@ -164,7 +166,7 @@ def main():
         result = ping(module.params, tool_of(module, "hccn_tool"))
     except (ToolMissing, ToolError) as error:
         module.fail_json(msg=str(error))
-    lost = result["unreachable"]
+    lost = result["unreachable_pairs"] = result.pop("unreachable")
     if lost and module.params["fail"]:
         first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])
         more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters check_facts and fabric_peers: what was registered on all hosts, and who pings whom."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import (
+    check_facts,
+    fabric_peers,
+    fabric_plane,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def facts_filter(plan: t.Any, hostvars: t.Any) -> dict[str, t.Any]:
+    """Facts by host, as plain data."""
+    return plain(check_facts(plain(plan), hostvars))
+
+
+def peers_filter(plan: t.Any, hostvars: t.Any, host: t.Any, mode: t.Any = "rail") -> list[dict[str, t.Any]]:
+    """The peers that a host's devices ping."""
+    try:
+        return fabric_peers(plain(plan), facts_filter(plan, hostvars), str(host), str(mode))
+    except ValueError as error:
+        raise AnsibleFilterError(f"fabric_peers: {error}") from error
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"check_facts": facts_filter, "fabric_peers": peers_filter, "fabric_plane": fabric_plane}

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter check_plan: a plan and what was observed become complaints."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = ()) -> list[dict[str, str]]:
+    """Complaints of a plan about what was observed on its hosts."""
+    return check_plan(plain(plan), plain(facts), plain(list(ignore)))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"check_plan": check_plan_filter}

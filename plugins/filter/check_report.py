@@ -1,0 +1,24 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters check_report and check_text: the findings of a check as an HTML page and as text."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._check_report import check_report, check_text
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def report_filter(plan: t.Any, facts: t.Any, findings: t.Any) -> str:
+    """The page's text."""
+    return check_report(plain(plan), plain(facts), plain(findings))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"check_report": report_filter, "check_text": lambda findings: check_text(plain(findings))}

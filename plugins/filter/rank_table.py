@@ -1,0 +1,29 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter rank_table: a plan and the devices' facts become LLMDataDist's rank table."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def rank_table_filter(plan: t.Any, facts: t.Any) -> dict[str, t.Any]:
+    """The rank table of a plan, or one error that names every device of which something is missing."""
+    try:
+        return rank_table(plain(plan), plain(facts))
+    except PlanError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"rank_table": rank_table_filter}

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a host says of itself through the kernel: text and files in, plain records out. Runs on Python 3.7."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+
+LISTEN = "0A"
+MARK = "ASCEND_INFERENCE_SERVICE="
+UNSYNCHRONISED = 5
+"""adjtimex(2): TIME_ERROR, the clock is not synchronised."""
+
+
+def parse_sockets(text):
+    # type: (str) -> t.List[t.Dict[str, t.Any]]
+    """Listening sockets of ``/proc/net/tcp`` or ``tcp6``: ``[{address, port, inode}]`` (proc(5))."""
+    found = []
+    for line in text.splitlines()[1:]:
+        words = line.split()
+        if len(words) < 10 or words[3] != LISTEN:
+            continue
+        address, port = words[1].split(":")
+        found.append({"address": decode_address(address), "port": int(port, 16), "inode": words[9]})
+    return found
+
+
+def decode_address(word):
+    # type: (str) -> str
+    """The kernel's hexadecimal address (words of four bytes in host order) as people write it."""
+    data = b"".join(struct.pack("=I", int(word[i : i + 8], 16)) for i in range(0, len(word), 8))
+    return socket.inet_ntop(socket.AF_INET if len(data) == 4 else socket.AF_INET6, data)
+
+
+def socket_owners(proc="/proc"):
+    # type: (str) -> t.Dict[str, int]
+    """Inode of each socket -> pid of a process that holds it; foreign processes are seen by root only."""
+    owners = {}  # type: t.Dict[str, int]
+    for pid in sorted((one for one in os.listdir(proc) if one.isdigit()), key=int):
+        folder = os.path.join(proc, pid, "fd")
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        for name in names:
+            try:
+                target = os.readlink(os.path.join(folder, name))
+            except OSError:
+                continue
+            if target.startswith("socket:["):
+                owners.setdefault(target[8:-1], int(pid))
+    return owners
+
+
+def listening(proc="/proc"):
+    # type: (str) -> t.List[t.Dict[str, t.Any]]
+    """Listening TCP ports with their owners: ``[{address, port, pid, command, service}]``, by port.
+
+    ``pid`` is 0 where the owner cannot be seen. ``service`` is what our own services carry in their environment
+    (ASCEND_INFERENCE_SERVICE), so that a re-run does not take itself for a stranger.
+    """
+    owners = socket_owners(proc)
+    found = []
+    for name in ("tcp", "tcp6"):
+        for one in parse_sockets(read(os.path.join(proc, "net", name))):
+            pid = owners.get(one.pop("inode"), 0)
+            found.append(dict(one, pid=pid, **(process(pid, proc) if pid else {"command": "", "service": ""})))
+    return sorted(found, key=lambda one: (one["port"], one["address"]))
+
+
+def process(pid, proc="/proc"):
+    # type: (int, str) -> t.Dict[str, str]
+    """A process' command line and, if it is one of ours, the service's name."""
+    command = read(os.path.join(proc, str(pid), "cmdline")).replace("\0", " ").strip()
+    return {"command": command[:200], "service": service_of(pid, proc)}
+
+
+def own_processes(proc="/proc"):
+    # type: (str) -> t.List[t.Dict[str, t.Any]]
+    """Processes of this collection's services, children included: ``[{pid, service}]``."""
+    found = []
+    for pid in sorted(int(one) for one in os.listdir(proc) if one.isdigit()):
+        service = service_of(pid, proc)
+        if service:
+            found.append({"pid": pid, "service": service})
+    return found
+
+
+def service_of(pid, proc="/proc"):
+    # type: (int, str) -> str
+    """The name that the runtime gave the process' service, or nothing."""
+    for word in read(os.path.join(proc, str(pid), "environ")).split("\0"):
+        if word.startswith(MARK):
+            return word[len(MARK) :]
+    return ""
+
+
+def parse_meminfo(text):
+    # type: (str) -> t.Dict[str, int]
+    """``/proc/meminfo`` -> memory in MiB and huge pages as a count (proc(5))."""
+    values = {}
+    for line in text.splitlines():
+        name, _colon, rest = line.partition(":")
+        words = rest.split()
+        if words and words[0].isdigit():
+            values[name] = int(words[0])
+    return {
+        "memory_total_mib": values.get("MemTotal", 0) // 1024,
+        "memory_available_mib": values.get("MemAvailable", 0) // 1024,
+        "hugepages_total": values.get("HugePages_Total", 0),
+        "hugepages_free": values.get("HugePages_Free", 0),
+        "hugepage_size_kib": values.get("Hugepagesize", 0),
+    }
+
+
+def parse_limits(text):
+    # type: (str) -> t.Dict[str, t.Optional[int]]
+    """``/proc/<pid>/limits`` -> hard limits ``memlock_bytes`` and ``nofile``; None is unlimited."""
+    names = {"Max locked memory": "memlock_bytes", "Max open files": "nofile"}
+    found = {}  # type: t.Dict[str, t.Optional[int]]
+    for line in text.splitlines():
+        for label in names:
+            if line.startswith(label):
+                hard = line[len(label) :].split()[1]
+                found[names[label]] = None if hard == "unlimited" else int(hard)
+    return found
+
+
+def clock():
+    # type: () -> t.Dict[str, t.Any]
+    """Whether the kernel's clock is disciplined, and its own bound of the error in milliseconds (adjtimex(2))."""
+    buffer = (ctypes.c_long * 64)()
+    try:
+        state = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(buffer))
+    except (OSError, AttributeError):
+        return {"synchronised": None, "max_error_ms": None}
+    return {"synchronised": state not in (-1, UNSYNCHRONISED), "max_error_ms": buffer[3] / 1000.0}
+
+
+def disk(path):
+    # type: (str) -> t.Dict[str, t.Any]
+    """Free space of the file system that holds ``path`` or would hold it."""
+    place = os.path.abspath(path)
+    while not os.path.exists(place):
+        place = os.path.dirname(place)
+    found = os.statvfs(place)
+    return {"path": path, "free_mib": found.f_bavail * found.f_frsize // 2**20}
+
+
+def addresses(records):
+    # type: (t.List[t.Dict[str, t.Any]]) -> t.Dict[str, t.Dict[str, t.Any]]
+    """Interfaces of ``ip -json address``: ``{name: {up, addresses}}``; an address has no prefix length."""
+    found = {}
+    for one in records:
+        if one.get("ifname"):
+            found[one["ifname"]] = {
+                "up": "UP" in one.get("flags", []),
+                "addresses": [entry["local"] for entry in one.get("addr_info", []) if "local" in entry],
+            }
+    return found
+
+
+def read(path):
+    # type: (str) -> str
+    """A file's text, or nothing where it cannot be read."""
+    try:
+        with open(path, "rb") as handle:
+            return handle.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,90 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a model's folder holds: configuration, size, fingerprint. Runs on Python 3.7."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+SMALL = 64 * 2**20
+"""Files up to this many bytes are hashed whole; of larger ones (weights) name, size, head and tail count."""
+
+EDGE = 2**20
+
+KEYS = (
+    "architectures",
+    "head_dim",
+    "hidden_size",
+    "kv_lora_rank",
+    "max_position_embeddings",
+    "model_type",
+    "n_routed_experts",
+    "num_attention_heads",
+    "num_experts",
+    "num_hidden_layers",
+    "num_key_value_heads",
+    "num_local_experts",
+    "quantization_config",
+    "torch_dtype",
+    "dtype",
+)
+
+
+def model_facts(path, every_byte=False):
+    # type: (str, bool) -> t.Dict[str, t.Any]
+    """Facts of one model folder.
+
+    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint}``; ``config`` has the keys of
+    config.json (and of its text_config) that engines stumble over; ``fingerprint`` is equal where the folders are.
+    """
+    found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
+    found.update(size_mib=0, files=0, fingerprint="")
+    if not found["exists"]:
+        return found
+    found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
+    names = sorted(one for one in os.listdir(path) if os.path.isfile(os.path.join(path, one)))
+    found["quantized"] = any(one.startswith("quant_model_description") for one in names)
+    found["files"] = len(names)
+    found["size_mib"] = sum(os.path.getsize(os.path.join(path, one)) for one in names) // 2**20
+    found["fingerprint"] = fingerprint(path, names, every_byte)
+    return found
+
+
+def read_config(path):
+    # type: (str) -> t.Tuple[t.Dict[str, t.Any], str]
+    """The known keys of a config.json, and what is wrong with the file."""
+    try:
+        with open(path, encoding="utf-8") as handle:
+            raw = json.load(handle)
+    except OSError as error:
+        return {}, f"cannot be read: {error.strerror or error}"
+    except ValueError as error:
+        return {}, f"is not JSON: {error}"
+    if not isinstance(raw, dict):
+        return {}, "is not a JSON object"
+    text = raw.get("text_config") if isinstance(raw.get("text_config"), dict) else {}
+    return {key: raw.get(key, text.get(key)) for key in KEYS if key in raw or key in text}, ""
+
+
+def fingerprint(path, names, every_byte):
+    # type: (str, t.List[str], bool) -> str
+    """SHA-256 over names, sizes and contents; of large files only both ends, unless ``every_byte``."""
+    total = hashlib.sha256()
+    for name in names:
+        if name.startswith("."):
+            continue
+        whole = os.path.join(path, name)
+        size = os.path.getsize(whole)
+        total.update(f"{name}\0{size}\0".encode())
+        with open(whole, "rb") as handle:
+            if size <= SMALL or every_byte:
+                for block in iter(lambda: handle.read(EDGE), b""):  # noqa: B023 - consumed before the next file
+                    total.update(block)
+            else:
+                total.update(handle.read(EDGE))
+                handle.seek(-EDGE, os.SEEK_END)
+                total.update(handle.read(EDGE))
+    return total.hexdigest()

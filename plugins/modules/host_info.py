@@ -1,0 +1,198 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_info
+short_description: Facts of a host that a planned inference service depends on
+version_added: 0.1.0
+description:
+  - Gathers in one call what is checked before a deployment touches a host. It lists listening ports with their owners,
+    interfaces and their addresses, memory, huge pages, limits, the clock's state, free disk space and models.
+  - Changes nothing.
+options:
+  models:
+    description: Folders of models whose configuration, size and fingerprint are wanted.
+    type: list
+    elements: path
+    default: []
+  every_byte:
+    description:
+      - Hash the weights whole. Otherwise only both ends of each large file count, which takes seconds instead of
+        minutes and finds another model, but not a flipped bit.
+    type: bool
+    default: false
+  disks:
+    description: Paths on whose file systems free space is wanted; they need not exist.
+    type: list
+    elements: path
+    default: []
+  reference:
+    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is told against it.
+    type: float
+attributes:
+  check_mode:
+    description: Can run in check mode and return what it would return otherwise.
+    support: full
+  diff_mode:
+    description: Changes nothing, so there is no difference to show.
+    support: none
+author:
+  - The ascend.inference contributors (@ascend-inference)
+seealso:
+  - module: ascend.inference.npu_info
+  - module: ascend.inference.hccn_info
+"""
+
+EXAMPLES = r"""
+- name: Look at a host and at the model that it is to serve
+  ascend.inference.host_info:
+    models: [/models/DeepSeek-R1_w8a8_mtp]
+    disks: [/opt]
+  register: host
+
+- name: Say who holds the API port
+  ansible.builtin.debug:
+    msg: "{{ host.listening | selectattr('port', 'eq', 7100) | map(attribute='command') | list }}"
+"""
+
+RETURN = r"""
+listening:
+  description: Listening TCP sockets, by port.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    address: {description: The address it is bound to., type: str}
+    port: {description: The port., type: int}
+    pid: {description: A process that holds the socket; 0 where it cannot be seen., type: int}
+    command: {description: That process' command line., type: str}
+    service: {description: Name of the service if it is one of this collection's., type: str}
+  sample: [{address: 10.0.0.1, port: 7100, pid: 4711, command: vllm serve /models/ds, service: inference-prefill-0}]
+own_processes:
+  description: Processes of this collection's services, children included.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{pid: 4711, service: inference-prefill-0}]
+interfaces:
+  description: Interfaces by name, whether they are up, and their addresses.
+  returned: success
+  type: dict
+  sample: {eth0: {up: true, addresses: [10.0.0.1]}}
+memory:
+  description: Memory in MiB and huge pages as counts.
+  returned: success
+  type: dict
+limits:
+  description: Hard limits C(memlock_bytes) and C(nofile) of the connecting user; null is unlimited.
+  returned: success
+  type: dict
+clock:
+  description: Seconds since 1970, offset to the controller, whether the clock is synchronised, and the kernel's bound of its error.
+  returned: success
+  type: dict
+  sample: {epoch: 1790000000.0, offset: 0.8, synchronised: true, max_error_ms: 12.5}
+disks:
+  description: Free space of each path's file system, in MiB.
+  returned: success
+  type: list
+  elements: dict
+models:
+  description: What each model's folder holds.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, quantized: true, fingerprint: 0c1f}]
+system:
+  description: Kernel, machine, C library, Python, host name and the addresses that the host name resolves to.
+  returned: success
+  type: dict
+"""
+
+import json
+import os
+import platform
+import socket
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils import _host_facts as facts
+from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
+
+
+def interfaces(module):
+    # type: (AnsibleModule) -> t.Dict[str, t.Any]
+    """Interfaces as ``ip`` shows them; none where the command is missing."""
+    command = module.get_bin_path("ip", opt_dirs=["/sbin", "/usr/sbin"])
+    if not command:
+        module.warn("the command ip (package iproute2) is missing: interfaces are not known")
+        return {}
+    rc, out, err = module.run_command([command, "-json", "address"], check_rc=False)
+    if rc != 0:
+        module.warn(f"ip -json address failed: {err.strip()}")
+        return {}
+    return facts.addresses(json.loads(out or "[]"))
+
+
+def system():
+    # type: () -> t.Dict[str, t.Any]
+    """What the machine is."""
+    name = socket.gethostname()
+    try:
+        resolved = sorted({str(one[4][0]) for one in socket.getaddrinfo(name, None, socket.AF_INET)})
+    except OSError:
+        resolved = []
+    kernel = os.uname()
+    return {
+        "hostname": name,
+        "hostname_addresses": resolved,
+        "kernel": kernel.release,
+        "machine": kernel.machine,
+        "libc": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+        "proxy_variables": sorted(
+            one for one in os.environ if one.lower() in ("http_proxy", "https_proxy", "all_proxy")
+        ),
+    }
+
+
+def clock(reference):
+    # type: (t.Optional[float]) -> t.Dict[str, t.Any]
+    """The clock's state, and how far it is from the controller's."""
+    now = time.time()
+    return dict(facts.clock(), epoch=now, offset=None if reference is None else now - reference)
+
+
+def main():
+    # type: () -> None
+    """Gather and answer."""
+    module = AnsibleModule(
+        argument_spec={
+            "models": {"type": "list", "elements": "path", "default": []},
+            "every_byte": {"type": "bool", "default": False},
+            "reference": {"type": "float"},
+            "disks": {"type": "list", "elements": "path", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    wanted = module.params
+    module.exit_json(
+        changed=False,
+        listening=facts.listening(),
+        own_processes=facts.own_processes(),
+        interfaces=interfaces(module),
+        memory=facts.parse_meminfo(facts.read("/proc/meminfo")),
+        limits=facts.parse_limits(facts.read("/proc/self/limits")),
+        clock=clock(wanted["reference"]),
+        disks=[facts.disk(one) for one in wanted["disks"]],
+        models=[model_facts(one, wanted["every_byte"]) for one in wanted["models"]],
+        system=system(),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A planned service: everything that a runtime has to know to run one process, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import typing as t
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port, or a range of ``count`` ports, that a service binds."""
+
+    name: str
+    first: int
+    count: int = 1
+    protocol: str = "tcp"
+    scope: str = "cluster"
+
+    @property
+    def last(self) -> int:
+        """The range's last port."""
+        return self.first + self.count - 1
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that is written before the service starts."""
+
+    path: str
+    content: str
+    mode: str = "0640"
+
+
+@dataclass(frozen=True)
+class Health:
+    """The service is ready when ``url`` answers 200; a slow one has ``timeout`` seconds."""
+
+    url: str
+    timeout: int = 1800
+
+
+@dataclass(frozen=True)
+class Start:
+    """Services start stage by stage; those in ``needs`` are ready before."""
+
+    stage: int
+    needs: tuple[str, ...] = ()
+    limits: dict[str, t.Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How to stop: the signal, and the seconds before it is killed."""
+
+    signal: str = "TERM"
+    timeout: int = 60
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process on one host."""
+
+    name: str
+    kind: str
+    host: str
+    address: str
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    work_directory: str
+    log: str
+    start: Start
+    health: Health | None = None
+    instance: int = 0
+    rank: int = 0
+    devices: tuple[int, ...] = ()
+    ports: tuple[Port, ...] = ()
+    secret_env: dict[str, str] = field(default_factory=dict)
+    source: tuple[str, ...] = ()
+    files: tuple[File, ...] = ()
+    stop: Stop = field(default_factory=Stop)
+    container: dict[str, t.Any] | None = None
+
+    def port(self, name: str) -> Port:
+        """The port of that name; ``KeyError`` if there is none."""
+        for one in self.ports:
+            if one.name == name:
+                return one
+        raise KeyError(f"{self.name} has no port {name}")
+
+    def as_dict(self) -> dict[str, t.Any]:
+        """The service as plain data, with the digest of what a restart depends on."""
+        data = t.cast("dict[str, t.Any]", listed(dataclasses.asdict(self)))
+        depends = {key: data[key] for key in ("argv", "env", "secret_env", "source", "files", "start", "container")}
+        depends["start"] = {"limits": depends["start"]["limits"]}
+        data["digest"] = digest(depends)
+        return data
+
+
+def listed(value: t.Any) -> t.Any:
+    """Plain data in which tuples have become lists, as JSON and YAML have them."""
+    if isinstance(value, dict):
+        return {key: listed(value[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        return [listed(one) for one in value]
+    return value
+
+
+def digest(value: t.Any) -> str:
+    """SHA-256 over the canonical JSON of plain data."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def canonical(value: t.Any) -> str:
+    """JSON without choices: sorted keys, no blanks."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

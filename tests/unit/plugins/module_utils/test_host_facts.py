@@ -1,0 +1,78 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Facts of the kernel's files, on text and on a socket of our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _host_facts as facts
+from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
+
+MEMINFO = (
+    "MemTotal:  1056000 kB\nMemAvailable:  528000 kB\nHugePages_Total:  40\nHugePages_Free: 12\nHugepagesize: 2048 kB\n"
+)
+LIMITS = (
+    "Limit                     Soft Limit           Hard Limit           Units\n"
+    "Max locked memory         8388608              unlimited            bytes\n"
+    "Max open files            1024                 524288               files\n"
+)
+
+
+def test_a_listening_socket_is_found_with_its_owner():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+        found = [one for one in facts.listening() if one["port"] == port]
+    assert [(one["address"], one["pid"]) for one in found] == [("127.0.0.1", os.getpid())]
+
+
+@pytest.mark.parametrize(
+    ("word", "address"),
+    [("0100007F", "127.0.0.1"), ("00000000", "0.0.0.0"), ("00000000000000000000000001000000", "::1")],
+)
+def test_addresses_are_decoded(word, address):
+    assert facts.decode_address(word) == address
+
+
+def test_memory_and_limits():
+    assert facts.parse_meminfo(MEMINFO) == {
+        "memory_total_mib": 1031,
+        "memory_available_mib": 515,
+        "hugepages_total": 40,
+        "hugepages_free": 12,
+        "hugepage_size_kib": 2048,
+    }
+    assert facts.parse_limits(LIMITS) == {"memlock_bytes": None, "nofile": 524288}
+
+
+def test_disk_of_a_path_that_does_not_exist_yet(tmp_path):
+    assert facts.disk(str(tmp_path / "not" / "yet"))["free_mib"] > 0
+
+
+def test_equal_models_have_equal_fingerprints_and_others_not(tmp_path):
+    folders = []
+    for name, text in (("a", "x"), ("b", "x"), ("c", "y")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"text_config": {"head_dim": 64}}))
+        (folder / "model.safetensors").write_text(text)
+        folders.append(model_facts(str(folder)))
+    prints = [one["fingerprint"] for one in folders]
+    assert prints[0] == prints[1] != prints[2]
+    assert folders[0]["config"] == {"head_dim": 64}
+
+
+@pytest.mark.parametrize(("text", "word"), [("{", "not JSON"), ("[]", "not a JSON object")])
+def test_a_broken_configuration_is_named(tmp_path, text, word):
+    (tmp_path / "config.json").write_text(text)
+    assert word in model_facts(str(tmp_path))["config_error"]
+
+
+def test_a_missing_model_is_an_answer():
+    assert model_facts("/nowhere/at/all")["exists"] is False

@@ -1,0 +1,305 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plan x facts: each planted fault is named once, on its host and device, and a healthy cluster has none."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import RULES, check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
+
+HOSTS = ("n1", "n2", "n3")
+
+
+def plan(**changes):
+    inventory = {
+        name: {
+            "groups": ["prefill" if name == "n1" else "decode"],
+            "variables": {"ansible_host": f"10.0.0.{name[1]}", "inference_interface": "eth0", "inference_devices": 4},
+        }
+        for name in HOSTS
+    }
+    return launch_plan(
+        {
+            "inference_release": "0.23.0",
+            "inference_hardware": "a3",
+            "inference_model": {"path": "/models/ds", "name": "ds"},
+            "inference_pools": {
+                "prefill": {"tensor_parallel_size": 4},
+                "decode": {"instances": 2, "tensor_parallel_size": 4},
+            },
+            **changes,
+        },
+        inventory,
+    )
+
+
+def facts():
+    """A healthy A3 cluster of three hosts with four dies each."""
+    return {name: one_host(number) for number, name in enumerate(HOSTS, 1)}
+
+
+def one_host(number):
+    return {
+        "host": {
+            "listening": [],
+            "own_processes": [],
+            "interfaces": {"eth0": {"up": True, "addresses": [f"10.0.0.{number}"]}},
+            "memory": {"memory_available_mib": 900000},
+            "limits": {"nofile": 1048576},
+            "clock": {"epoch": 1.0, "offset": 0.5, "synchronised": True},
+            "disks": [{"path": "/opt", "free_mib": 900000}],
+            "models": [
+                {
+                    "path": "/models/ds",
+                    "exists": True,
+                    "config": {"head_dim": 128},
+                    "config_error": "",
+                    "quantized": False,
+                    "fingerprint": "abc",
+                }
+            ],
+            "system": {"proxy_variables": [], "hostname_addresses": [f"10.0.0.{number}"]},
+        },
+        "npu": {
+            "generation": "a3",
+            "driver_version": "25.5.1",
+            "npus": [
+                {
+                    "device_id": device,
+                    "health": "OK",
+                    "processes": [],
+                    "super_pod_id": 3,
+                    "sdid": 1000 * number + device,
+                }
+                for device in range(4)
+            ],
+        },
+        "hccn": {
+            "hccn_conf": {},
+            "stale": [],
+            "devices": [
+                {
+                    "device_id": device,
+                    "link": "up",
+                    "net_health": "success",
+                    "healthy": True,
+                    "gateway": "10.9.0.1",
+                    "netdetect": "10.9.0.1",
+                    "ip": {"address": f"10.9.{number}.{device + 10}", "netmask": "255.255.0.0"},
+                    "vnic": {"address": f"10.8.{number}.{device + 10}", "netmask": "255.255.0.0"},
+                    "tls_enabled": False,
+                    "errors": {},
+                }
+                for device in range(4)
+            ],
+        },
+        "ping": {"unreachable_pairs": []},
+    }
+
+
+def npu(host, device, **values):
+    return lambda data: data[host]["npu"]["npus"][device].update(values)
+
+
+def link(host, device, **values):
+    return lambda data: data[host]["hccn"]["devices"][device].update(values)
+
+
+def kernel(host, **values):
+    return lambda data: data[host]["host"].update(values)
+
+
+def model(host, **values):
+    return lambda data: data[host]["host"]["models"][0].update(values)
+
+
+def ping(data, *cut):
+    """Every device pings the same position of each other host; the given pairs fail."""
+    for number, name in enumerate(HOSTS, 1):
+        peers = [
+            (device, f"10.8.{other}.{device + 10}") for other in (1, 2, 3) if other != number for device in range(4)
+        ]
+        matrix = {str(device): {} for device in range(4)}
+        for device, peer in peers:
+            matrix[str(device)][peer] = {"reachable": (name, device, peer) not in cut}
+        lost = [{"device_id": one[1], "address": one[2], "reason": "lost"} for one in cut if one[0] == name]
+        data[name]["ping"] = {"matrix": matrix, "unreachable_pairs": lost}
+
+
+HELD = {"address": "0.0.0.0", "port": 7100, "pid": 7, "command": "nginx", "service": ""}
+
+FAULTS = [
+    ("NPU-ABSENT", "n2 device 3", lambda data: data["n2"]["npu"]["npus"].pop(3)),
+    ("NPU-HEALTH", "n1 device 2", npu("n1", 2, health="Critical")),
+    ("NPU-BUSY", "n3 device 0", npu("n3", 0, processes=[{"pid": 99, "name": "python3"}])),
+    ("NPU-GENERATION", "n1", lambda data: data["n1"]["npu"].update(generation="a2")),
+    ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.0.rc1")),
+    ("SUPER-POD", "n2 device 0", lambda data: [one.update(super_pod_id=4) for one in data["n2"]["npu"]["npus"]]),
+    ("SDID-TWICE", "n2 device 1", npu("n2", 1, sdid=1001)),
+    ("LINK-DOWN", "n2 device 1", link("n2", 1, link="down", healthy=False)),
+    ("NET-HEALTH", "n2 device 1", link("n2", 1, net_health="socket_fail", healthy=False)),
+    ("NPU-ADDRESS", "n3 device 3", link("n3", 3, vnic=None)),
+    ("NPU-ADDRESS-TWICE", "n2 device 0", link("n2", 0, vnic={"address": "10.8.1.10"})),
+    (
+        "HCCN-STALE",
+        "n1 device 2",
+        lambda data: data["n1"]["hccn"].update(stale=[{"device_id": 2, "live": "10.9.1.99", "file": "10.9.1.12"}]),
+    ),
+    ("TLS-DIFFERS", "n3 device 2", link("n3", 2, tls_enabled=True)),
+    ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "the tool hung"})),
+    ("PEER-UNREACHABLE", "n1 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"))),
+    ("PEER-UNREACHABLE", "n2 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"), ("n3", 3, "10.8.2.13"))),
+    (
+        "HOST-ANSWER",
+        "n2 npu-smi",
+        lambda data: data["n2"].update(npu={"error": "npu-smi: the driver is not loaded"}),
+    ),
+    ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
+    ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
+    ("MODEL-MISSING", "n2", model("n2", exists=False)),
+    ("MODEL-DIFFERS", "n3", model("n3", fingerprint="xyz")),
+    ("MODEL-QUANTIZED", "n2 decode-0", model("n2", quantized=True)),
+    ("CLOCK", "n2", kernel("n2", clock={"synchronised": False})),
+    ("CLOCK", "n3", kernel("n3", clock={"synchronised": True, "offset": 75.0})),
+    ("DISK-FREE", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 100}])),
+    ("PROXY-VARIABLES", "n3", kernel("n3", system={"proxy_variables": ["http_proxy"], "hostname_addresses": []})),
+    ("HOSTNAME-LOOPBACK", "n1", kernel("n1", system={"proxy_variables": [], "hostname_addresses": ["127.0.1.1"]})),
+]
+
+
+def test_a_healthy_cluster_has_no_complaint():
+    assert check_plan(plan(), facts()) == []
+
+
+@pytest.mark.parametrize(("rule", "path", "plant"), FAULTS, ids=[one[0] for one in FAULTS])
+def test_one_fault_one_complaint(rule, path, plant):
+    data = facts()
+    plant(data)
+    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [(rule, path)]
+
+
+def test_what_follows_from_a_fault_is_not_blamed_too():
+    data = facts()
+    link("n2", 1, link="down", healthy=False)(data)
+    ping(data, ("n1", 1, "10.8.2.11"), ("n3", 1, "10.8.2.11"))
+    data["n3"]["npu"]["npus"].pop(2)
+    link("n3", 2, errors={"link": "no such device"}, vnic=None)(data)
+    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [
+        ("LINK-DOWN", "n2 device 1"),
+        ("NPU-ABSENT", "n3 device 2"),
+    ]
+
+
+def test_all_faults_are_named_at_once():
+    data = facts()
+    for _rule, _path, plant in (FAULTS[1], FAULTS[7], FAULTS[12]):
+        plant(data)
+    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-HEALTH", "LINK-DOWN", "TLS-DIFFERS"]
+
+
+def test_a_host_that_was_not_asked_is_named():
+    data = facts()
+    del data["n2"]
+    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [("HOST-UNREACHABLE", "n2")]
+
+
+def test_our_own_service_is_no_stranger():
+    data = facts()
+    data["n1"]["host"]["listening"] = [dict(HELD, service="inference-prefill-0")]
+    data["n1"]["host"]["own_processes"] = [{"pid": 99, "service": "inference-prefill-0"}]
+    data["n1"]["npu"]["npus"][0]["processes"] = [{"pid": 99, "name": "VLLMWorker"}]
+    assert check_plan(plan(), data) == []
+
+
+def test_a_check_can_be_accepted_knowingly_but_not_a_misspelt_one():
+    data = facts()
+    FAULTS[1][2](data)
+    assert [one["severity"] for one in check_plan(plan(), data, ["NPU-HEALTH"])] == ["accepted"]
+    assert "CHECK-IGNORE" in [one["id"] for one in check_plan(plan(), data, ["NPU-HEALHT"])]
+
+
+def test_most_rules_are_seen_red_here():
+    seen = {one[0] for one in FAULTS} | {"HOST-UNREACHABLE"}
+    left = {one.id for one in RULES} - seen
+    assert left == {
+        "DRIVER-OLD",
+        "HCCN-CONF",
+        "HOST-MEMORY",
+        "LIMIT-NOFILE",
+        "MODEL-DTYPE",
+        "MODEL-HEAD-DIM",
+        "NET-GATEWAY",
+        "NPU-COUNT",
+    }, "cover the new rule with a fault"
+
+
+def test_rules_of_other_deployments_are_seen_red():
+    a2 = plan(inference_hardware="a2")
+    a2["release_facts"].update(driver_minimum="26.0", head_dim_required=True)
+    a2["hosts"][0]["store_mib"] = 800000
+    a2["runtime"] = "supervisor"
+    data = facts()
+    for one in data.values():
+        one["npu"]["generation"] = "a2"
+        for die in one["npu"]["npus"]:
+            die.update(npu_id=die["device_id"], device_id=None)  # npu-smi's table has no physical id on A2
+        one["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
+    data["n1"]["host"]["limits"] = {"nofile": 1024}
+    data["n1"]["host"]["models"][0].update(config={"torch_dtype": "float16"}, quantized=True)
+    data["n2"]["hccn"]["hccn_conf"] = {}
+    data["n3"]["hccn"]["devices"][0]["gateway"] = None
+    data["n3"]["npu"]["npus"] = data["n3"]["npu"]["npus"][:3]
+    a2["hosts"][1]["devices"] = [0, 1, 2, 3, 4]
+    found = {(one["id"], one["path"]) for one in check_plan(a2, data)}
+    assert found == {
+        *(("DRIVER-OLD", name) for name in HOSTS),
+        ("HCCN-CONF", "n2"),
+        ("HOST-MEMORY", "n1"),
+        ("LIMIT-NOFILE", "n1"),
+        ("MODEL-DTYPE", "n1"),
+        ("MODEL-HEAD-DIM", "n1"),
+        ("MODEL-QUANTIZED", "n1 prefill-0"),
+        ("NET-GATEWAY", "n3 device 0"),
+        ("NPU-ABSENT", "n3 device 3"),
+        ("NPU-COUNT", "n2"),
+    }
+
+
+def test_rank_table_of_an_a3_deployment():
+    table = rank_table(plan(), facts())
+    assert table["server_count"] == "3"
+    assert table["prefill_device_list"][0] == {
+        "server_id": "10.0.0.1",
+        "device_id": "0",
+        "device_ip": "10.8.1.10",
+        "super_pod_id": "3",
+        "super_device_id": "1000",
+        "cluster_id": "1",
+    }
+    assert [one["cluster_id"] for one in table["decode_device_list"]] == [str(number) for number in range(5, 13)]
+    assert {type(value) for one in table["decode_device_list"] for value in one.values()} == {str}
+
+
+def test_rank_table_of_an_a2_deployment_has_roce_addresses_and_no_super_pod():
+    table = rank_table(plan(inference_hardware="a2"), facts())
+    assert table["prefill_device_list"][1] == {
+        "server_id": "10.0.0.1",
+        "device_id": "1",
+        "device_ip": "10.9.1.11",
+        "cluster_id": "2",
+    }
+
+
+def test_a_rank_table_with_a_hole_is_refused_by_device():
+    data = copy.deepcopy(facts())
+    data["n2"]["hccn"]["devices"][2]["vnic"] = None
+    data["n3"]["npu"]["npus"][1]["sdid"] = None
+    with pytest.raises(PlanError) as caught:
+        rank_table(plan(), data)
+    assert [one.path for one in caught.value.complaints] == ["n2 device 2", "n3 device 1"]

@@ -1,0 +1,78 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The planner's core: words to services, all complaints at once, stable output."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan, on_host
+
+INVENTORY = {
+    f"node{number}": {
+        "groups": ["prefill" if number < 3 else "decode"],
+        "variables": {"ansible_host": f"10.0.0.{number}", "inference_interface": "eth0"},
+    }
+    for number in (1, 2, 3, 4)
+}
+
+
+def words(**changes):
+    return {
+        "inference_release": "0.23.0",
+        "inference_model": {"path": "/models/ds", "name": "ds"},
+        "inference_pools": {
+            "prefill": {"instances": 2, "data_parallel_size": 2, "tensor_parallel_size": 8},
+            "decode": {"data_parallel_size": 32},
+        },
+        **changes,
+    }
+
+
+def services(plan):
+    return {one["name"]: one for one in plan["services"]}
+
+
+def test_prefill_instances_have_a_host_each_and_decode_spans_two():
+    found = services(launch_plan(words(), INVENTORY))
+    assert [(found[name]["host"], len(found[name]["devices"])) for name in sorted(found) if name != "router"] == [
+        ("node3", 16),
+        ("node4", 16),
+        ("node1", 16),
+        ("node2", 16),
+    ]
+    assert "--headless" in found["decode-0-1"]["argv"]
+    assert found["decode-0-1"]["health"] is None
+    start = found["decode-0-1"]["argv"].index("--data-parallel-start-rank")
+    assert found["decode-0-1"]["argv"][start + 1] == "16"
+
+
+def test_the_router_lists_every_api():
+    argv = services(launch_plan(words(), INVENTORY))["router"]["argv"]
+    start = argv.index("--prefiller-hosts")
+    assert argv[start : start + 3] == ["--prefiller-hosts", "10.0.0.1", "10.0.0.2"]
+
+
+def test_order_of_hosts_and_keys_does_not_matter():
+    backwards = {name: INVENTORY[name] for name in reversed(INVENTORY)}
+    other = dict(reversed(words().items()))
+    assert json.dumps(launch_plan(words(), INVENTORY)) == json.dumps(launch_plan(other, backwards))
+
+
+def test_on_host_gives_only_that_hosts_services():
+    plan = launch_plan(words(), INVENTORY)
+    assert [one["name"] for one in on_host(plan, "node4")] == ["decode-0-1"]
+
+
+def test_every_complaint_at_once():
+    broken = words(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
+    with pytest.raises(PlanError) as caught:
+        launch_plan(broken, INVENTORY)
+    assert sorted(one.path for one in caught.value.complaints) == [
+        "inference_pools.decode.instances",
+        "inference_pools.prefil",
+        "inference_releas",
+    ]
