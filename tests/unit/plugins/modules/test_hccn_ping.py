@@ -28,7 +28,7 @@ def test_roce_rail(cluster, run_module):
             device["gateway"] = "10.20.0.1"
     peers = [{"address": "10.20.1.10", "devices": [0]}, {"address": "10.20.1.11", "devices": [1]}]
     result = ping(run_module, hosts["node0"], peers=peers, count=4)
-    assert not result["failed"] and result["unreachable"] == []
+    assert not result["failed"] and result["unreachable_pairs"] == []
     assert sorted(result["matrix"]) == ["0", "1"] and list(result["matrix"]["1"]) == ["10.20.1.11"]
     good = result["matrix"]["0"]["10.20.1.10"]
     assert (good["transmitted"], good["received"], good["loss_percent"]) == (6, 6, 0.0)
@@ -43,7 +43,7 @@ def test_lost_packets_fail_or_are_reported(cluster, run_module, fail):
     peers = [{"address": "10.20.1.10"}, {"address": "10.20.1.11"}]
     result = ping(run_module, hosts["node0"], peers=peers, devices=[0, 1], fail=fail)
     assert result["failed"] is fail
-    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable"]] == [
+    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable_pairs"]] == [
         (0, "10.20.1.11"),
         (1, "10.20.1.11"),
     ]
@@ -61,7 +61,7 @@ def test_hccs_by_address_and_by_sdid(cluster, run_module):
     peers = [{"address": "192.1.2.198", "devices": [0, 1]}, {"sdid": sdid, "devices": [0]}]
     result = ping(run_module, hosts["node0"], peers=peers, kind="hccs", count=2, fail=False)
     assert result["matrix"]["0"]["192.1.2.198"]["reachable"] and result["matrix"]["0"][str(sdid)]["received"] == 2
-    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable"]] == [(1, "192.1.2.198")]
+    assert [(pair["device_id"], pair["address"]) for pair in result["unreachable_pairs"]] == [(1, "192.1.2.198")]
 
 
 def test_hccs_ping_exits_0_though_all_is_lost(cluster, run_module):
@@ -75,7 +75,7 @@ def test_hccs_ping_exits_0_though_all_is_lost(cluster, run_module):
 def test_dies_of_one_npu_do_not_reach_each_other_over_roce(cluster, run_module):
     host = cluster(devices=4)["node0"]
     result = ping(run_module, host, peers=[{"address": "10.21.0.11"}], devices=[0, 2], fail=False)
-    assert [pair["device_id"] for pair in result["unreachable"]] == [0]
+    assert [pair["device_id"] for pair in result["unreachable_pairs"]] == [0]
 
 
 def test_time_limit(cluster, run_module):
@@ -83,7 +83,7 @@ def test_time_limit(cluster, run_module):
     result = ping(
         run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0], max_time_ms=0.01, fail=False
     )
-    assert "allowed are 0.01 ms" in result["unreachable"][0]["reason"]
+    assert "allowed are 0.01 ms" in result["unreachable_pairs"][0]["reason"]
 
 
 def test_hang_and_missing_device_are_unreachable_with_a_reason(cluster, run_module):
@@ -91,7 +91,7 @@ def test_hang_and_missing_device_are_unreachable_with_a_reason(cluster, run_modu
     with ascend_cluster.edit(hosts["node0"]["state"]) as state:
         state["behaviour"]["hang"] = ["hccn_tool -i 0 -ping *"]
     result = ping(run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0, 9], fail=False, timeout=4)
-    reasons = [pair["reason"] for pair in result["unreachable"]]
+    reasons = [pair["reason"] for pair in result["unreachable_pairs"]]
     assert "did not answer in time" in reasons[0] and "no such device" in reasons[1]
 
 
