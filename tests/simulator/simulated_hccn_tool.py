@@ -119,10 +119,8 @@ def _link_stat(host, device, args):
 
 
 def _stat(host, device, args):
-    return say(
-        "packet statistics:\nmac_tx_mac_pause_num:0\nroce_rx_err_pkt_num:0\nnic_tx_all_pkg_num:%d\n"
-        % (1000 + device["id"])
-    )
+    counters = {"mac_tx_mac_pause_num": 0, "roce_rx_err_pkt_num": 0, "nic_tx_all_pkg_num": 1000 + device["id"]}
+    return say("packet statistics:\n" + "".join(f"{name}:{number}\n" for name, number in counters.items()))
 
 
 def _mac(host, device, args):

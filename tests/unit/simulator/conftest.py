@@ -20,6 +20,8 @@ from ansible_collections.ascend.inference.tests.simulator.fake_host import FakeH
 
 SIMULATOR = pathlib.Path(__file__).resolve().parents[2] / "simulator"
 VLLM = SIMULATOR / "bin" / "vllm"
+if str(SIMULATOR) not in sys.path:
+    sys.path.insert(0, str(SIMULATOR))  # the vendor tools' modules lie beside their program, not in a package
 PATIENCE = 60  # seconds that anything may take on a busy machine
 PLANNED = range(23000, 23680, 40)  # API, kv, HCCL ... of the tests' engines
 POOLS = {"MC_MIN_PRC_PORT": 23700, "MC_MAX_PRC_PORT": 23999, "ASCEND_BASE_PORT": 24000}  # what they draw from
