@@ -41,9 +41,11 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
 
 
 def _mode(context: Context) -> str:
+    """What is to be proved; a pool is looked into through mooncake_master, so not where another backend keeps it."""
+    pooled = context.store and context.description.store.backend == "mooncake"
     if context.description.pools.prefill:
-        return "disaggregated+pool" if context.store else "disaggregated"
-    return "pool" if context.store else "colocated"
+        return "disaggregated+pool" if pooled else "disaggregated"
+    return "pool" if pooled else "colocated"
 
 
 def _log(context: Context, service: Service) -> dict[str, str]:
