@@ -18,7 +18,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake 
     HTTP_METADATA,
     RPC,
     engine_venv,
-    store_ranks,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.npu import link_of, sources
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import File, Port, Service, Start, Stop
@@ -78,7 +77,7 @@ def local_config(context: Context, directory: str, host: Host) -> File:
     settings = {
         "ock.mmc.meta_service_url": f"tcp://{address}:{meta}",
         "ock.mmc.local_service.config_store_url": f"tcp://{address}:{store}",
-        "ock.mmc.local_service.world_size": max(1, -(-store_ranks(context) // WORLD)) * WORLD,
+        "ock.mmc.local_service.world_size": max(1, -(-context.store_ranks // WORLD)) * WORLD,
         "ock.mmc.local_service.protocol": "device_sdma" if link_of(context, host) == "hccs" else "device_rdma",
         "ock.mmc.local_service.dram.size": context.description.store.segment_size or "1GB",
         **context.description.store.options,
