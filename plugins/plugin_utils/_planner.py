@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine im
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import meta_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import master_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import flavour, router_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.software import software
@@ -34,6 +35,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 )
 
 VERSION = 1
+KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
 
 def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
@@ -94,8 +96,8 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Hos
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    if context.store and context.master and context.description.store.backend == "mooncake":
-        services.append(master_service(context, context.master))
+    if context.store and context.master and context.description.store.backend in KEEPERS:
+        services.append(KEEPERS[context.description.store.backend](context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
     if context.description.runtime == "kubernetes":

@@ -275,7 +275,7 @@ def _rename(complaint: Complaint) -> Complaint:
         complaint.message,
         complaint.fix,
         complaint.severity,
-        complaint.value,
+        "" if complaint.path.startswith("inference.secrets") else complaint.value,
     )
 
 
