@@ -66,3 +66,15 @@ def rules_table() -> list[dict[str, str]]:
         for theme, rules in THEMES.items()
         for rule in sorted(rules, key=lambda one: one.id)
     ]
+
+
+def rules_lines() -> list[str]:
+    """Every rule as lines for people: id and severity, the reason, the way out."""
+    lines: list[str] = []
+    theme = ""
+    for rule in rules_table():
+        if rule["theme"] != theme:
+            theme = rule["theme"]
+            lines.append(f"{theme}:")
+        lines.append(f"  [{rule['id']}] {rule['severity']}: {rule['reason']} {rule['fix']}")
+    return lines

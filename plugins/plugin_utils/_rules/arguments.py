@@ -154,13 +154,13 @@ def _problem(found: _flags.Option, given: tuple[str, ...]) -> str:
         return "" if found.kind.endswith("?") else "it needs a value"
     if len(given) > 1 and not found.kind.endswith("+"):
         return "it takes one value"
-    if kind == "int" and any(not re.fullmatch(r"[-+]?\d+", one) for one in given):
+    if kind == "int" and any(not re.fullmatch(r"[-+]?\d+|None", one) for one in given):
         return "a whole number is expected"
     if kind == "size" and any(whole(one) is None and one not in ("auto", "None") for one in given):
         return "a number such as 32768 or 32k is expected"
     if kind == "float":
         try:
-            [float(one) for one in given]
+            [float(one) for one in given if one != "None"]
         except ValueError:
             return "a number is expected"
     return ""
