@@ -216,20 +216,37 @@ def _variables(plan: Record) -> t.Mapping[str, str]:
     return variables
 
 
-def resolved(plan: Record, pods: t.Sequence[Record], router: str = "") -> dict[str, t.Any]:
+def endpoint(plan: Record, services: t.Sequence[Record], pods: t.Sequence[Record]) -> str:
+    """``HOST:PORT`` at which the router in the cluster is reached from outside of pods; empty if there is none.
+
+    A load balancer's address, or a node's and the node port, or the cluster's own address, which nodes reach.
+    """
+    if not services:
+        return ""
+    spec, port = services[0]["spec"], plan["kubernetes"]["router"]["port"]
+    ingress = ((services[0].get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    if ingress:
+        return f"{ingress[0].get('ip') or ingress[0].get('hostname')}:{port}"
+    node = next((one["status"]["hostIP"] for one in _alive(pods) if (one.get("status") or {}).get("hostIP")), "")
+    if spec.get("type") in ("NodePort", "LoadBalancer") and spec["ports"][0].get("nodePort") and node:
+        return f"{node}:{spec['ports'][0]['nodePort']}"
+    return f"{spec['clusterIP']}:{port}" if spec.get("clusterIP") not in (None, "", "None") else ""
+
+
+def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record] = ()) -> dict[str, t.Any]:
     """The plan with the pods' addresses in it: in the services, in the verify section, in what the proxy is told.
 
-    ``router`` is the address at which the router in the cluster is reached, where it differs from its DNS name.
+    ``services`` is the router's Service, as a list of one or none: verification asks at its address.
     """
     known = addresses(plan, pods)
     result: dict[str, t.Any] = copy.deepcopy(dict(plan))
     for part in ("services", "verify"):
         if part in result:
             result[part] = _filled(result[part], known)
-    own = plan["kubernetes"]["router"]
-    if router and own["service"]:
-        name = f"{own['service']}.{plan['kubernetes']['namespace']}.svc"
-        result["verify"] = _replaced(result.get("verify", {}), name, router)
+    own, reached = plan["kubernetes"]["router"], endpoint(plan, services, pods)
+    if reached and own["service"]:
+        name = f"{own['service']}.{plan['kubernetes']['namespace']}.svc:{own['port']}"
+        result["verify"] = _replaced(result.get("verify", {}), name, reached)
     data = {name: known.get(name, "") for name in sorted(_variables(plan))}
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
     for one in result["objects"]:

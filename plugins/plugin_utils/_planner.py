@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import is_pod, on_cluster
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import on_cluster
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, hosts_of, place
@@ -132,8 +132,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "findings": [one.as_dict() for one in findings],
     }
     if description.runtime == "kubernetes":
-        plan["hosts"] = [one for one in plan["hosts"] if not is_pod(one["name"])]
-        plan.update(cluster_part(context, services))
+        plan.update(cluster_part(context, services, plan["hosts"]))
     told = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
     return plan

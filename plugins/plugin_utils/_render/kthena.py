@@ -53,13 +53,20 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     return [one for stage in ("before", "engines", "after") for one in found[stage]]
 
 
-def cluster_part(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
-    """What the plan says of the cluster: the objects, and what the role has to know to apply and to watch them."""
+def cluster_part(
+    context: Context, services: t.Sequence[Service], hosts: t.Sequence[dict[str, t.Any]]
+) -> dict[str, t.Any]:
+    """What the plan says of the cluster: the objects, and what the role has to know to apply and to watch them.
+
+    No host of the inventory is managed, except one that the router runs on: so ``hosts`` is empty, and that one is told
+    apart under ``kubernetes.router``.
+    """
     words, description = context.description.kubernetes, context.description
     found = stages(context, services)
     roles = {one["name"]: one for one in found["engines"][0]["spec"]["template"]["roles"]}
     router = next((one for one in services if one.kind == "router" and is_pod(one.host)), None)
     return {
+        "hosts": [],
         "objects": listed(objects(context, services)),
         "kubernetes": {
             "namespace": words.namespace,
@@ -79,6 +86,7 @@ def cluster_part(context: Context, services: t.Sequence[Service]) -> dict[str, t
                 "mode": words.router.mode,
                 "service": object_name(context, router) if router else "",
                 "port": router.port("api").first if router else 0,
+                "hosts": [one for one in hosts if not is_pod(one["name"])],
             },
             "targets": {
                 "config_map": targets_name(context),

@@ -110,6 +110,20 @@ def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
     assert "${PREFILL_0}" in by_name["ConfigMap/demo-cm"]["data"]["router.sh"], "the script itself stays"
 
 
+@pytest.mark.parametrize(
+    ("spec", "status", "url"),
+    [
+        ({"type": "ClusterIP", "clusterIP": "10.96.0.7", "ports": [{"port": 8000}]}, {}, "10.96.0.7:8000"),
+        ({"type": "NodePort", "clusterIP": "10.96.0.7", "ports": [{"nodePort": 30001}]}, {}, "10.0.0.1:30001"),
+        ({"type": "LoadBalancer", "ports": [{}]}, {"loadBalancer": {"ingress": [{"ip": "9.9.9.9"}]}}, "9.9.9.9:8000"),
+    ],
+)
+def test_verification_asks_where_the_router_is_reached(spec, status, url):
+    one = pod("prefill", 0)
+    one["status"]["hostIP"] = "10.0.0.1"
+    assert state.resolved(PLAN, [one], [{"spec": spec, "status": status}])["verify"]["entry"]["url"] == f"http://{url}"
+
+
 def test_the_diagnosis_says_what_a_person_would_look_for():
     waiting = pod("decode", 0, ready="False")
     reason = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
