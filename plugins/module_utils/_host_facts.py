@@ -92,7 +92,7 @@ def own_processes(proc="/proc"):
 
 def service_of(pid, proc="/proc"):
     # type: (int, str) -> str
-    """The name that the runtime gave the process' service, or nothing."""
+    """The directory of the service that the process belongs to, or nothing."""
     for word in read(os.path.join(proc, str(pid), "environ")).split("\0"):
         if word.startswith(MARK):
             return word[len(MARK) :]

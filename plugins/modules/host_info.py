@@ -70,14 +70,14 @@ listening:
     port: {description: The port., type: int}
     pid: {description: A process that holds the socket; 0 where it cannot be seen., type: int}
     command: {description: That process' command line., type: str}
-    service: {description: Name of the service if it is one of this collection's., type: str}
-  sample: [{address: 10.0.0.1, port: 7100, pid: 4711, command: vllm serve /models/ds, service: inference-prefill-0}]
+    service: {description: Directory of the service if it is one of this collection's., type: str}
+  sample: [{address: 10.0.0.1, port: 7100, pid: 4711, command: vllm serve /models/ds, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
 own_processes:
   description: Processes of this collection's services, children included.
   returned: success
   type: list
   elements: dict
-  sample: [{pid: 4711, service: inference-prefill-0}]
+  sample: [{pid: 4711, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
 interfaces:
   description: Interfaces by name, whether they are up, and their addresses.
   returned: success

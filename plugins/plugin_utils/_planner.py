@@ -102,13 +102,12 @@ def _services(context: Context) -> list[Service]:
         services.append(router_service(context, context.router, engines))
     if context.description.runtime == "kubernetes":
         return in_pods(context, services)
-    return [_marked(context, one) for one in services]
+    return [_marked(one) for one in services]
 
 
-def _marked(context: Context, service: Service) -> Service:
-    """The service with its own name in its environment, by which a re-run knows its processes from strangers'."""
-    name = f"{context.description.deployment}-{service.name}"
-    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": name, **service.env})
+def _marked(service: Service) -> Service:
+    """The service with its own directory in its environment, by which its processes are known from strangers'."""
+    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": service.work_directory, **service.env})
 
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Complaint]) -> dict[str, t.Any]:

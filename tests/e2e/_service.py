@@ -66,6 +66,7 @@ class Deployment:
 
     def processes(self) -> dict[str, list[int]]:
         """Process ids of each service, by name, from the processes' own environment."""
+        mark = MARK + f"{self.directory}/services/".encode()
         found: dict[str, list[int]] = {}
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -73,8 +74,8 @@ class Deployment:
             except OSError:
                 continue
             for word in words:
-                if word.startswith(MARK + self.name.encode() + b"-"):
-                    found.setdefault(word[len(MARK) + len(self.name) + 1 :].decode(), []).append(int(entry.name))
+                if word.startswith(mark):
+                    found.setdefault(word[len(mark) :].decode(), []).append(int(entry.name))
         return {name: sorted(found[name]) for name in sorted(found)}
 
     def main_processes(self) -> dict[str, int]:

@@ -54,7 +54,7 @@ def address(case: Observed) -> t.Iterator[Found]:
 
 def ports(case: Observed) -> t.Iterator[Found]:
     """Planned ports that a stranger holds."""
-    prefix = f"{case.plan['deployment']}-"
+    prefix = f"{case.plan['directory']}/services/"
     for host, facts in case.asked("host"):
         held = [one for one in facts.get("listening") or [] if not str(one["service"]).startswith(prefix)]
         for service in case.services(host["name"]):

@@ -46,7 +46,7 @@ def busy(case: Observed) -> t.Iterator[Found]:
 def own_processes(case: Observed, host: str) -> set[int]:
     """Process ids on a host that belong to this deployment (host_info's ``own_processes``)."""
     facts = case.facts.get(host, {}).get("host") or {}
-    prefix = f"{case.plan['deployment']}-"
+    prefix = f"{case.plan['directory']}/services/"
     return {int(one["pid"]) for one in facts.get("own_processes", []) if str(one.get("service", "")).startswith(prefix)}
 
 

@@ -132,6 +132,7 @@ def ping(data, *cut):
         data[name]["ping"] = {"matrix": matrix, "unreachable_pairs": lost}
 
 
+OURS = "/opt/ascend-inference/deployments/inference/services/prefill-0"
 HELD = {"address": "0.0.0.0", "port": 7100, "pid": 7, "command": "nginx", "service": ""}
 
 FAULTS = [
@@ -211,8 +212,8 @@ def test_a_host_that_was_not_asked_is_named():
 
 def test_our_own_service_is_no_stranger():
     data = facts()
-    data["n1"]["host"]["listening"] = [dict(HELD, service="inference-prefill-0")]
-    data["n1"]["host"]["own_processes"] = [{"pid": 99, "service": "inference-prefill-0"}]
+    data["n1"]["host"]["listening"] = [dict(HELD, service=OURS)]
+    data["n1"]["host"]["own_processes"] = [{"pid": 99, "service": OURS}]
     data["n1"]["npu"]["npus"][0]["processes"] = [{"pid": 99, "name": "VLLMWorker"}]
     assert check_plan(plan(), data) == []
 
