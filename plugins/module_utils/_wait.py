@@ -120,7 +120,7 @@ class Waiter:
             for one in pending:
                 alive, life, text = states[one["name"]]
                 seen = lives.setdefault(one["name"], [])
-                if life not in seen:
+                if life and life not in seen:  # a program that is just being started has no pid yet
                     seen.append(life)
                 if not alive or len(seen) > 1 + self.restarts:
                     failed[one["name"]] = "is dead: " + text

@@ -66,6 +66,11 @@ def test_restart_between_two_polls_is_seen(restarts, good):
     assert (list(ready), list(failed)) == ((["a"], []) if good else ([], ["a"]))
 
 
+def test_a_service_without_a_pid_yet_was_not_restarted():
+    (ready, failed), _now = wait(Runtime({"a": (True, 0, "STARTING")}, {"a": UP}), {"a": 3}, [service("a")])
+    assert list(ready) == ["a"] and not failed
+
+
 def test_slow_service_has_its_own_patience():
     (ready, failed), now = wait(
         Runtime({"a": UP, "b": UP}), {"a": 20}, [service("a", timeout=10), service("b", timeout=99)]
