@@ -9,17 +9,21 @@ import itertools
 import shlex
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import rules_lines
+
 Plan = t.Mapping[str, t.Any]
 HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
 
 
 def plan_table(plan: Plan, show: str = "table") -> list[str]:
-    """The plan's lines: ``table`` (services, findings) or ``commands`` (what runs, with its environment).
+    """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment) or ``rules``.
 
     ``json`` and ``diff`` show the table too; another word is a ``ValueError``.
     """
+    if show == "rules":
+        return rules_lines()
     if show not in ("table", "commands", "diff", "json"):
-        raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff or json")
+        raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff, json or rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
         f"{plan['runtime']}, {_count(plan['hosts'], 'host')}, {_count(plan['services'], 'service')}"

@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
+from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
 from ansible_collections.ascend.inference.plugins.plugin_utils._reader import (
     Reader,
     choice,
@@ -37,6 +38,7 @@ OPERATIONAL = frozenset(
         "check_ignore",
         "check_json",
         "group",
+        "manifests_file",
         "plan",
         "plan_commands",
         "plan_file",
@@ -53,7 +55,7 @@ OPERATIONAL = frozenset(
     )
 )
 DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
-HOST_WORDS = ("address", "devices", "hardware", "interface", "super_pod")
+HOST_WORDS = ("address", "devices", "hardware", "interface", "memory", "super_pod")
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,7 @@ class Description:
     interface: str = ""
     image: str = ""
     container: Container = field(default_factory=Container)
+    kubernetes: Kubernetes = field(default_factory=Kubernetes)
     cann_path: str = "/usr/local/Ascend"
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
@@ -233,7 +236,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Host:
-    """One host of the inventory as the planner sees it; ``devices`` are physical ids."""
+    """One host of the inventory as the planner sees it; ``devices`` are physical ids, ``memory`` is in GiB (0: unknown)."""
 
     name: str
     address: str
@@ -241,6 +244,7 @@ class Host:
     hardware: str
     devices: tuple[int, ...]
     groups: tuple[str, ...]
+    memory: int = 0
 
 
 def natural(name: str) -> tuple[t.Any, ...]:
@@ -281,8 +285,8 @@ def read_hosts(
     """Read each host's own words.
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
-    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware`` and
-    ``ansible_host`` are read.
+    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
+    ``inference_memory`` (GiB) and ``ansible_host`` are read.
     """
     reader, hosts = Reader(), {}
     for name in sorted(inventory, key=natural):
@@ -295,8 +299,18 @@ def read_hosts(
             hardware=hardware,
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(inventory[name].get("groups", ()))),
+            memory=_memory(reader, variables.get(PREFIX + "memory"), name),
         )
     return hosts, reader.complaints
+
+
+def _memory(reader: Reader, raw: t.Any, host: str) -> int:
+    """A host's memory in GiB; 0 where nobody says it."""
+    try:
+        return int(raw or 0)
+    except (TypeError, ValueError):
+        reader.complain(f"{host}.inference_memory", raw, "a number of GiB is expected here")
+        return 0
 
 
 def _default_hardware(description: Description) -> str:
