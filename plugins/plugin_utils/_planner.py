@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import on_cluster
@@ -14,7 +16,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._context import C
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, hosts_of, place
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import assign, short_lists
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import facts, find_release
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import MARK, engine_services, mark
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
@@ -35,15 +37,34 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 )
 
 VERSION = 1
+Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
 
-def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+def launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict[str, t.Any]:
     """Plan a deployment.
 
     ``variables`` holds the ``inference_*`` variables; ``inventory`` maps each host's name to ``{groups: [...],
     variables: {...}}``. Returns the plan as plain, sorted data; raises ``PlanError`` with every complaint.
     """
+    with collector_at_rest():
+        return _launch_plan(variables, inventory)
+
+
+@contextlib.contextmanager
+def collector_at_rest() -> t.Iterator[None]:
+    """No garbage collection meanwhile: a large plan is a million objects, none of them garbage, looked at for a third of
+    the time."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict[str, t.Any]:
     description, complaints = read_description(variables)
     hosts, more = read_hosts(inventory, description)
     complaints += more
@@ -107,8 +128,9 @@ def _services(context: Context) -> list[Service]:
 
 def _marked(context: Context, service: Service) -> Service:
     """The service with its own name in its environment, by which a re-run knows its processes from strangers'."""
-    name = f"{context.description.deployment}-{service.name}"
-    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": name, **service.env})
+    if MARK in service.env:
+        return service
+    return dataclasses.replace(service, env={**mark(context, service.name), **service.env})
 
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Complaint]) -> dict[str, t.Any]:
