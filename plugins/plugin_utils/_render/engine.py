@@ -47,7 +47,9 @@ def engine_services(context: Context) -> list[Service]:
 
 
 def mark(context: Context, name: str) -> dict[str, str]:
-    """The variable that tells whose process this is."""
+    """The variable that tells whose process this is; in a pod nobody asks."""
+    if context.description.runtime == "kubernetes":
+        return {}
     return {MARK: f"{context.description.deployment}-{name}"}
 
 
