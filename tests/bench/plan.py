@@ -50,9 +50,9 @@ def seconds(hosts: int, load_balancing: str) -> tuple[float, int]:
     return best, services
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Print the measure."""
-    load_balancing = sys.argv[1] if len(sys.argv) > 1 else "internal"
+    load_balancing = arguments[0] if arguments else "internal"
     base = 0.0
     for hosts in (250, 500, 1000):
         spent, services = seconds(hosts, load_balancing)
@@ -61,4 +61,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -14,9 +14,8 @@ import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import ORDER, RELEASES
-
-from .documented import KINDS, Documented, Process, Proxy
-from .meaning import SIZES, everywhere, expanded, flags, from_argv
+from ansible_collections.ascend.inference.tests.conformance.documented import KINDS, Documented, Process, Proxy
+from ansible_collections.ascend.inference.tests.conformance.meaning import SIZES, everywhere, expanded, flags, from_argv
 
 Entry = t.Mapping[str, t.Any]
 LOCAL = ("localhost", "127.0.0.1")
