@@ -16,7 +16,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._context import C
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, hosts_of, place
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import assign, short_lists
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import facts, find_release
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import MARK, engine_services, mark
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
@@ -128,9 +128,8 @@ def _services(context: Context) -> list[Service]:
 
 def _marked(context: Context, service: Service) -> Service:
     """The service with its own name in its environment, by which a re-run knows its processes from strangers'."""
-    if MARK in service.env:
-        return service
-    return dataclasses.replace(service, env={**mark(context, service.name), **service.env})
+    name = f"{context.description.deployment}-{service.name}"
+    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": name, **service.env})
 
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Complaint]) -> dict[str, t.Any]:

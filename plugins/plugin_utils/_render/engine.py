@@ -37,20 +37,12 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._service import (
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HostWords
 
-MARK = "ASCEND_INFERENCE_SERVICE"
 GRACE = 30  # seconds between an engine's own end of waiting and the runtime's SIGKILL
 
 
 def engine_services(context: Context) -> list[Service]:
     """Every engine process of the deployment."""
     return [_service(context, instance, process) for instance in context.instances for process in instance.processes]
-
-
-def mark(context: Context, name: str) -> dict[str, str]:
-    """The variable that tells whose process this is; in a pod nobody asks."""
-    if context.description.runtime == "kubernetes":
-        return {}
-    return {MARK: f"{context.description.deployment}-{name}"}
 
 
 def command(context: Context, name: str) -> str:
@@ -127,8 +119,7 @@ def _asked(instance: Instance, process: Process, context: Context) -> tuple[dict
 def _environment(
     context: Context, instance: Instance, process: Process, directory: str, asked: t.Mapping[str, t.Any]
 ) -> dict[str, str]:
-    env: dict[str, t.Any] = {**mark(context, instance.process_name(process)), "PYTHONHASHSEED": "0"}
-    env["VLLM_HOST_IP"] = process.host.address
+    env: dict[str, t.Any] = {"VLLM_HOST_IP": process.host.address, "PYTHONHASHSEED": "0"}
     if MASTER in _needs(context, instance):
         env["MOONCAKE_CONFIG_PATH"] = posixpath.join(directory, "mooncake.json")
     if context.description.engine == "vllm_cpu":
