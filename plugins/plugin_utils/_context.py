@@ -71,6 +71,11 @@ class Context:
         return model.name or posixpath.basename(model.path.rstrip("/"))
 
     @functools.cached_property
+    def memo(self) -> dict[t.Any, t.Any]:
+        """What renderers worked out for one process and need again for its many siblings."""
+        return {}
+
+    @functools.cached_property
     def store_ranks(self) -> int:
         """Workers that have a part in the pool of KV cache."""
         pooling = [one for one in self.instances if one.kind != "encode" and "store" in self.transfer_of(one.pool)]

@@ -9,10 +9,10 @@ import dataclasses
 import re
 import typing as t
 
-from . import declared
-from .documented import Documented, Process
-from .meaning import canonical, flags, from_argv, plain
-from .translate import FLAVOURS, LLMDATADIST_PORT, OWN_ENV
+from ansible_collections.ascend.inference.tests.conformance import declared
+from ansible_collections.ascend.inference.tests.conformance.documented import Documented, Process
+from ansible_collections.ascend.inference.tests.conformance.meaning import canonical, flags, from_argv, plain
+from ansible_collections.ascend.inference.tests.conformance.translate import FLAVOURS, LLMDATADIST_PORT, OWN_ENV
 
 Plan = t.Mapping[str, t.Any]
 PORT_FLAGS = ("port", "data-parallel-rpc-port", "master-port")

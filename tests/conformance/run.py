@@ -3,7 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Conformance: does the planner arrive at what a corpus of documented deployments prints?
 
-Usage: python -m tests.conformance.run CORPUS [--entry TEXT] [--verbose]
+Usage: python tests/conformance/run.py [CORPUS] [--entry TEXT] [--verbose], with the collection on PYTHONPATH
+
+Without an argument the corpus is what the environment's CORPUS names (``make conformance CORPUS=FILE``), else the
+deployments beside the repository if they are there, else our own cases.
 
 Prints one line for each entry: *reproduced* (at both levels), *refused* or *repaired* (the source contradicts itself),
 *different* with the differences, and a total. Exit code 1 if anything differs that no reason declares.
@@ -13,18 +16,19 @@ from __future__ import annotations
 
 import argparse
 import collections
+import os
+import pathlib
 import sys
 import typing as t
 
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-
-from . import declared
-from .compare import Difference, compare
-from .documented import Documented
-from .read_entry import read_entry
-from .translate import translate
+from ansible_collections.ascend.inference.tests.conformance import declared
+from ansible_collections.ascend.inference.tests.conformance.compare import Difference, compare
+from ansible_collections.ascend.inference.tests.conformance.documented import Documented
+from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
+from ansible_collections.ascend.inference.tests.conformance.translate import translate
 
 GOOD = ("reproduced", "refused", "repaired", "nothing")
 # What a lint rule of severity error says about the source: differences there are the source's mistake.
@@ -49,9 +53,14 @@ class Result(t.NamedTuple):
 def judge(entry: t.Mapping[str, t.Any]) -> Result:
     """Plan one entry at both levels and compare."""
     try:
-        documented = read_entry(entry)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return judged(entry)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         return Result(entry["id"], "different", [f"the entry cannot be read: {error!r}"], [], True)
+
+
+def judged(entry: t.Mapping[str, t.Any]) -> Result:
+    """The same, for an entry of a known shape."""
+    documented = read_entry(entry)
     if not documented.processes:
         return Result(documented.id, "nothing", ["the entry documents no process"], [], False)
     warned = {lint["rule"] for lint in entry.get("lint") or []}
@@ -106,10 +115,17 @@ def outcome(documented: Documented, refused: set[str], differences: list[Differe
     return Result(documented.id, "different", notes + sorted(refused), open_, False)
 
 
+def default_corpus() -> str:
+    """The corpus that nobody has to name."""
+    here = pathlib.Path(__file__).resolve().parent
+    beside = here.parents[2] / "shared" / "topologies" / "deployments.yaml"
+    return os.environ.get("CORPUS") or str(beside if beside.exists() else here / "cases.yaml")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", help="YAML file with the documented deployments")
+    parser.add_argument("corpus", nargs="?", default=default_corpus(), help="YAML file with documented deployments")
     parser.add_argument("--entry", default="", help="only entries whose id contains this text")
     parser.add_argument("--verbose", action="store_true", help="say of every entry what was declared or accepted")
     options = parser.parse_args(arguments)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
-from .documented import Documented, Process
-from .meaning import DERIVED, plain
+from ansible_collections.ascend.inference.tests.conformance.documented import Documented, Process
+from ansible_collections.ascend.inference.tests.conformance.meaning import DERIVED, plain
 
 CONNECTORS = {
     "MooncakeConnector": "mooncake",

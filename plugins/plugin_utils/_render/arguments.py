@@ -11,7 +11,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._context import C
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import at_host
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kv import ec_transfer_config, kv_transfer_config
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import merged
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import compact, merged
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HostWords
 
 # Flags of the API server, which a process without one refuses (vLLM: --headless) or ignores.
@@ -37,12 +37,20 @@ def arguments(context: Context, instance: Instance, process: Process, port: int)
     derived.update(_sizes(context, instance, process))
     if context.description.engine == "vllm_ascend" and context.release.shutdown_timeout:
         derived["shutdown-timeout"] = context.description.stop_timeout
-    last = {
-        "kv-transfer-config": kv_transfer_config(context, instance, process),
-        "ec-transfer-config": ec_transfer_config(context, instance),
-    }
-    last = {key: value for key, value in last.items() if value and key not in asked}
+    last = {key: value for key, value in _configurations(context, instance, process).items() if key not in asked}
     return {**derived, **{key: asked[key] for key in sorted(asked)}, **last}
+
+
+def _configurations(context: Context, instance: Instance, process: Process) -> dict[str, str]:
+    """The connectors' configurations as JSON, equal for all processes that an instance has on a host."""
+    key = ("configurations", instance.name, process.host.name)
+    if key not in context.memo:
+        found = {
+            "kv-transfer-config": kv_transfer_config(context, instance, process),
+            "ec-transfer-config": ec_transfer_config(context, instance),
+        }
+        context.memo[key] = {name: compact(value) for name, value in found.items() if value}
+    return t.cast("dict[str, str]", context.memo[key])
 
 
 def _sizes(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:

@@ -136,7 +136,7 @@ def shell_file(context: Context, directory: str, asked: t.Mapping[str, t.Any]) -
         lines.append('  if [ -e "$library" ]; then export LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"; break; fi')
         lines.append("done")
     lines += [f"export {name}={_quoted(name, str(asked[name]))}" for name in sorted(asked)]
-    return File(posixpath.join(directory, "shell.sh"), "\n".join(lines) + "\n")
+    return File(f"{directory}/shell.sh", "\n".join(lines) + "\n")
 
 
 def refers_to_itself(name: str, value: t.Any) -> bool:

@@ -33,9 +33,14 @@ def words(arguments: t.Mapping[str, t.Any]) -> list[str]:
         if isinstance(value, bool):
             argv.append(f"--{key}" if value else f"--no-{key}")
         elif isinstance(value, dict):
-            argv += [f"--{key}", json.dumps(value, separators=(",", ":"), ensure_ascii=False)]
+            argv += [f"--{key}", compact(value)]
         elif isinstance(value, (list, tuple)):
             argv += [f"--{key}", *(str(one) for one in value)]
         else:
             argv += [f"--{key}", str(value)]
     return argv
+
+
+def compact(value: t.Any) -> str:
+    """JSON in one word, without blanks."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs, waits
 
@@ -41,3 +42,10 @@ def test_software_that_changed_under_a_service_counts_for_that_service_only(plan
 def test_services_without_a_url_are_not_waited_for(plan):
     services = [dict(one, health=None) if one["name"] == "router" else one for one in plan["services"]]
     assert [one["name"] for one in waits(plan, services)] == ["decode-0", "prefill-0"]
+
+
+def test_table_has_a_line_for_each_service(plan):
+    lines = plan_table(plan)
+    assert len(lines) == 2 + len(plan["services"])
+    assert lines[1].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
+    assert "api 8000" in lines[-1] and "http://10.1.1.1:8000/healthcheck" in lines[-1]
