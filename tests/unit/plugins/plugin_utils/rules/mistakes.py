@@ -96,6 +96,11 @@ MISTAKES: tuple[Mistake, ...] = (
         also="FLAG-RELEASE",
     ),
     M("DENSE-DP", "p2p", {"inference_model.moe": "false"}, f"{P}.data_parallel_size"),
+    W(
+        "DENSE-DP",
+        "p2p",
+        {f"{D}.data_parallel_size": 32, "inference_model.path": "/models/Qwen3-32B-w8a8", f"{P}.data_parallel_size": 2},
+    ),
     W("DENSE-EP", "pooled", {"inference_model.moe": "false", f"{C}.expert_parallel": True}, f"{C}.expert_parallel"),
     W("LLMDATADIST-TP", "llmdatadist", {f"{D}.tensor_parallel_size": 4, "inference_release": "0.11.0"}),
     # ports
@@ -164,7 +169,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     M("SEGMENT-SIZE", "both", {f"{STORE}.segment_size": "lots"}),
     M("SEGMENT-ALIGN", "both", {f"{STORE}.segment_size": "1500MB"}),
-    W("SEGMENT-ALIGN", "pooled", {f"{STORE}.segment_size": "1500MB"}),
+    M("SEGMENT-ALIGN", "pooled", {f"{STORE}.segment_size": "1500MB"}),
     M("HOST-MEMORY", "both", {"node1.inference_memory": 64}, f"{STORE}.segment_size"),
     W("SEGMENT-HDK", "pooled", {f"{STORE}.segment_size": "60GB"}),
     M("STORE-PROTOCOL", "both", {f"{STORE}.options.protocol": "rdma"}),
@@ -214,6 +219,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # the model and its serving
     M("NAME-DIFFERS", "p2p", {f"{D}.args.served-model-name": "qwen-decode"}),
     W("MAX-MODEL-LEN", "p2p", {f"{D}.args.max-model-len": 8192}),
+    W("MAX-MODEL-LEN", "p2p", {f"{P}.args.max-model-len": 65536}),
     M("BLOCK-SIZE", "p2p-0.18", {f"{P}.args.block-size": 64}),
     W("BLOCK-SIZE", "p2p", {f"{P}.args.block-size": 64}),
     M("CPU-BLOCK-SIZE", "cpu", {"inference_args.block-size": 16}),
