@@ -16,10 +16,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[3]))  # the folder that holds ansible_collections
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import (  # noqa: E402 - the path above
-    HOST_RULES,
-    rules_table,
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import (  # noqa: E402 - the path above
+    RULES as HOST_RULES,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import rules_table  # noqa: E402 - as above
 
 HEAD = """\
 .. _ansible_collections.ascend.inference.docsite.rules:
@@ -64,7 +64,8 @@ def page() -> str:
         parts.append(f"{theme}\n{'-' * len(theme)}\n")
         parts += [entry(rule) for rule in rules]
     parts.append(HOST)
-    parts += [entry({**rule, "reason": rule["reason"][0].upper() + rule["reason"][1:] + "."}) for rule in HOST_RULES]
+    fields = ("id", "severity", "reason", "fix", "source")
+    parts += [entry({name: getattr(rule, name) for name in fields}) for rule in HOST_RULES]
     return "\n".join(parts)
 
 

@@ -70,6 +70,12 @@ class Context:
         model = self.description.model
         return model.name or posixpath.basename(model.path.rstrip("/"))
 
+    @functools.cached_property
+    def store_ranks(self) -> int:
+        """Workers that have a part in the pool of KV cache."""
+        pooling = [one for one in self.instances if one.kind != "encode" and "store" in self.transfer_of(one.pool)]
+        return sum(one.pool.devices_per_instance for one in pooling)
+
     @property
     def contained(self) -> bool:
         """Whether the runtime puts processes into containers."""

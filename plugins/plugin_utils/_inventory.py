@@ -71,9 +71,11 @@ def words_of(
 
 
 def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> Complaint:
+    shown = [f" {str(one)[:60]!r}" if key != PREFIX + "secrets" else " something" for one in (agreed, value)]
     return Complaint(
         key,
         "WORD-CONFLICT",
-        f"{first} sees {str(agreed)[:60]!r} but {host} sees {str(value)[:60]!r}; a deployment has one value",
-        "Set it once for the whole deployment; what differs by pool or host belongs into inference_pools.",
+        f"{first} sees{shown[0]} but {host} sees{shown[1]}; a deployment has one value",
+        "Set it once for the whole deployment (what differs by pool or host belongs into inference_pools), or name the "
+        "deployment's group with inference_group.",
     )

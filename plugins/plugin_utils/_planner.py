@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import on_cluster
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, hosts_of, place
@@ -15,6 +16,9 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._ports import ass
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import facts, find_release
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import meta_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import master_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import flavour, router_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.software import software
@@ -31,6 +35,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 )
 
 VERSION = 1
+KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
 
 def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
@@ -44,6 +49,8 @@ def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Ma
     complaints += more
     if complaints:
         raise PlanError(complaints)
+    if description.runtime == "kubernetes":
+        description, hosts = on_cluster(description, hosts)
     context, complaints = _place(description, hosts)
     if complaints and not context.instances:
         raise PlanError(complaints)
@@ -89,10 +96,12 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Hos
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    if context.store and context.master and context.description.store.backend == "mooncake":
-        services.append(master_service(context, context.master))
+    if context.store and context.master and context.description.store.backend in KEEPERS:
+        services.append(KEEPERS[context.description.store.backend](context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
+    if context.description.runtime == "kubernetes":
+        return in_pods(context, services)
     return [_marked(context, one) for one in services]
 
 
@@ -122,6 +131,8 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "verify": verify_section(context, services),
         "findings": [one.as_dict() for one in findings],
     }
+    if description.runtime == "kubernetes":
+        plan.update(cluster_part(context, services, plan["hosts"]))
     told = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
     return plan

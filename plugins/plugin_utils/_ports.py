@@ -71,7 +71,8 @@ def assign(instance: Instance, release: Release, highest_device: int) -> Assigne
     def first(name: str, base: int, distance: int) -> int:
         asked = (getattr(own.ports, name) if own else ()) or getattr(pool.ports, name)
         if len(asked) > 1:
-            return int(asked[min(instance.number, len(asked) - 1)])
+            beyond = max(0, instance.number - len(asked) + 1)  # a list that is too short is a complaint of its own
+            return asked[instance.number - beyond] + beyond * max(distance, 1)
         return int(asked[0] if asked else base) + slot * distance
 
     return Assigned(

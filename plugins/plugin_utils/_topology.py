@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
+from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
 from ansible_collections.ascend.inference.plugins.plugin_utils._reader import (
     Reader,
     choice,
@@ -37,6 +38,7 @@ OPERATIONAL = frozenset(
         "check_ignore",
         "check_json",
         "group",
+        "manifests_file",
         "plan",
         "plan_commands",
         "plan_file",
@@ -218,6 +220,7 @@ class Description:
     interface: str = ""
     image: str = ""
     container: Container = field(default_factory=Container)
+    kubernetes: Kubernetes = field(default_factory=Kubernetes)
     cann_path: str = "/usr/local/Ascend"
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
@@ -272,7 +275,7 @@ def _rename(complaint: Complaint) -> Complaint:
         complaint.message,
         complaint.fix,
         complaint.severity,
-        complaint.value,
+        "" if complaint.path.startswith("inference.secrets") else complaint.value,
     )
 
 

@@ -29,7 +29,8 @@ def read_entry(entry: Entry) -> Documented:
     places = Places(entry)
     processes: list[Process] = []
     counts: dict[str, int] = {}
-    for index, role in enumerate(entry.get("roles") or []):
+    soc = str((entry.get("hardware") or {}).get("soc", ""))[:2]
+    for index, role in enumerate({**one, "soc": soc} for one in entry.get("roles") or []):
         kind = KINDS[role["role"]]
         if role.get("declared"):
             processes += declared_processes(entry, role, kind, places)
@@ -252,8 +253,20 @@ def _environment(role: Entry, variables: Entry) -> dict[str, str]:
     raw = role.get("env") or {}
     words = json.dumps([role.get("argv"), role.get("vllm_args"), list(raw.values())])
     inner = {name for name in raw if re.search(rf"\$\{{?{name}\b", words) and not _extends(name, raw[name])}
+    inner |= _other_branches(role)
     kept = {name: value for name, value in raw.items() if name not in inner and "fieldRef" not in str(value)}
     return {name: _unfolded(name, value, variables) for name, value in kept.items()}
+
+
+def _other_branches(role: Entry) -> set[str]:
+    """Variables that the source's script sets only on other hardware: ``A2 or A3-ROCE -> X,Y=1; A3-HCCS -> Z``."""
+    text = str(role.get("env_switch") or "")
+    clauses = re.findall(r"([^;:]*?)->([^;]*)", text.split(":", 1)[-1])
+    names = [(labels, set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", right))) for labels, right in clauses]
+    ours = [found for labels, found in names if re.search(rf"\b{role.get('soc', '')}(?!-ROCE)\b", labels)]
+    if not ours:
+        return set()
+    return set().union(*(found for _, found in names)) - set().union(*ours)
 
 
 def _extends(name: str, value: t.Any) -> bool:

@@ -15,6 +15,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._ports import at_
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.arguments import arguments, is_headless
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.container import container
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kv import WITH_PORT
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import NAME as META
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import local_config
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import NAME as MASTER
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import client_config, engine_venv
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.npu import (
@@ -87,13 +89,18 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
 
 
 def _needs(context: Context, instance: Instance) -> tuple[str, ...]:
+    """The service that keeps track of the pool, where the engine has a part in one of ours."""
     stored = "store" in context.transfer_of(instance.pool) and instance.kind != "encode"
-    return (MASTER,) if stored and context.description.store.backend == "mooncake" else ()
+    name = {"mooncake": MASTER, "memcache": META}.get(context.description.store.backend, "")
+    return (name,) if stored and name else ()
 
 
 def _files(context: Context, instance: Instance, process: Process, directory: str) -> tuple[File, ...]:
-    stored = _needs(context, instance)
-    files: tuple[File, ...] = (client_config(context, directory, process.host.address),) if stored else ()
+    files: tuple[File, ...] = ()
+    if MASTER in _needs(context, instance):
+        files += (client_config(context, directory, process.host.address),)
+    if META in _needs(context, instance):
+        files += (local_config(context, directory, process.host),)
     if "llmdatadist" in context.transfer_of(instance.pool):
         files += (File(rank_table_path(context), generated="rank_table"),)
     return files
@@ -113,7 +120,7 @@ def _environment(
     context: Context, instance: Instance, process: Process, directory: str, asked: t.Mapping[str, t.Any]
 ) -> dict[str, str]:
     env: dict[str, t.Any] = {"VLLM_HOST_IP": process.host.address, "PYTHONHASHSEED": "0"}
-    if _needs(context, instance):
+    if MASTER in _needs(context, instance):
         env["MOONCAKE_CONFIG_PATH"] = posixpath.join(directory, "mooncake.json")
     if context.description.engine == "vllm_cpu":
         env.update(_cpu(context, instance))

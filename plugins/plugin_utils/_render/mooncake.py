@@ -86,14 +86,6 @@ def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
     return {name: value for name, value in flags.items() if context.release.master_knows(name)}
 
 
-def store_ranks(context: Context) -> int:
-    """Workers that mount a segment of the pool."""
-    storing = [one for one in context.instances if one.kind != "encode" and "store" in context.transfer_of(one.pool)]
-    if context.description.engine == "vllm_cpu":
-        return sum(one.pool.devices_per_instance for one in storing)
-    return sum(len(process.devices) for one in storing for process in one.processes)
-
-
 def longest_timeout(context: Context) -> int:
     """The longest time-out of a transfer, in milliseconds, over what any engine sets."""
     pools = context.description.pools.present().values()

@@ -73,7 +73,8 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
         env[context.release.llmdatadist_port_env] = port
         env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
     if "store" in words and context.description.store.backend == "memcache":
-        env["MMC_LOCAL_CONFIG_PATH"] = posixpath.join(context.directory, "mmc-local.conf")
+        directory = context.service_directory(instance.process_name(process))
+        env["MMC_LOCAL_CONFIG_PATH"] = posixpath.join(directory, "mmc-local.conf")
     return env
 
 

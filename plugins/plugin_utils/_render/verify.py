@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import segment_bytes, store_ranks
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import segment_bytes
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import flavour
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import merged
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service
@@ -33,6 +33,8 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
+        # Quantised engines of different sizes may drift apart after some tokens (signals.md 1, steps 5-7).
+        "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
     }
     master = next((one for one in services if one.kind == "mooncake_master"), None)
     if master:
@@ -41,9 +43,11 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
 
 
 def _mode(context: Context) -> str:
+    """What is to be proved; a pool is looked into through mooncake_master, so not where another backend keeps it."""
+    pooled = context.store and context.description.store.backend == "mooncake"
     if context.description.pools.prefill:
-        return "disaggregated+pool" if context.store else "disaggregated"
-    return "pool" if context.store else "colocated"
+        return "disaggregated+pool" if pooled else "disaggregated"
+    return "pool" if pooled else "colocated"
 
 
 def _log(context: Context, service: Service) -> dict[str, str]:
@@ -74,7 +78,7 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
 def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, t.Any]:
     storing = [one.name for one in apis if "store" in context.transfer_of(_pool(context, one))]
     consumers = [one.name for one in apis if one.kind == "decode"]
-    ranks = store_ranks(context)
+    ranks = context.store_ranks
     return {
         "name": master.name,
         "host": master.host,

@@ -12,6 +12,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._rules import (
     arguments,
     connectors,
     environment,
+    kubernetes,
     model,
     ports,
     router,
@@ -22,7 +23,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._rules import (
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rule, Rules
 
-THEMES: dict[str, Rules] = {
+THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": topology.RULES,
     "Parallel sizes": sizes.RULES,
     "Ports": ports.RULES,
@@ -33,6 +34,7 @@ THEMES: dict[str, Rules] = {
     "Environment": environment.RULES,
     "Router": router.RULES,
     "Names, paths, images, time-outs": runtime.RULES,
+    "Kubernetes": kubernetes.RULES,
 }
 OWN = Rules()
 THEMES["Rules about rules"] = OWN
@@ -48,69 +50,6 @@ def ignored(case: Case) -> t.Iterator[Found]:
 
 
 RULES: tuple[Rule, ...] = tuple(sorted((rule for rules in THEMES.values() for rule in rules), key=lambda rule: rule.id))
-
-# What depends on files and devices of the hosts: checked there before anything starts, not by the planner.
-HOST_RULES: tuple[dict[str, str], ...] = tuple(
-    {"id": id_, "severity": severity, "reason": reason, "source": source}
-    for id_, severity, reason, source in (
-        (
-            "MODEL-MOE",
-            "error",
-            "config.json has no experts and data_parallel_size is above 1 (DENSE-DP)",
-            "vllm-ascend #8344",
-        ),
-        (
-            "MODEL-HEAD-DIM",
-            "error",
-            "config.json has no head_dim and the release is from 0.11.0rc1 to 0.20.2rc1",
-            "vllm-ascend #7352, #5572",
-        ),
-        (
-            "MODEL-DTYPE",
-            "error",
-            "config.json says float16 and the model is quantized w8a8: --dtype bfloat16 is needed",
-            "vllm-ascend docs",
-        ),
-        (
-            "MODEL-QUANTIZATION",
-            "error",
-            "quant_model_description*.json is there and --quantization ascend is not",
-            "vllm-ascend docs",
-        ),
-        ("MODEL-SAME", "error", "the model's files differ between the hosts of prefill and decode", "vllm-ascend docs"),
-        (
-            "MODEL-KV-HEADS",
-            "error",
-            "num_key_value_heads is missing (multi-modal models), or tensor parallel sizes do not divide it",
-            "vllm-ascend #5245",
-        ),
-        (
-            "MODEL-HYBRID",
-            "error",
-            "a hybrid (Mamba) model with kv_load_failure_policy recompute, or unequal num_speculative_tokens",
-            "vllm-ascend kv_pool.md",
-        ),
-        (
-            "HOST-SEGMENTS",
-            "error",
-            "the segments of a host's ranks take more than 60 % of MemAvailable",
-            "vllm-ascend kv_pool.md",
-        ),
-        (
-            "HOST-HDK",
-            "error",
-            "the driver is older than the release, or the pool's size or fabric memory, wants",
-            "vllm-ascend docs",
-        ),
-        (
-            "HOST-CLOCK",
-            "error",
-            "the clocks of an instance's hosts differ by a second or more",
-            "vllm-ascend connectors: expiry by time.time()",
-        ),
-        ("HOST-PORTS", "error", "a planned port is in use", "bind(2)"),
-    )
-)
 
 
 def rules_table() -> list[dict[str, str]]:

@@ -111,3 +111,10 @@ def test_seed_colocated_pool_shares_a_store():
     assert engine["env"]["ASCEND_BUFFER_POOL"] == "4:8"
     assert engine["env"]["PYTHONHASHSEED"] == "0"
     assert engine["start"]["needs"] == ["mooncake-master"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_verification_understands_its_section(name):
+    reader = pytest.importorskip("ansible_collections.ascend.inference.plugins.module_utils._verify_plan")
+    section = reader.read_plan(plan_of(name)["verify"])
+    assert section.engines

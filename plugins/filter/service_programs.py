@@ -1,0 +1,23 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter service_programs: services of a plan as a module's option."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs
+
+
+def service_programs(services: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:
+    """Adapter: services on the left, their plan as the argument."""
+    return programs(plan, services)
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"service_programs": service_programs}

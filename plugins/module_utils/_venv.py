@@ -1,0 +1,194 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Virtual environments that are whole or absent.
+
+An environment holds layers (sets of requirements), each with a stamp that is written when its installation has been proved.
+While anything is being installed a mark lies beside the stamps; an environment that still has it, or has no stamp at all,
+is half-made and is built again from nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+STAMPS = ".ascend-inference"
+MARK = "installing"
+PIP_SETTINGS = {
+    "index-url": ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"),
+    "extra-index-url": ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL"),
+    "find-links": ("PIP_FIND_LINKS", "UV_FIND_LINKS"),
+    "cert": ("PIP_CERT", "SSL_CERT_FILE"),
+}
+
+
+class VenvError(Exception):
+    """Installation failed; the text says what was run, what it said and the way out."""
+
+
+def stamp_path(path, layer):
+    """File that says: this layer is complete."""
+    return os.path.join(path, STAMPS, layer + ".json")
+
+
+def read_stamp(path, layer):
+    """What is installed as ``layer``: its wish as a dict, or None if it is not there or was interrupted."""
+    if os.path.exists(os.path.join(path, STAMPS, MARK)):
+        return None
+    try:
+        with open(stamp_path(path, layer)) as stream:
+            return json.load(stream)
+    except (OSError, ValueError):
+        return None
+
+
+def half_made(path):
+    """Whether ``path`` is an environment that was never finished or is being worked on by a run that died.
+
+    Raises ``VenvError`` when something else lies there: nothing is deleted that is not an environment.
+    """
+    if not os.path.isdir(path) or not os.listdir(path):
+        return True
+    stamps = os.path.join(path, STAMPS)
+    if os.path.isdir(stamps):
+        names = os.listdir(stamps)
+        return MARK in names or not names
+    if os.path.exists(os.path.join(path, "pyvenv.cfg")):
+        raise VenvError(f"{path} is a virtual environment that this collection did not make. Name another path.")
+    raise VenvError(f"{path} exists and is no virtual environment. Name another path or move it away.")
+
+
+def settings(listing, words):
+    """Environment for pip and uv alike, from ``pip config list`` and the module's own words (which win).
+
+    uv does not read pip's configuration; without this an index or a folder of wheels that pip knows would be lost.
+    ``words`` maps index-url, extra-index-url and find-links to lists of URLs.
+    """
+    found = {}
+    for line in listing.splitlines():
+        match = re.match(r"([\w:]+)\.([\w-]+)='(.*)'$", line.strip())
+        if match and match.group(2) in PIP_SETTINGS and match.group(1) in ("global", "install", ":env:"):
+            found[match.group(2)] = match.group(3).replace("\\n", " ").split()
+    found.update((key, list(value)) for key, value in words.items() if value)
+    result = {}
+    for key, values in found.items():
+        pip_name, uv_name = PIP_SETTINGS[key]
+        result[pip_name] = " ".join(values)
+        result[uv_name] = (",".join if key == "find-links" else " ".join)(values)
+    return result
+
+
+def missing_library(text):
+    """Name of the shared library that an import did not find, or an empty string."""
+    match = re.search(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file", text)
+    return match.group(1) if match else ""
+
+
+class Builder:
+    """Builds layers of one environment. ``run(argv, env) -> (rc, output)`` can be replaced in tests."""
+
+    def __init__(self, path, python, tools="", words=None, run=None):
+        self.path, self.python, self.tools, self.words = path, python, tools, words or {}
+        self.run = run or run_command
+        self.own_python = os.path.join(path, "bin", "python")
+
+    def build(self, layer, wish, fallback=()):
+        """Install ``wish`` ({requirements, exclude, imports}) as ``layer``; raises ``VenvError``.
+
+        ``fallback`` are indexes that are looked into as well if installation fails without them.
+        """
+        if half_made(self.path):
+            if os.path.isdir(self.path):
+                shutil.rmtree(self.path)
+            self.must([self.python, "-m", "venv", self.path])
+        stamps = os.path.join(self.path, STAMPS)
+        os.makedirs(stamps, exist_ok=True)
+        mark = os.path.join(stamps, MARK)
+        with open(mark, "w") as stream:
+            stream.write(layer + "\n")
+        self._install(wish, list(fallback))
+        self._prove(wish["imports"])
+        write_atomically(stamp_path(self.path, layer), json.dumps(wish, indent=1, sort_keys=True) + "\n")
+        os.unlink(mark)
+
+    def must(self, argv, env=None):
+        """Run a command; its output's end is the error."""
+        code, output = self.run(argv, env or {})
+        if code:
+            raise VenvError("{} ended with {}:\n{}".format(" ".join(argv), code, tail(output)))
+        return output
+
+    def uv(self):
+        """Path of uv, installed into the tools environment on first need; empty if it cannot be had."""
+        found = os.path.join(self.tools, "bin", "uv")
+        if not self.tools or os.access(found, os.X_OK):
+            return found if self.tools else ""
+        if not os.path.exists(os.path.join(self.tools, "bin", "python")):
+            self.must([self.python, "-m", "venv", self.tools])
+        code, _output = self.run([os.path.join(self.tools, "bin", "python"), "-m", "pip", "install", "-q", "uv"], {})
+        return "" if code else found
+
+    def _install(self, wish, fallback):
+        listing = self.must([self.own_python, "-m", "pip", "config", "list"])
+        env = settings(listing, self.words)
+        command = self._command(wish)
+        code, output = self.run(command, env)
+        if code and fallback:
+            more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + fallback).strip()
+            env.update(PIP_EXTRA_INDEX_URL=more, UV_EXTRA_INDEX_URL=more)
+            second, more_output = self.run(command, env)
+            output = output + "\nAgain, with the index {}:\n{}".format(" ".join(fallback), more_output)
+            code = second
+        if code:
+            raise VenvError("installing {} failed:\n{}".format(", ".join(wish["requirements"]), tail(output, 40)))
+
+    def _command(self, wish):
+        uv = self.uv()
+        if not uv:
+            # pip has no way to leave a dependency out: everything is installed, which costs disk, not correctness.
+            return [self.own_python, "-m", "pip", "install", "--compile"] + wish["requirements"]
+        command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode"]
+        command += ["--index-strategy", "unsafe-best-match"]
+        if wish["exclude"]:
+            listed = os.path.join(self.path, STAMPS, "exclude.txt")
+            write_atomically(listed, "\n".join(wish["exclude"]) + "\n")
+            command += ["--excludes", listed]
+        return command + wish["requirements"]
+
+    def _prove(self, modules):
+        """Import what was installed: a wheel without its system libraries is not an installation."""
+        if not modules:
+            return
+        code, output = self.run([self.own_python, "-c", "import " + ", ".join(modules)], {})
+        if code:
+            library = missing_library(output)
+            hint = f"\nInstall the system package that has {library}, then run again." if library else ""
+            raise VenvError(f"{modules} cannot be imported in {self.path}:\n{tail(output)}{hint}")
+
+
+def run_command(argv, env):
+    """Run ``argv`` with ``env`` added to the environment; returns the exit code and all output."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment.update(env)
+    environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    done = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False)
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def write_atomically(path, text, mode=0o644):
+    """Write a file so that it is never seen half-written."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
+    with os.fdopen(handle, "w") as stream:
+        stream.write(text)
+    os.chmod(temporary, mode)
+    os.replace(temporary, path)
+
+
+def tail(text, lines=15):
+    """The last lines of a text."""
+    return "\n".join(text.strip().splitlines()[-lines:])

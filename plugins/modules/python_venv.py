@@ -1,0 +1,167 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: python_venv
+short_description: Build a Python virtual environment, whole or not at all
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Installs requirements into a virtual environment with C(uv), or with C(pip) where C(uv) cannot be had, compiles them,
+    imports them as proof, and only then writes a stamp.
+  - An environment without its stamp, or one whose installation was interrupted, is built again from nothing. With the
+    stamp in place and the same requirements nothing is run at all.
+  - The package index, extra indexes, folders of wheels and the certificate bundle of C(pip)'s own configuration hold for
+    C(uv) too. Keep credentials there or in C(.netrc), not in this module's options.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+options:
+  path:
+    description: Directory of the environment. What lies there and is not an environment of this module is never touched.
+    type: path
+    required: true
+  layer:
+    description: Name of this set of requirements. One environment may hold several layers.
+    type: str
+    default: base
+  requirements:
+    description: Requirements as C(pip) takes them. Pin them; a range is not looked at again once it is installed.
+    type: list
+    elements: str
+    required: true
+  exclude:
+    description: Distributions that are left out although something depends on them. Needs C(uv); ignored with C(pip).
+    type: list
+    elements: str
+    default: []
+  imports:
+    description: Modules that have to be importable afterwards.
+    type: list
+    elements: str
+    default: []
+  python:
+    description: Interpreter for a new environment. Default is the one that runs this module.
+    type: str
+    default: ""
+  tools:
+    description: Environment that holds C(uv); made on first need. Empty means C(pip).
+    type: str
+    default: ""
+  index_url:
+    description: Package index instead of the configured one.
+    type: str
+    default: ""
+  extra_index_urls:
+    description: Indexes to look into as well.
+    type: list
+    elements: str
+    default: []
+  fallback_index_urls:
+    description: Indexes that are added only if installation fails without them.
+    type: list
+    elements: str
+    default: []
+  find_links:
+    description: Folders or pages of wheels to look into as well.
+    type: list
+    elements: str
+    default: []
+"""
+
+EXAMPLES = r"""
+- name: Install the router
+  ascend.inference.python_venv:
+    path: /opt/ascend-inference/venvs/router
+    requirements: [vllm-router==0.1.17]
+    imports: [vllm_router]
+"""
+
+RETURN = r"""
+path:
+  description: Directory of the environment.
+  returned: always
+  type: str
+  sample: /opt/ascend-inference/venvs/router
+python:
+  description: Interpreter of the environment.
+  returned: always
+  type: str
+  sample: /opt/ascend-inference/venvs/router/bin/python
+"""
+
+import sys
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils._venv import Builder, VenvError, half_made, read_stamp
+
+ARGUMENTS = {
+    "path": {"type": "path", "required": True},
+    "layer": {"type": "str", "default": "base"},
+    "requirements": {"type": "list", "elements": "str", "required": True},
+    "exclude": {"type": "list", "elements": "str", "default": []},
+    "imports": {"type": "list", "elements": "str", "default": []},
+    "python": {"type": "str", "default": ""},
+    "tools": {"type": "str", "default": ""},
+    "index_url": {"type": "str", "default": ""},
+    "extra_index_urls": {"type": "list", "elements": "str", "default": []},
+    "fallback_index_urls": {"type": "list", "elements": "str", "default": []},
+    "find_links": {"type": "list", "elements": "str", "default": []},
+}
+
+
+def wanted(params):
+    """What the stamp has to say."""
+    return {
+        "requirements": sorted(params["requirements"]),
+        "exclude": sorted(params["exclude"]),
+        "imports": params["imports"],
+    }
+
+
+def builder(params):
+    """The builder that these parameters ask for."""
+    words = {
+        "index-url": [params["index_url"]] if params["index_url"] else [],
+        "extra-index-url": params["extra_index_urls"],
+        "find-links": params["find_links"],
+    }
+    return Builder(params["path"], params["python"] or sys.executable, params["tools"], words)
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params, wish = module.params, wanted(module.params)
+    before = read_stamp(params["path"], params["layer"])
+    result = {
+        "changed": before != wish,
+        "path": params["path"],
+        "python": params["path"] + "/bin/python",
+        "diff": {
+            "before": before or {},
+            "after": wish,
+            "before_header": params["path"],
+            "after_header": params["path"],
+        },
+    }
+    try:
+        if result["changed"]:
+            half_made(params["path"])
+        if result["changed"] and not module.check_mode:
+            builder(params).build(params["layer"], wish, params["fallback_index_urls"])
+    except (VenvError, OSError) as error:
+        module.fail_json(msg=str(error), **dict(result, changed=False))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
