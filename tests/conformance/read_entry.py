@@ -20,6 +20,7 @@ from .meaning import SIZES, everywhere, expanded, flags, from_argv
 
 Entry = t.Mapping[str, t.Any]
 LOCAL = ("localhost", "127.0.0.1")
+VAGUE = re.compile(r"^(x+[.x]*|<.*>|your.*)$", re.IGNORECASE)  # a text that stands for an address, perhaps for several
 HARDWARE = {"A2": "a2", "A3": "a3", "A5": "950", "950": "950", "310P": "310p"}
 ROLE_LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "pd": "colocated", "dp": "colocated"}
 
@@ -99,23 +100,33 @@ class Places:
         self.single = entry.get("num_nodes") == 1
         self.names: dict[str, str] = {}
         self.interfaces: dict[str, str] = {}
-        self.taken: dict[str, set[int]] = {}  # role -> devices of localhost that other roles use
+        self.taken: dict[str, list[tuple[set[int], int]]] = {}  # host -> devices, and their number, of each role
 
     def of_role(self, role: Entry, index: int) -> str:
         """The host of a role; pods are hosts of their own unless the source has only one node."""
         text = str(role["host"])
-        devices = set(_devices(role.get("env") or {}) or ())
         if text in ("pod", "$POD_IP") and not self.single:
             text = f"{text} {index}"
-        elif text in LOCAL and devices & self.taken.setdefault(role["role"], set()):
-            text = f"{text} {role['role']}"  # two hosts that each call themselves localhost
-        if text in LOCAL:
-            for other in KINDS:
-                self.taken.setdefault(other, set()).update(devices if other != role["role"] else ())
+        elif text in LOCAL or VAGUE.search(text):
+            text = self._apart(text, role)
         name = self.named(text)
         variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
         interface = expanded(str((role.get("env") or {}).get("HCCL_SOCKET_IFNAME", "")), variables)
         self.interfaces.setdefault(name, interface if interface and "$" not in interface else "eth0")
+        return name
+
+    def _apart(self, text: str, role: Entry) -> str:
+        """A text that may stand for several hosts, made different where one host could not carry what is put there."""
+        devices = set(_devices(role.get("env") or {}) or ())
+        count = len(devices) or int((role.get("resolved") or {}).get("devices_used") or 0)
+        capacity = _devices_per_host(self.entry, _hardware(self.entry))
+        for number in range(100):
+            name = f"{text} {number}" if number else text
+            placed = self.taken.setdefault("localhost" if name in LOCAL else name, [])
+            full = sum(used for _, used in placed) + count > capacity
+            if not placed or not (full or any(devices & others for others, _ in placed)):
+                break
+        placed.append((devices, count))
         return name
 
     def named(self, text: str) -> str:
@@ -147,13 +158,17 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     variables = {**_pod(role), **(role.get("shell_vars") or {}), **(role.get("env") or {})}
     if places.single or str(role["host"]) != "$POD_IP":
         variables.setdefault("POD_IP", role["host"])
-    args = everywhere(flags(role["vllm_args"]), variables)
+    args = everywhere(flags(role.get("vllm_args") or from_argv([str(one) for one in role["argv"][3:]])), variables)
     model = _model(role, args, variables)
     sizes = _sizes(role, args)
     parallel = role.get("parallel") or {}
     common = {"kind": kind, "host": host, "instance": instance, "model": model, "sizes": sizes}
     common.update(kv=args.pop("kv-transfer-config", None), ec=args.pop("ec-transfer-config", None))
     common["broken"] = _broken(role)
+    for key, flag in (("kv", "kv-transfer-config"), ("ec", "ec-transfer-config")):
+        if common[key] is not None and not isinstance(common[key], dict):
+            common["broken"][flag] = str(common[key])
+            common[key] = None
     asked = parallel.get("dp_address") or args.get("data-parallel-address") or args.get("master-addr") or ""
     common["dp_host"] = places.known(expanded(str(asked), variables))
     common["dp_rpc_port"] = _number(parallel.get("dp_rpc_port") or args.get("data-parallel-rpc-port") or 0)
@@ -219,7 +234,7 @@ def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, i
             "api_port": start + local if start else "",
             "devices": ",".join(str(one) for one in range(local * size, (local + 1) * size)),
         }
-        for local in range(int(parallel["dp_size_local"]))
+        for local in range(int(parallel.get("dp_size_local") or 1))
     ]
 
 

@@ -49,9 +49,14 @@ class Result(t.NamedTuple):
 def judge(entry: t.Mapping[str, t.Any]) -> Result:
     """Plan one entry at both levels and compare."""
     try:
-        documented = read_entry(entry)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return judged(entry)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         return Result(entry["id"], "different", [f"the entry cannot be read: {error!r}"], [], True)
+
+
+def judged(entry: t.Mapping[str, t.Any]) -> Result:
+    """The same, for an entry of a known shape."""
+    documented = read_entry(entry)
     if not documented.processes:
         return Result(documented.id, "nothing", ["the entry documents no process"], [], False)
     warned = {lint["rule"] for lint in entry.get("lint") or []}

@@ -130,7 +130,8 @@ def segment_bytes(context: Context) -> int:
 
 def engine_venv(context: Context) -> str:
     """Name of the engine's virtual environment: one for each release, so that an upgrade never damages what runs."""
-    return f"{context.description.engine}-{context.release.name.replace('cpu-', '')}"
+    cpu = context.description.engine == "vllm_cpu"
+    return f"{context.description.engine}-{context.release.vllm if cpu else context.release.name}"
 
 
 def _size(raw: str) -> int | str:
