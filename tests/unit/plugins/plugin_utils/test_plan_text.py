@@ -40,7 +40,7 @@ def test_ranks_of_a_host_share_a_line():
     assert lines[0] == "inference: moe, release 0.23.0, vllm_ascend under systemd, 3 hosts, 34 services"
     assert lines[1].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
     assert lines[2].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
-    assert len(lines) == 6
+    assert [line for line in lines if line.startswith(("decode", "prefill", "router"))] == lines[2:6]
 
 
 def test_commands_show_everything_but_secrets():
@@ -51,7 +51,7 @@ def test_commands_show_everything_but_secrets():
 
 
 def test_another_word_is_refused():
-    with pytest.raises(ValueError, match="table, commands, diff or json"):
+    with pytest.raises(ValueError, match="table, commands, diff, json"):
         plan_table(plan(), "picture")
 
 

@@ -148,7 +148,7 @@ def test_memcache_has_a_meta_service_and_a_file_for_each_engine():
     [
         ("a2", "0.18.0", "ubuntu", "v0.18.0"),
         ("a3", "v0.23.0", "openeuler", "v0.23.0-a3-openeuler"),
-        ("310p", "0.13.0", "ubuntu", "v0.13.0-310p"),
+        ("a2", "0.13.0", "openeuler", "v0.13.0-openeuler"),
         ("950", "0.23.0", "ubuntu", "v0.23.0-a5"),
     ],
 )
@@ -227,7 +227,10 @@ def test_ports_by_list_by_number_and_by_host():
 
 
 def test_a_list_that_is_too_short_is_refused():
-    pools = {**POOLS, "prefill": {"tensor_parallel_size": 4, "instances": 3, "ports": {"api": [8001, 8002]}}}
+    pools = {
+        "prefill": {"tensor_parallel_size": 4, "instances": 3, "ports": {"api": [8001, 8002]}},
+        "decode": {"tensor_parallel_size": 4},
+    }
     with pytest.raises(PlanError) as caught:
         services(pools=pools)
     assert [(one.id, one.path) for one in caught.value.complaints] == [
@@ -237,13 +240,13 @@ def test_a_list_that_is_too_short_is_refused():
 
 def test_three_pools_on_one_host():
     inventory = {"n1": {"groups": ["encode", "prefill", "decode"], "variables": {"ansible_host": "10.0.0.1"}}}
-    pools = {"encode": {"instances": 2}, "prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 4}}
+    pools = {"encode": {"instances": 2}, "prefill": {"tensor_parallel_size": 4}, "decode": {"tensor_parallel_size": 2}}
     found = services(inventory, pools=pools, kv_transfer="mooncake_layerwise")
     assert [found[name]["devices"] for name in ("encode-0", "encode-1", "prefill-0", "decode-0")] == [
         [0],
         [1],
-        [2, 3],
-        [12, 13, 14, 15],
+        [2, 3, 4, 5],
+        [14, 15],
     ]
     assert "--encoder-ports" in found["router"]["argv"]
     assert "--kv-transfer-config" not in found["encode-0"]["argv"]
