@@ -236,7 +236,7 @@ def shell(case: Case) -> t.Iterator[Found]:
                 and text.count(text[0]) % 2
             ):
                 yield Found(words.path(name), one, "this is the rest of a shell script")
-            elif re.search(r"\$[({A-Za-z_]|`", text):
+            elif re.search(r"\$[({A-Za-z_]|`", text) and words.said(name) and not case.in_pods:
                 text = "no shell reads this value, so nothing is put in the place of $"
                 yield Found(words.path(name), one, text, severity="warning")
         if re.search(r"[^A-Za-z0-9._-]", name):

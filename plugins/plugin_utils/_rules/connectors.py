@@ -176,7 +176,7 @@ def engine_id(case: Case) -> t.Iterator[Found]:
     owners: dict[str, str] = {}
     for words in case.words:
         found = next((str(one["engine_id"]) for one in words.connectors if one.get("engine_id")), "")
-        if not found or (case.context.description.runtime == "kubernetes" and "$" in found):
+        if not found or (case.in_pods and "$" in found):
             continue  # a pod puts its own name in the place of $(...)
         path = words.kv_path("engine_id")
         other = owners.setdefault(found, words.kind)

@@ -120,7 +120,7 @@ def secrets(case: Case) -> t.Iterator[Found]:
 )
 def shell(case: Case) -> t.Iterator[Found]:
     """No shell reads these values, so a $ stays a $ (except where a variable extends itself)."""
-    for path, name, value in asked(case):
+    for path, name, value in asked(case) if not case.in_pods else ():
         rest = re.sub(rf"\$(?:{re.escape(name)}\b|{{{re.escape(name)}[^}}]*}})", "", value)
         if re.search(r"\$[({A-Za-z_]|`", rest):
             yield Found(path, value)
