@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import tempfile
 import typing as t
 from pathlib import Path
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import inventory_of, is_word, members
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
 
@@ -54,15 +56,21 @@ def plans(release: str) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
 
 
 def inventories() -> t.Iterator[tuple[str, dict[str, t.Any]]]:
-    """The plan of every inventory that the collection ships."""
-    from ansible.inventory.manager import InventoryManager
-    from ansible.parsing.dataloader import DataLoader
-    from ansible.vars.manager import VariableManager
-
+    """The plan of every inventory that the collection ships, made by the playbook as its users make it."""
+    env = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
+    env["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([str(ROOT.parents[2]), env.get("ANSIBLE_COLLECTIONS_PATH", "")])
     for folder in sorted(one for one in (ROOT / "inventories").glob("*") if one.is_dir()):
-        manager = InventoryManager(DataLoader(), sources=[str(folder)])
-        reader = VariableManager(manager._loader, manager)
-        groups = {name: [host.name for host in group.get_hosts()] for name, group in manager.groups.items()}
-        hostvars = {host.name: reader.get_vars(host=host) for host in manager.get_hosts()}
-        words = {name: plain(value) for own in hostvars.values() for name, value in own.items() if is_word(name)}
-        yield folder.name, launch_plan(words, inventory_of(hostvars, members(groups)))
+        with tempfile.TemporaryDirectory() as scratch:
+            plan = Path(scratch) / "plan.json"
+            command = [
+                "ansible-playbook",
+                "-i",
+                str(folder),
+                "ascend.inference.plan",
+                "-e",
+                f"inference_plan_file={plan}",
+            ]
+            done = subprocess.run(command, text=True, capture_output=True, check=False, env=env)
+            if done.returncode:
+                raise SystemExit(f"{folder.name} cannot be planned:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+            yield folder.name, json.loads(plan.read_text(encoding="utf-8"))

@@ -93,7 +93,7 @@ def longest_timeout(context: Context) -> int:
     layers += [words.env for pool in pools for words in pool.hosts.values()]
     names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
     said = [str(layer[name]) for layer in layers for name in names if name in layer]
-    return max([CONNECT_TIMEOUT, *(int(one) for one in said if one.isdigit())])
+    return max([CONNECT_TIMEOUT, *(int(one) for one in said if one.isdecimal())])
 
 
 def client_config(context: Context, directory: str, engine: str) -> File:
@@ -135,7 +135,7 @@ def engine_venv(context: Context) -> str:
 
 
 def _size(raw: str) -> int | str:
-    return int(raw) if raw.isdigit() else raw
+    return int(raw) if raw.isdecimal() else raw
 
 
 def _word(value: t.Any) -> str:

@@ -61,6 +61,11 @@ class Case:
         return self.context.description.engine == "vllm_ascend"
 
     @property
+    def in_pods(self) -> bool:
+        """Whether Kubernetes runs the engines: their hosts are not known then, and a pod fills in what only it knows."""
+        return self.context.description.runtime == "kubernetes"
+
+    @property
     def disaggregated(self) -> bool:
         """Whether prefill and decode are apart."""
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)

@@ -62,6 +62,12 @@ def read_json(text: str) -> t.Any:
         return None
 
 
+def extra_of(connector: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """A connector's own settings; an empty mapping where something else stands there."""
+    found = connector.get("kv_connector_extra_config")
+    return found if isinstance(found, dict) else {}
+
+
 @dataclass(frozen=True)
 class Words:
     """One engine process as it will be started, with the description's layers behind it."""
@@ -165,8 +171,9 @@ class Words:
     @functools.cached_property
     def connectors(self) -> tuple[dict[str, t.Any], ...]:
         """The configuration, and those of the connectors inside it."""
-        children = (self.kv.get("kv_connector_extra_config") or {}).get("connectors") or []
-        return tuple(one for one in (self.kv, *children) if isinstance(one, dict) and one)
+        children = extra_of(self.kv).get("connectors")
+        inside = children if isinstance(children, list) else []
+        return tuple(one for one in (self.kv, *inside) if isinstance(one, dict) and one)
 
     def kv_path(self, *keys: str) -> str:
         """Where a key of the connector's configuration stands: the user's own, or what the planner derives it from."""

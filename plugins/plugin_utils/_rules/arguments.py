@@ -93,7 +93,9 @@ def release(case: Case) -> t.Iterator[Found]:
             continue
         later = [one for one in spans if one.since and _flags.number(one.since) > _flags.number(version(case))]
         text = f"came with vLLM {later[0].since}" if later else f"went after vLLM {spans[-1].last}"
-        yield Found(words.path(name), message=f"--{name} {text}, and the release pins {version(case)}")
+        text = f"--{name} {text}, and the release pins {version(case)}"
+        moving = later and case.context.release.name == "main"
+        yield Found(words.path(name), message=text, severity="warning" if moving else "")
 
 
 @RULES.rule(
@@ -227,9 +229,14 @@ def shell(case: Case) -> t.Iterator[Found]:
             text = one.strip()
             if text.startswith(("{", "[")):
                 continue
-            if text.endswith("\\") or re.search(r"\s--[a-z]", text) or text[:1] in "'\"" and text.count(text[0]) % 2:
+            if (
+                text.endswith("\\")
+                or re.search(r"\s--[a-z]", text)
+                or text.startswith(("'", '"'))
+                and text.count(text[0]) % 2
+            ):
                 yield Found(words.path(name), one, "this is the rest of a shell script")
-            elif re.search(r"\$[({A-Za-z_]|`", text):
+            elif re.search(r"\$[({A-Za-z_]|`", text) and words.said(name) and not case.in_pods:
                 text = "no shell reads this value, so nothing is put in the place of $"
                 yield Found(words.path(name), one, text, severity="warning")
         if re.search(r"[^A-Za-z0-9._-]", name):

@@ -11,7 +11,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._complaints impor
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import P2P
 from ansible_collections.ascend.inference.plugins.plugin_utils._render import kv
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import KV
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import KV, extra_of
 
 RULES = Rules()
 TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
@@ -131,7 +131,7 @@ def role(case: Case) -> t.Iterator[Found]:
         expected = kv.ROLE[words.kind]
         for one in words.connectors:
             allowed = {expected} | ({"kv_both"} if "Store" in str(one.get("kv_connector")) else set())
-            if one.get("kv_role") not in allowed:
+            if str(one.get("kv_role")) not in allowed:
                 text = f"a {words.kind} pool is {expected}, not {one.get('kv_role') or 'without a role'}"
                 yield Found(words.kv_path("kv_role"), one.get("kv_role"), text)
 
@@ -176,8 +176,8 @@ def engine_id(case: Case) -> t.Iterator[Found]:
     owners: dict[str, str] = {}
     for words in case.words:
         found = next((str(one["engine_id"]) for one in words.connectors if one.get("engine_id")), "")
-        if not found:
-            continue
+        if not found or (case.in_pods and "$" in found):
+            continue  # a pod puts its own name in the place of $(...)
         path = words.kv_path("engine_id")
         other = owners.setdefault(found, words.kind)
         if other != words.kind:
@@ -200,9 +200,8 @@ def parallel_mismatch(case: Case) -> t.Iterator[Found]:
     names = {"dp_size": "data_parallel_size", "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size"}
     for words in case.words:
         for one in words.connectors:
-            extra = one.get("kv_connector_extra_config")
             for side in ("prefill", "decode"):
-                told, pool = (extra or {}).get(side), getattr(pools, side)
+                told, pool = extra_of(one).get(side), getattr(pools, side)
                 if not isinstance(told, dict) or not pool:
                     continue
                 for key, word in names.items():
@@ -225,7 +224,7 @@ def kv_port(case: Case) -> t.Iterator[Found]:
             told = one.get("kv_port")
             if told is None or not case.npu or not words.asks_kv():
                 continue
-            if not str(told).isdigit():
+            if not str(told).isdecimal():
                 yield Found(words.kv_path("kv_port"), told, "a port is a whole number")
             elif ports and int(told) not in (ports[0].first - words.process.first_worker, ports[0].first):
                 text = f"the plan has {ports[0].first - words.process.first_worker} here"
@@ -290,7 +289,7 @@ def ascend_direct(case: Case) -> t.Iterator[Found]:
     """From 0.10.2rc1 to 0.11 Mooncake carries nothing unless use_ascend_direct is true."""
     for words in case.words if case.context.release.use_ascend_direct else ():
         for one in words.connectors:
-            extra = one.get("kv_connector_extra_config") or {}
+            extra = extra_of(one)
             if "kv_port" in one and extra.get("use_ascend_direct") is not True:
                 path = words.kv_path("kv_connector_extra_config", "use_ascend_direct")
                 yield Found(path, extra.get("use_ascend_direct"))
@@ -306,6 +305,6 @@ def store_layerwise(case: Case) -> t.Iterator[Found]:
     """The store loads layer by layer on prefill only, and with memcache only."""
     for words in case.words:
         for one in words.connectors:
-            extra = one.get("kv_connector_extra_config") or {}
+            extra = extra_of(one)
             if extra.get("use_layerwise") is True and (words.kind == "decode" or extra.get("backend") != "memcache"):
                 yield Found(words.kv_path("kv_connector_extra_config", "use_layerwise"), True)

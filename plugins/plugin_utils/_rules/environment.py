@@ -120,7 +120,7 @@ def secrets(case: Case) -> t.Iterator[Found]:
 )
 def shell(case: Case) -> t.Iterator[Found]:
     """No shell reads these values, so a $ stays a $ (except where a variable extends itself)."""
-    for path, name, value in asked(case):
+    for path, name, value in asked(case) if not case.in_pods else ():
         rest = re.sub(rf"\$(?:{re.escape(name)}\b|{{{re.escape(name)}[^}}]*}})", "", value)
         if re.search(r"\$[({A-Za-z_]|`", rest):
             yield Found(path, value)
@@ -130,7 +130,7 @@ def shell(case: Case) -> t.Iterator[Found]:
 def timeouts(case: Case) -> t.Iterator[Found]:
     """Time-outs are whole numbers: milliseconds for ASCEND_*, seconds for HCCL_* and vLLM's."""
     for path, name, value in asked(case):
-        if name in TIMEOUTS + HOLD and not (value.isdigit() and int(value)):
+        if name in TIMEOUTS + HOLD and not (value.isdecimal() and int(value)):
             yield Found(path, value)
 
 
@@ -142,7 +142,7 @@ def timeouts(case: Case) -> t.Iterator[Found]:
 def rdma(case: Case) -> t.Iterator[Found]:
     """HCCL_RDMA_TIMEOUT is an exponent from 5 to 24."""
     for path, name, value in asked(case):
-        if name == "HCCL_RDMA_TIMEOUT" and not (value.isdigit() and 5 <= int(value) <= 24):
+        if name == "HCCL_RDMA_TIMEOUT" and not (value.isdecimal() and 5 <= int(value) <= 24):
             yield Found(path, value)
 
 
@@ -186,7 +186,7 @@ def hash_seed(case: Case) -> t.Iterator[Found]:
     told = {one.env.get("PYTHONHASHSEED", "") for one in case.words}
     for words in case.words if case.context.store else ():
         own = words.env.get("PYTHONHASHSEED", "")
-        if words.asks_env("PYTHONHASHSEED") and (len(told) > 1 or not own.isdigit()):
+        if words.asks_env("PYTHONHASHSEED") and (len(told) > 1 or not own.isdecimal()):
             yield Found(words.env_path("PYTHONHASHSEED"), own)
 
 
@@ -217,7 +217,8 @@ def fabric(case: Case) -> t.Iterator[Found]:
             continue
         path, description = words.env_path("ASCEND_ENABLE_USE_FABRIC_MEM"), case.context.description
         if words.process.host.hardware not in ("a3", "950") or description.link == "roce":
-            yield Found(path, 1, f"{words.process.host.name} is {words.process.host.hardware}, link {description.link}")
+            text = f"{words.process.host.name} is {words.process.host.hardware}, link {description.link}"
+            yield Found(path, 1, text, severity="" if description.store.backend == "mooncake" else "warning")
         elif case.context.release.cann_version < (9,):
             yield Found(path, 1, f"release {case.context.release.name} has CANN {case.context.release.cann}")
 
@@ -247,7 +248,7 @@ def offload_buffer(case: Case) -> t.Iterator[Found]:
     for words in case.words:
         told = words.env.get(OFFLOAD)
         fabric_ = truth(words.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0"))
-        if told is not None and (not told.isdigit() or fabric_ and int(told) % GIB):
+        if told is not None and (not told.isdecimal() or fabric_ and int(told) % GIB):
             yield Found(words.env_path(OFFLOAD), told)
 
 
@@ -276,5 +277,5 @@ def ready(case: Case) -> t.Iterator[Found]:
     name, wanted = "VLLM_ENGINE_READY_TIMEOUT_S", case.context.description.start_timeout
     for words in case.words:
         told = words.env.get(name, "")
-        if words.asks_env(name) and told.isdigit() and int(told) < wanted:
+        if words.asks_env(name) and told.isdecimal() and int(told) < wanted:
             yield Found(words.env_path(name), told, f"inference_start_timeout is {wanted}")

@@ -119,18 +119,14 @@ def names(case: Case) -> t.Iterator[Found]:
 
 @RULES.rule(
     "MAX-MODEL-LEN",
-    "Give decode at least prefill's max-model-len: inference_args.max-model-len sets both.",
+    "Set it once for all: inference_args.max-model-len.",
     "vllm-ascend docs: identical --max-model-len; decode refuses a prompt that prefill took",
     "warning",
 )
 def model_length(case: Case) -> t.Iterator[Found]:
-    """Decode takes every prompt that prefill takes."""
-    lengths = [(one, one.integer("max-model-len")) for one in case.of("prefill")]
-    for words in case.of("decode"):
-        own = words.integer("max-model-len")
-        for _, length in lengths:
-            if own and length and own < length:
-                yield Found(words.path("max-model-len"), own, f"prefill has {length}, decode {own}")
+    """Prefill and decode have the same max-model-len: a prompt that one of them refuses cannot be served."""
+    for words, own, others in differing(case, "max-model-len"):
+        yield Found(side(case, words, "max-model-len"), own, f"prefill has {others}, decode {own}")
 
 
 @RULES.rule(
@@ -248,9 +244,11 @@ def quantization(case: Case) -> t.Iterator[Found]:
     """A model whose name says that it is quantized for Ascend is loaded with --quantization ascend."""
     model = case.context.description.model
     found = QUANTIZED.search(model.path) or QUANTIZED.search(model.name)
-    for words in case.words if found and case.npu else ():
+    if not found or not case.npu:
+        return
+    for words in case.words:
         if "quantization" not in words.table and words.kind != "encode":
-            yield Found(words.path("quantization"), "", f"the model's name says {found.group(1)}")  # type: ignore[union-attr]
+            yield Found(words.path("quantization"), "", f"the model's name says {found.group(1)}")
 
 
 @RULES.rule("CPU-QUANTIZATION", "Use a model that is not quantized for Ascend.", "vLLM CPU: unknown method ascend")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import Words
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import Words, extra_of
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Port, Service
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Master
 
@@ -111,7 +111,7 @@ def ascend_direct(case: Case, words: Words) -> tuple[int, int] | None:
     stride = case.context.release.ascend_direct_stride
     base = words.env.get("ASCEND_BASE_PORT", "20000") if stride == 100 else "20000"
     devices = words.process.host.devices
-    if not stride or not devices or not base.isdigit():
+    if not stride or not devices or not base.isdecimal():
         return None
     return int(base), int(base) + stride * (max(devices) + 1)
 
@@ -199,7 +199,7 @@ def lookup_port(case: Case) -> t.Iterator[Found]:
     for service, instance, process in case.engines if case.context.store else ():
         words = Words(case.context.description, service, instance, process)
         for connector in words.connectors if not process.number else ():
-            extra = connector.get("kv_connector_extra_config") or {}
+            extra = extra_of(connector)
             key = next((one for one in ("lookup_rpc_port", "mooncake_rpc_port") if one in extra), "")
             # a consumer that does not load from the store looks nothing up
             own = (service.name, service.kind != "decode" or bool(extra.get("consumer_is_to_load")))

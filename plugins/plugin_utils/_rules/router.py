@@ -158,7 +158,8 @@ def bind(case: Case) -> t.Iterator[Found]:
         address = (flags(case).get("host") or ("",))[0]
         if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # compared with, nothing binds here
             own = path(case, "host")
-            yield Found(own if own != "inference_router.flavour" else "inference_router.bind", address)
+            place = own if own != "inference_router.flavour" else "inference_router.bind"
+            yield Found(place, address, severity="" if case.context.release.vllm_version >= (0, 18) else "warning")
 
 
 @RULES.rule(

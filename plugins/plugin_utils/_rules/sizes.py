@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
 
 RULES = Rules()
+# Names of families without experts; Qwen3-30B-A3B and the like say with A that they have some
+DENSE = re.compile(r"(?:^|[/ _-])(?:qwen[23](?:\.5)?-(?:vl-)?\d+(?:\.\d+)?b(?!-a\d)|llama-?[23])", re.IGNORECASE)
 CONNECTED = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
 
 
@@ -119,11 +122,15 @@ def context_parallel(case: Case) -> t.Iterator[Found]:
 )
 def dense_dp(case: Case) -> t.Iterator[Found]:
     """A dense model has no data parallelism in vLLM from 0.14 on: the ranks do not find each other or share a port."""
-    if case.context.description.model.moe != "false" or case.context.release.vllm_version < (0, 14):
+    model = case.context.description.model
+    named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
+    if model.moe != "false" and not named or case.context.release.vllm_version < (0, 14):
         return
     for name, pool in case.context.description.pools.present().items():
         if pool.data_parallel_size > 1:
-            yield Found(f"inference_pools.{name}.data_parallel_size", pool.data_parallel_size)
+            text = f"the model's name ({named.group(0).strip('/ ')}) says that it is dense" if named else ""
+            path = f"inference_pools.{name}.data_parallel_size"
+            yield Found(path, pool.data_parallel_size, text, severity="warning" if named else "")
 
 
 @RULES.rule("DENSE-EP", "Leave expert parallelism out.", "vLLM: expert parallelism needs experts", "warning")

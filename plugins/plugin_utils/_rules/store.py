@@ -116,7 +116,7 @@ def master_value(case: Case) -> t.Iterator[Found]:
             problem = "a number is expected"
         elif kind == "bool" and value.lower() not in ("true", "false", "1", "0", "yes", "no", "t", "f", "y", "n", ""):
             problem = "true or false is expected"
-        elif flag in ("eviction_ratio", "eviction_high_watermark_ratio") and not 0 <= float(value) <= 1:
+        elif kind == "float" and "ratio" in flag and not 0 <= float(value) <= 1:
             problem = "a ratio from 0 to 1 is expected"
         if problem:
             yield Found(master_path(case, flag), value, problem)
@@ -179,7 +179,7 @@ def lease(case: Case) -> t.Iterator[Found]:
         return
     default = 5000 if case.context.release.mooncake_version < (0, 3, 12) else 10000
     told = master_flags(case).get("default_kv_lease_ttl", str(default))
-    if not told.isdigit():
+    if not told.isdecimal():
         return
     names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
     longest = [
@@ -196,7 +196,7 @@ def lease(case: Case) -> t.Iterator[Found]:
 
 
 def _number(env: t.Mapping[str, str], name: str) -> bool:
-    return env.get(name, "").isdigit()
+    return env.get(name, "").isdecimal()
 
 
 @RULES.rule(
@@ -210,7 +210,7 @@ def threads(case: Case) -> t.Iterator[Found]:
     told = master_flags(case).get("rpc_thread_num", "")
     ranks = sum(len(service.devices) for service, _, _ in case.engines)
     need = min(max(ranks // 4, 16), 64)
-    if told.isdigit() and case.npu and ranks >= 64 and int(told) < need:
+    if told.isdecimal() and case.npu and ranks >= 64 and int(told) < need:
         yield Found(master_path(case, "rpc_thread_num"), told, f"{ranks} ranks want {need}")
 
 
@@ -225,7 +225,7 @@ def client_ttl(case: Case) -> t.Iterator[Found]:
     told = master_flags(case).get("client_ttl", "10")
     binding = any(one.mapping("additional-config").get("enable_cpu_binding") for one in case.words)
     busy = binding or truth(client(case).get("enable_ssd_offload", "false"))
-    if case.named("mooncake_master") and case.npu and busy and told.isdigit() and int(told) < 120:
+    if case.named("mooncake_master") and case.npu and busy and told.isdecimal() and int(told) < 120:
         yield Found(master_path(case, "client_ttl"), told)
 
 
@@ -246,10 +246,8 @@ def segment_size(case: Case) -> t.Iterator[Found]:
 def segment_align(case: Case) -> t.Iterator[Found]:
     """Each rank's segment is a multiple of 1 GiB: NPUs map host memory in pages of that size."""
     told = size(client(case).get("global_segment_size", GIB))
-    fabric = any(truth(one.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0")) for one in case.words)
     if case.npu and told and told % GIB:
-        path = client_path(case, "global_segment_size")
-        yield Found(path, client(case)["global_segment_size"], severity="" if fabric else "warning")
+        yield Found(client_path(case, "global_segment_size"), client(case)["global_segment_size"])
 
 
 @RULES.rule(

@@ -33,7 +33,7 @@ def pools(case: Case) -> t.Iterator[Found]:
 def empty_pool(case: Case) -> t.Iterator[Found]:
     """A pool without an instance serves nothing."""
     for name, pool in case.context.description.pools.present().items():
-        if not pool.instances:
+        if not pool.instances and not case.in_pods:
             yield Found(f"inference_pools.{name}.instances", 0)
 
 
@@ -191,7 +191,7 @@ def ipv6(case: Case) -> t.Iterator[Found]:
 )
 def interfaces(case: Case) -> t.Iterator[Found]:
     """Gloo and HCCL guess a network card where none is named, and guess wrong on hosts that have several."""
-    if not case.npu:
+    if not case.npu or case.in_pods:
         return
     for name in sorted({service.host for service, _, _ in case.engines}):
         if not case.context.hosts[name].interface:

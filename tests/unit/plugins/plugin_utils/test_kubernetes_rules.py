@@ -61,7 +61,7 @@ def test_refused_with_place_and_reason(changes, rule, place):
 
 
 def test_an_unknown_word_is_refused_with_its_path():
-    with pytest.raises(PlanError, match=r"inference_kubernetes\.namespce.*Did you mean 'namespace'"):
+    with pytest.raises(PlanError, match=r"(?s)inference_kubernetes\.namespce.*Did you mean 'namespace'"):
         plan(kubernetes__namespce="x")
 
 

@@ -105,6 +105,22 @@ FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
         },
         hosts(1, {"prefill": (1,), "decode": (1,)}),
     ),
+    "kubernetes": (
+        {
+            "inference_runtime": "kubernetes",
+            "inference_deployment": "demo",
+            "inference_release": "0.13.0",
+            "inference_hardware": "a3",
+            "inference_interface": "eth0",
+            "inference_model": {"path": "/models/moe", "name": "moe"},
+            "inference_pools": {
+                "prefill": {"data_parallel_size": 2, "tensor_parallel_size": 2},
+                "decode": {"data_parallel_size": 4},
+            },
+            "inference_kubernetes": {"namespace": "serving"},
+        },
+        {},
+    ),
 }
 
 

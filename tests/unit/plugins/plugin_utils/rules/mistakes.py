@@ -38,7 +38,8 @@ def W(rule, family, changes, where="", also=()):
 
 P, D, C = "inference_pools.prefill", "inference_pools.decode", "inference_pools.colocated"
 MASTER, STORE, ROUTER = "inference_mooncake_master.args", "inference_store", "inference_router"
-HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))}
+
+ENGINE_FOLLOWS = ("K8S-MANIFEST", "K8S-ROUTER-IMAGE")
 
 MISTAKES: tuple[Mistake, ...] = (
     # topology and devices
@@ -96,6 +97,11 @@ MISTAKES: tuple[Mistake, ...] = (
         also="FLAG-RELEASE",
     ),
     M("DENSE-DP", "p2p", {"inference_model.moe": "false"}, f"{P}.data_parallel_size"),
+    W(
+        "DENSE-DP",
+        "p2p",
+        {f"{D}.data_parallel_size": 32, "inference_model.path": "/models/Qwen3-32B-w8a8", f"{P}.data_parallel_size": 2},
+    ),
     W("DENSE-EP", "pooled", {"inference_model.moe": "false", f"{C}.expert_parallel": True}, f"{C}.expert_parallel"),
     W("LLMDATADIST-TP", "llmdatadist", {f"{D}.tensor_parallel_size": 4, "inference_release": "0.11.0"}),
     # ports
@@ -164,7 +170,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     M("SEGMENT-SIZE", "both", {f"{STORE}.segment_size": "lots"}),
     M("SEGMENT-ALIGN", "both", {f"{STORE}.segment_size": "1500MB"}),
-    W("SEGMENT-ALIGN", "pooled", {f"{STORE}.segment_size": "1500MB"}),
+    M("SEGMENT-ALIGN", "pooled", {f"{STORE}.segment_size": "1500MB"}),
     M("HOST-MEMORY", "both", {"node1.inference_memory": 64}, f"{STORE}.segment_size"),
     W("SEGMENT-HDK", "pooled", {f"{STORE}.segment_size": "60GB"}),
     M("STORE-PROTOCOL", "both", {f"{STORE}.options.protocol": "rdma"}),
@@ -214,6 +220,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # the model and its serving
     M("NAME-DIFFERS", "p2p", {f"{D}.args.served-model-name": "qwen-decode"}),
     W("MAX-MODEL-LEN", "p2p", {f"{D}.args.max-model-len": 8192}),
+    W("MAX-MODEL-LEN", "p2p", {f"{P}.args.max-model-len": 65536}),
     M("BLOCK-SIZE", "p2p-0.18", {f"{P}.args.block-size": 64}),
     W("BLOCK-SIZE", "p2p", {f"{P}.args.block-size": 64}),
     M("CPU-BLOCK-SIZE", "cpu", {"inference_args.block-size": 16}),
@@ -309,4 +316,55 @@ MISTAKES: tuple[Mistake, ...] = (
     W("STOP-TIMEOUT", "p2p", {"inference_args.shutdown-timeout": 600}),
     W("ROOT-USER", "p2p", {"inference_user": "root"}),
     M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["TP-DIVIDE"]}, "inference_rules_ignore[0]"),
+    # kubernetes
+    M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.serving": {"replcas": 2}}, "ModelServing/demo.spec.replcas"),
+    M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),
+    M("K8S-INSTANCES", "kubernetes", {f"{D}.instances": 0}, also=("K8S-MANIFEST", "PLACE-GROUP")),
+    M("K8S-ROLE", "kubernetes", {"inference_kubernetes.pods": {"decod": {}}}, "inference_kubernetes.pods.decod"),
+    M("K8S-UNIFORM", "kubernetes", {f"{D}.load_balancing": "external"}),
+    M(
+        "K8S-ROUTER-PORT",
+        "kubernetes",
+        {"inference_kubernetes.router": {"mode": "kthena_router"}, f"{P}.ports.api": 7200},
+        "inference_pools",
+    ),
+    M(
+        "K8S-ROUTER-RECOMPUTE",
+        "kubernetes",
+        {
+            "inference_kubernetes.router": {"mode": "kthena_router"},
+            "inference_pools": {"prefill": {}, "decode": {}},
+            "inference_args.additional-config": {"recompute_scheduler_enable": True},
+        },
+        "decode-0.argv",
+        also=("ROUTER-RECOMPUTE", "RECOMPUTE-ON-PREFILL"),
+    ),
+    M(
+        "K8S-ROUTER-CONNECTOR",
+        "kubernetes",
+        {
+            "inference_kv_transfer": "mooncake_layerwise",
+            "inference_kubernetes.router": {"mode": "kthena_router"},
+            "inference_pools": {"prefill": {}, "decode": {}},
+        },
+    ),
+    M(
+        "K8S-ROUTER-IMAGE",
+        "kubernetes",
+        {f"{ROUTER}.flavour": "vllm_router"},
+        "inference_kubernetes.router.image",
+    ),
+    M(
+        "K8S-ROUTER-HOST",
+        "kubernetes",
+        {"inference_kubernetes.router": {"mode": "host"}},
+        "inference_kubernetes.router.mode",
+    ),
+    W("K8S-INTERFACE", "kubernetes", {"inference_interface": ""}),
+    M(
+        "K8S-FILE",
+        "kubernetes",
+        {"inference_kv_transfer": "mooncake+store", "inference_release": "0.11.0"},
+        "decode-0.files",
+    ),
 )

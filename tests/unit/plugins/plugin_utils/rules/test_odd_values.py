@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whatever stands in a free word, the answer is a plan or a list of complaints, never a traceback."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+ODD = (
+    None,
+    True,
+    False,
+    -1,
+    1.5,
+    "",
+    "x",
+    "{",
+    "[1]",
+    "{}",
+    "-",
+    "--x",
+    "\u00b2",
+    [],
+    ["a", 1],
+    {},
+    {"a": {"b": [None]}},
+)
+PLACES = (
+    *(
+        f"inference_pools.decode.args.{flag}"
+        for flag in (
+            "kv-transfer-config",
+            "additional-config",
+            "speculative-config",
+            "compilation-config",
+            "max-num-seqs",
+            "max-model-len",
+            "gpu-memory-utilization",
+            "tensor-parallel-size",
+            "served-model-name",
+            "host",
+            "port",
+            "seed",
+            "block-size",
+            "",
+        )
+    ),
+    *(
+        f"inference_pools.prefill.kv.{key}"
+        for key in (
+            "kv_connector_extra_config",
+            "kv_port",
+            "kv_role",
+            "kv_connector",
+            "engine_id",
+            "store",
+            "mooncake",
+            "x",
+        )
+    ),
+    "inference_pools.prefill.kv.kv_connector_extra_config.connectors",
+    "inference_pools.prefill.kv.mooncake.prefill",
+    "inference_pools.prefill.hosts.node1.args",
+    "inference_env.ASCEND_CONNECT_TIMEOUT",
+    "inference_env.ASCEND_BASE_PORT",
+    "inference_env.HCCL_RDMA_TIMEOUT",
+    "inference_env.MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES",
+    "inference_env.PYTHONHASHSEED",
+    "inference_mooncake_master.args.default_kv_lease_ttl",
+    "inference_mooncake_master.args.eviction_ratio",
+    "inference_mooncake_master.args.rpc_port",
+    "inference_mooncake_master.args.enable_ha",
+    "inference_store.options.global_segment_size",
+    "inference_store.options.master_server_address",
+    "inference_store.segment_size",
+    "inference_router.args.prefiller-hosts",
+    "inference_router.args.port",
+    "inference_router.args.host",
+    "inference_rules_ignore",
+    "inference_image",
+    "inference_model.path",
+    "node1.inference_memory",
+    "node1.inference_address",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ["both", "one-host", "cpu"])
+def test_no_value_breaks_the_planner(name, place):
+    for value in ODD:
+        try:
+            launch_plan(*family(name, {place: value}))
+        except PlanError as error:
+            assert error.complaints
