@@ -55,7 +55,7 @@ def own_crd(group, plural, kind):
     }
     template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}}}
     rollout = {"type": "object", "properties": {"type": {"type": "string", "enum": ["RoleRollingUpdate"]}}}
-    spec = dict(free, properties={"template": dict(template), "rolloutStrategy": rollout})
+    spec = dict(free, properties={"template": template, "rolloutStrategy": rollout})
     for one in (role, template, rollout):
         one["x-kubernetes-preserve-unknown-fields"] = True
     rollout["properties"]["type"].pop("enum")
