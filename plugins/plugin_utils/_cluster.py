@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The inventory of a cluster: its nodes are not known, so each pod of the plan stands for a host of its own.
 
-An address is known only when the pod runs. Until then it is a shell variable: ``${POD_IP}`` in the pod itself,
-``${PREFILL_0}`` for the others. So the same placement, ports and renderers serve hosts and clusters.
+An address is known only when the pod runs. In the plan ``prefill-0.pod`` stands for it; a start script has ``${POD_IP}``
+for the pod's own and ``${PREFILL_0}`` for another's. So the same placement, ports and renderers serve hosts and clusters.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
 SHARED_API_PORT = 7100
 
 
-def variable(name: str) -> str:
-    """The shell variable that holds a pod's address for the others: ``prefill-0`` is ``${PREFILL_0}``."""
-    return "${" + name.upper().replace("-", "_") + "}"
+def address_of(pod: str) -> str:
+    """What stands in the plan for a pod's address, until the pod has one."""
+    return f"{pod}.pod"
+
+
+def variable(address: str) -> str:
+    """The shell variable that holds this address in other pods: ``prefill-0.pod`` is in ``PREFILL_0``."""
+    return address[: -len(".pod")].upper().replace("-", "_")
 
 
 def service_name(description: Description, name: str) -> str:
@@ -43,7 +48,7 @@ def on_cluster(description: Description, hosts: t.Mapping[str, Host]) -> tuple[D
     for name, pool in description.pools.present().items():
         pools[name] = _pool(description, name, pool)
         for pod in _pods(name, pools[name], _node_devices(description)):
-            found[STAND_IN + pod] = _host(description, pod, variable(pod), name, _node_devices(description))
+            found[STAND_IN + pod] = _host(description, pod, address_of(pod), name, _node_devices(description))
     found[STAND_IN + MASTER] = _host(
         description, MASTER, service_name(description, MASTER), description.mooncake_master.group, 0
     )

@@ -10,6 +10,7 @@ import hashlib
 import json
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import address_of
 from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.quantity import is_quantity, quantity
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_names import (
     CONFIG_CHECKSUM,
@@ -242,7 +243,7 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
     result: dict[str, t.Any] = copy.deepcopy(dict(plan))
     for part in ("services", "verify"):
         if part in result:
-            result[part] = _filled(result[part], known)
+            result[part] = _filled(result[part], {address_of(_variables(plan)[name]): known[name] for name in known})
     own, reached = plan["kubernetes"]["router"], endpoint(plan, services, pods)
     if reached and own["service"]:
         name = f"{own['service']}.{plan['kubernetes']['namespace']}.svc:{own['port']}"
@@ -261,7 +262,7 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
 def _filled(value: t.Any, known: t.Mapping[str, str]) -> t.Any:
     for name in known:
         if known[name]:
-            value = _replaced(value, "${" + name + "}", known[name])
+            value = _replaced(value, name, known[name])
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import is_pod
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import is_pod, variable
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_identity import identified
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_names import (
@@ -50,8 +50,9 @@ def files(context: Context, services: t.Sequence[Service], service: Service) -> 
     part, entry = part_name(service), ""
     if is_engine(service) and service.rank:
         entry = template_of(services, service.kind)[0].address
-    known = ENGINE_VARIABLES if is_engine(service) else tuple(target_names(services))
-    found = {f"{part}.sh": script(identified(context, service), known, entry)}
+    known = ENGINE_VARIABLES if is_engine(service) else ()
+    others = {} if is_engine(service) else {one.address: name for name, one in target_names(services).items()}
+    found = {f"{part}.sh": script(identified(context, service), known, entry, others)}
     for one in service.files:
         found[f"{part}-{posixpath.basename(one.path)}"] = one.content
     return found
@@ -59,7 +60,7 @@ def files(context: Context, services: t.Sequence[Service], service: Service) -> 
 
 def target_names(services: t.Iterable[Service]) -> dict[str, Service]:
     """The variables that hold the engines' addresses, as the proxy's command line refers to them."""
-    return {one.address[2:-1]: one for one in entries(services) if one.address.startswith("${")}
+    return {variable(one.address): one for one in entries(services)}
 
 
 def start_scripts(context: Context, services: t.Sequence[Service]) -> Manifest:

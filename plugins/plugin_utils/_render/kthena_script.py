@@ -21,14 +21,17 @@ done
 """
 
 
-def script(service: Service, variables: t.Collection[str], entry: str = "") -> str:
+def script(
+    service: Service, variables: t.Collection[str], entry: str = "", others: t.Mapping[str, str] | None = None
+) -> str:
     """The bash script that starts ``service`` in its pod.
 
     ``variables`` are the names that the pod has besides POD_IP; ``entry`` is the address, in the plan, of the pod that
-    holds the instance's first rank, where that is another one.
+    holds the instance's first rank, where that is another one; ``others`` are the names that hold further addresses.
     """
-    known = {"POD_IP", *variables} | ({"ENTRY_IP"} if entry else set())
-    swap = {service.address: "${POD_IP}"} | ({entry: "${ENTRY_IP}"} if entry else {})
+    held = {service.address: "POD_IP", **(others or {})} | ({entry: "ENTRY_IP"} if entry else {})
+    known = {*held.values(), *variables}
+    swap = {address: "${" + name + "}" for address, name in held.items()}
     lines = ["#!/bin/bash", f"# Starts {service.kind}. Written by ascend.inference: changes here are lost."]
     lines += [f"if [ -f {shlex.quote(path)} ]; then . {shlex.quote(path)}; fi" for path in service.source]
     lines.append("set -eu")

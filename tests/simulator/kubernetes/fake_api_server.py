@@ -49,10 +49,13 @@ VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 def own_crd(group, plural, kind):
     """A CRD that accepts any field; the roles' fields are there so that a reader can tell the version."""
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    role = {"type": "object", "properties": {"maxUnavailable": free, "name": {"type": "string"}}}
+    role = {
+        "type": "object",
+        "properties": {"maxUnavailable": {"x-kubernetes-int-or-string": True}, "name": {"type": "string"}},
+    }
     template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}}}
     rollout = {"type": "object", "properties": {"type": {"type": "string", "enum": ["RoleRollingUpdate"]}}}
-    spec = dict(free, properties={"template": dict(template), "rolloutStrategy": rollout})
+    spec = dict(free, properties={"template": template, "rolloutStrategy": rollout})
     for one in (role, template, rollout):
         one["x-kubernetes-preserve-unknown-fields"] = True
     rollout["properties"]["type"].pop("enum")
