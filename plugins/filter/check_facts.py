@@ -8,7 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import check_facts, fabric_peers
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import (
+    check_facts,
+    fabric_peers,
+    fabric_plane,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
 
 
@@ -30,4 +34,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"check_facts": facts_filter, "fabric_peers": peers_filter}
+        return {"check_facts": facts_filter, "fabric_peers": peers_filter, "fabric_plane": fabric_plane}

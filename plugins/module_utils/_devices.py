@@ -18,7 +18,9 @@ HOW = "Name the devices with the option 'devices'."
 
 def davinci_devices(folder="/dev"):
     """N of every /dev/davinciN, sorted."""
-    names = [re.match(r"davinci(\d+)\Z", os.path.basename(path)) for path in glob.glob(os.path.join(folder, "davinci[0-9]*"))]
+    names = [
+        re.match(r"davinci(\d+)\Z", os.path.basename(path)) for path in glob.glob(os.path.join(folder, "davinci[0-9]*"))
+    ]
     return sorted(int(name.group(1)) for name in names if name)
 
 

@@ -37,6 +37,8 @@ def _state(values):
     state.update((what, values[what]) for what in ("gateway", "netdetect", "mtu") if what in values)
     state["ip"] = "{address}/{netmask}".format(**pair) if pair and pair["address"] else None
     state["tls"] = values["tls"]["enabled"] if values.get("tls") else None
+    if "netdetect" in values:
+        state["netdetect"] = values["netdetect"] or "0.0.0.0"  # how the tool and its file write "none"
     state["routes"] = values.get("route") or []
     return state
 
@@ -44,7 +46,10 @@ def _state(values):
 def view(entries, state, conf_path):
     """The managed settings of device and file in the form of the diff: {device: {setting: value, setting_in_file: value}}."""
     conf, _complaints = read_hccn_conf(conf_path)
-    return {str(entry["device"]): _view(wanted_state(entry), state[entry["device"]], conf.get(entry["device"], {})) for entry in entries}
+    return {
+        str(entry["device"]): _view(wanted_state(entry), state[entry["device"]], conf.get(entry["device"], {}))
+        for entry in entries
+    }
 
 
 def _view(wanted, state, filed):
@@ -64,7 +69,11 @@ def lost_gateways(steps, state):
     lost = set()
     for step in steps:
         gateway = state[step.device]["gateway"]
-        if step.what == "ip" and gateway and ipaddress.IPv4Address(gateway) not in ipaddress.IPv4Network(step.value, strict=False):
+        if (
+            step.what == "ip"
+            and gateway
+            and ipaddress.IPv4Address(gateway) not in ipaddress.IPv4Network(step.value, strict=False)
+        ):
             lost.add(step.device)
     return lost
 
@@ -125,7 +134,10 @@ def failure_message(states, missing, message):
     for state in ("changed", "half set", "untouched", "unchanged"):
         devices = [device for device in sorted(states) if states[device] == state]
         if devices:
-            words = [f"{device} (lacks {', '.join(missing[device])})" if device in missing else str(device) for device in devices]
+            words = [
+                f"{device} (lacks {', '.join(missing[device])})" if device in missing else str(device)
+                for device in devices
+            ]
             parts.append(f"{state}: device {', '.join(words)}")
     return "; ".join(parts) + ". Remove the cause and run again: what is set already is not touched."
 
@@ -135,7 +147,9 @@ def make_plan(entries, state, conf_path, accept_loss):
     conf, notes = read_hccn_conf(conf_path)
     steps, found, lost = plan(entries, state, conf, accept_loss)
     if steps and not conf and any("cannot be read" in note for note in notes):
-        found.append(f"{notes[0]}. The tool needs the file and does not create it: install the driver, or create it as root with mode 0640")
+        found.append(
+            f"{notes[0]}. The tool needs the file and does not create it: install the driver, or create it as root with mode 0640"
+        )
     if found:
         raise ToolError("Nothing was changed. " + "; ".join(found))
     return steps, notes + lost

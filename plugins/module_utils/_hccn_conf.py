@@ -36,7 +36,9 @@ def parse_hccn_conf(text):
         elif key in REPEATABLE:
             entry.setdefault(key, []).append(value)
         elif key in entry and entry[key] != value:
-            complaints.append(f"hccn.conf line {line_number}: {key}_{device} is set twice; the first value {entry[key]!r} counts")
+            complaints.append(
+                f"hccn.conf line {line_number}: {key}_{device} is set twice; the first value {entry[key]!r} counts"
+            )
         else:
             entry.setdefault(key, value)
     return devices, complaints

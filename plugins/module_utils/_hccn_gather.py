@@ -47,7 +47,10 @@ QUERIES = {
 }
 BASIC = ("link", "net_health", "lldp", "netdetect", "gateway", "ip", "vnic", "tls")
 ATTEMPTS = 10  # with the pauses below: about 12 seconds of an exporter that holds the lock
-PAUSES = (0.05, 2.0)  # first and longest pause in seconds; they double, with a random share so that two of us don't march in step
+PAUSES = (
+    0.05,
+    2.0,
+)  # first and longest pause in seconds; they double, with a random share so that two of us don't march in step
 HIDDEN_BUSY_ATTEMPTS = 3
 
 
@@ -111,7 +114,9 @@ def _read_device(patient, device, queries):
         query = QUERIES[name]
         try:
             ask = lambda args, stdin, query=query: patient(args, stdin, query.hides_busy)  # noqa: E731 (binds this query)
-            values[name], notes = answer(ask, ["-i", str(device), query.option, "-g"], lambda text, query=query: query.parse(text, device))
+            values[name], notes = answer(
+                ask, ["-i", str(device), query.option, "-g"], lambda text, query=query: query.parse(text, device)
+            )
             warnings += notes
         except ToolError as error:
             errors[name] = str(error)

@@ -15,7 +15,14 @@ _REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+(?:\.\d+)?)ms\Z")
 _HCCS_REPLY = re.compile(r"recv seq (\d+), time = (\d+(?:\.\d+)?)us, L1 plane check result = 0x([0-9a-fA-F]+)\Z")
 _HCCS_PACKET = re.compile(r"This pkt (ping success!|ping not start to send!|send fail!|check recv msg fail!)\Z")
 _TIMES = re.compile(r"(max|min|average|TP95) time\s*[=:]?\s*(\d+(?:\.\d+)?)\s*(us|ms)\Z")
-_UNITS = {"C": "celsius", "mV": "millivolts", "mW": "milliwatts", "mA": "milliamperes", "nm": "nanometres", "dB": "decibels"}
+_UNITS = {
+    "C": "celsius",
+    "mV": "millivolts",
+    "mW": "milliwatts",
+    "mA": "milliamperes",
+    "nm": "nanometres",
+    "dB": "decibels",
+}
 _PREFIX = re.compile(r"\[(?:devid|device) (\d+)\]\s*")
 
 
@@ -56,7 +63,9 @@ def _head(text):
     match = re.match(r"\s*device (\d+) (?:PING|dev\s+EID)[ \t]*([^\n]*)", text)
     if not match:
         raise ParseError("expected 'device N PING ...'", text)
-    return dict(device_id=int(match.group(1)), target=match.group(2).strip(), transmitted=None, times_ms=[], plane_errors=[])
+    return dict(
+        device_id=int(match.group(1)), target=match.group(2).strip(), transmitted=None, times_ms=[], plane_errors=[]
+    )
 
 
 def _body(text):
@@ -126,7 +135,9 @@ def parse_link_stat(text):
         elif line and not head and line[0] not in "|+":
             raise ParseError("expected a line of the link's history", text, line_number)
     for row in records("\n".join(table)) if table else []:
-        stat["records"].append(dict(time=row.get("Time_Stamp"), link=row.get("Link_Status", "").lower().replace("link_", "")))
+        stat["records"].append(
+            dict(time=row.get("Time_Stamp"), link=row.get("Link_Status", "").lower().replace("link_", ""))
+        )
     if stat["link_up_count"] is None:
         raise ParseError("expected 'link up count'", text)
     return stat

@@ -92,11 +92,13 @@ def plan(entries, current, conf, accept_loss=False):
             drops = _dropped(wanted, now)
             (lost if accept_loss else found).extend(f"device {device}: {drop}" for drop in drops)
             if "gateway" in wanted and "gateway" not in changes:
-                changes.insert(1, "gateway")  # the tool re-applies it, unless it fails to: setting it again costs nothing
+                changes.insert(
+                    1, "gateway"
+                )  # the tool re-applies it, unless it fails to: setting it again costs nothing
         elif "gateway" in changes:
             found += _gateway_complaints(device, wanted["gateway"], now["ip"])
         steps += [Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes]
-    order, cycles = _order(entries, current)
+    order, cycles = _order(entries, current, conf)
     steps.sort(key=lambda step: order.index(step.device))
     return steps, found + cycles, lost
 
@@ -117,7 +119,9 @@ def _dropped(wanted, now):
     network = ipaddress.IPv4Network(wanted["ip"], strict=False)
     drops = []
     if now["gateway"] and "gateway" not in wanted and ipaddress.IPv4Address(now["gateway"]) not in network:
-        drops.append(f"the address {wanted['ip']} drops the gateway {now['gateway']}, which lies outside; give a gateway in {network}")
+        drops.append(
+            f"the address {wanted['ip']} drops the gateway {now['gateway']}, which lies outside; give a gateway in {network}"
+        )
     for route in now["routes"]:
         outside = route["gateway"] and ipaddress.IPv4Address(route["gateway"]) not in network
         if outside and route["destination"] != "0.0.0.0":
@@ -148,20 +152,24 @@ def _arguments(what, value):
     }[what]
 
 
-def _order(entries, current):
-    """Devices so that an address is free before another device takes it, and complaints about rings of swapped addresses."""
+def _order(entries, current, conf):
+    """Devices so that an address is free before another device takes it, and complaints about addresses that never get free."""
     wanted = {entry["device"]: entry.get("ip") for entry in entries}
-    holder = {state["ip"].split("/")[0]: device for device, state in current.items() if state["ip"]}
-    order, found, left = [], [], sorted(wanted)
+    holder = {filed.get("address"): device for device, filed in conf.items() if device not in current}
+    holder.update((state["ip"].split("/")[0], device) for device, state in current.items() if state["ip"])
+    found, after = [], {}
+    for device in sorted(wanted):
+        owner = holder.get(wanted[device], device) if wanted[device] else device
+        if owner != device and not wanted.get(owner):
+            found.append(f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too")
+        elif owner != device:
+            after[device] = owner
+    order, left = [], sorted(wanted)
     while left:
-        ready = [device for device in left if holder.get(wanted[device], device) in order + [device]]
-        blocked = [device for device in left if holder.get(wanted[device]) not in left and device not in ready]
-        if not ready and not blocked:
+        ready = [device for device in left if after.get(device) not in left]
+        if not ready:
             ring = ", ".join(f"{device} ({wanted[device]})" for device in left)
             found.append(f"devices {ring} exchange their addresses, which the tool refuses: move one to a spare address first")
-            ready = left
-        for device in blocked:
-            found.append(f"device {device}: ip {wanted[device]} is held by device {holder[wanted[device]]} of this host; change that one, too")
-        order += ready + [device for device in blocked if device not in ready]
+        order += ready or left
         left = [device for device in left if device not in order]
     return order, found

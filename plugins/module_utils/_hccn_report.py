@@ -21,7 +21,9 @@ def report(tool, devices, queries, workers, conf_path, expected=None):
     known = None if not conf and warnings else conf
     entries = [_entry(device, answers[device], warnings) for device in devices]
     live = {
-        entry["device_id"]: (entry["ip"] or {}).get("address") for entry in entries if "ip" in entry and "ip" not in entry["errors"]
+        entry["device_id"]: (entry["ip"] or {}).get("address")
+        for entry in entries
+        if "ip" in entry and "ip" not in entry["errors"]
     }
     return dict(
         devices=entries,

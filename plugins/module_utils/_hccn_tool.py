@@ -15,9 +15,19 @@ import re
 
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, snake_case
 
-NET_HEALTH = (
-    "success init fault socket_fail socket_failed receive_timeout unreachable time_exceeded thread_error detect_ip_set unknown"
-).split()
+NET_HEALTH = [
+    "success",
+    "init",
+    "fault",
+    "socket_fail",
+    "socket_failed",
+    "receive_timeout",
+    "unreachable",
+    "time_exceeded",
+    "thread_error",
+    "detect_ip_set",
+    "unknown",
+]
 HEALTHY = ("success", "init")  # init means that no detection address is set, not that the network is bad
 _CERTIFICATE = re.compile(r"dev_id:(\d+), \[(.+?)\] info:\Z")
 _CERTIFICATE_FIELD = re.compile(r"(subject|issuer|start_time|end_time|tls expiration status)\[(.*?)\](?:\(.*\))?\Z")
@@ -58,7 +68,9 @@ def netmask(word, text, line=None):
         ipaddress.ip_network(f"0.0.0.0/{word}")
     except ValueError:
         raise ParseError(f"{word!r} is not a netmask", text, line) from None
-    if not re.match(r"\d+(?:\.\d+){3}\Z", word) or ipaddress.ip_network(f"0.0.0.0/{word}").netmask != ipaddress.ip_address(word):
+    if not re.match(r"\d+(?:\.\d+){3}\Z", word) or ipaddress.ip_network(
+        f"0.0.0.0/{word}"
+    ).netmask != ipaddress.ip_address(word):
         raise ParseError(f"{word!r} is not a netmask", text, line)
     return word
 
@@ -83,7 +95,9 @@ def parse_netdetect(text):
 
 def parse_gateway(text):
     """``-gateway -g`` -> the default gateway's address."""
-    return address(only(text, r"default gateway:\s*([^\s,]+),\s*Iface:\s*\S+", "default gateway:..., Iface:...").group(1), text)
+    return address(
+        only(text, r"default gateway:\s*([^\s,]+),\s*Iface:\s*\S+", "default gateway:..., Iface:...").group(1), text
+    )
 
 
 def parse_ip(text):
@@ -140,7 +154,9 @@ def parse_lldp(text):
     match = re.match(r"([A-Za-z][A-Za-z ]*):\s*(\S.*)\Z", port)
     if not match:
         raise ParseError("expected the port's name, such as 'Ifname: ...'", text, line_number)
-    return dict(port=match.group(2), port_type=snake_case(match.group(1)), system_name=first.get("System Name", (0, None))[1])
+    return dict(
+        port=match.group(2), port_type=snake_case(match.group(1)), system_name=first.get("System Name", (0, None))[1]
+    )
 
 
 def parse_tls(text, device=None):
@@ -152,7 +168,9 @@ def parse_tls(text, device=None):
         if head and int(head.group(1)) not in parts:
             current = int(head.group(1))
             days = re.search(r"tls alarm time threshold\[(\d+)\]days", head.group(3))
-            parts[current] = dict(enabled=head.group(2) == "1", alarm_days=int(days.group(1)) if days else None, certificates=[])
+            parts[current] = dict(
+                enabled=head.group(2) == "1", alarm_days=int(days.group(1)) if days else None, certificates=[]
+            )
         elif head or current is None:
             raise ParseError("expected 'dev_id:N, tls switch[...]', each device once", text, line_number)
         else:
@@ -193,7 +211,11 @@ def parse_speed(text):
 def parse_route(text):
     """``-route -g`` -> list of dict(destination, gateway, netmask, flags, interface); no gateway is None, 'default' is 0.0.0.0."""
     lines = _lines(text)
-    if lines[0][1] != "Routing table:" or len(lines) < 2 or lines[1][1].split()[:3] != ["Destination", "Gateway", "Genmask"]:
+    if (
+        lines[0][1] != "Routing table:"
+        or len(lines) < 2
+        or lines[1][1].split()[:3] != ["Destination", "Gateway", "Genmask"]
+    ):
         raise ParseError("expected 'Routing table:' and its header", text, lines[0][0])
     routes = []
     for line_number, line in lines[2:]:

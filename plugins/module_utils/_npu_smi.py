@@ -146,7 +146,9 @@ def sdid_complaints(record, device_id=None):
     if device_id is not None:
         expected["device"] = device_id
     complaints = [
-        f"its bits say {key} {parts[key]}, but it belongs to {key} {expected[key]}" for key in sorted(expected) if parts[key] != expected[key]
+        f"its bits say {key} {parts[key]}, but it belongs to {key} {expected[key]}"
+        for key in sorted(expected)
+        if parts[key] != expected[key]
     ]
     if record["sdid"] >> 32:
         complaints.append("it has more than 32 bits")

@@ -47,7 +47,9 @@ COLUMNS = {
     "Process memory(MB)": (["memory_mib"], rf"({COUNT}|{NULL})"),
     "Process id in container": (["container_pid"], rf"({COUNT}|{NULL})"),
 }
-_TITLE = re.compile("|".join(re.escape(title).replace(r"\ ", r"\s+") for title in sorted(COLUMNS, key=len, reverse=True)))
+_TITLE = re.compile(
+    "|".join(re.escape(title).replace(r"\ ", r"\s+") for title in sorted(COLUMNS, key=len, reverse=True))
+)
 _ROLES = {"Process id": "process", "Health": "card", "Bus-Id": "chip"}
 
 

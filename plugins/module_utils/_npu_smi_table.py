@@ -24,12 +24,29 @@ from ansible_collections.ascend.inference.plugins.module_utils._tables import bo
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, count, is_null, number
 
 HEALTH_WORDS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
-FIELDS = (
-    "npu_id chip_id device_id name health bus_id power_watts temperature_celsius aicore_percent memory_used_mib memory_total_mib "
-    "hbm_used_mib hbm_total_mib hugepages_used hugepages_total"
-).split()
+FIELDS = [
+    "npu_id",
+    "chip_id",
+    "device_id",
+    "name",
+    "health",
+    "bus_id",
+    "power_watts",
+    "temperature_celsius",
+    "aicore_percent",
+    "memory_used_mib",
+    "memory_total_mib",
+    "hbm_used_mib",
+    "hbm_total_mib",
+    "hugepages_used",
+    "hugepages_total",
+]
 _WORDS = ("name", "health", "bus_id")
-_PAIRS = (("memory_used_mib", "memory_total_mib"), ("hbm_used_mib", "hbm_total_mib"), ("hugepages_used", "hugepages_total"))
+_PAIRS = (
+    ("memory_used_mib", "memory_total_mib"),
+    ("hbm_used_mib", "hbm_total_mib"),
+    ("hugepages_used", "hugepages_total"),
+)
 _TITLE = re.compile(r"npu-smi\s+(\S+)\s+Version:\s*(\S+)\Z")
 _IDLE = re.compile(r"No running processes found in NPU (0|[1-9]\d*)(?:\s+Chip (?:0|[1-9]\d*))?\Z", re.IGNORECASE)
 
@@ -136,7 +153,9 @@ def _join(rows, warnings):
             npus.append(_record(card, None))
             card = None
         if row is not None and row.role == "chip":
-            warnings.append(f"line {row.line}: the chip has no card row: npu-smi does not know its health, look at npu-smi info -t health")
+            warnings.append(
+                f"line {row.line}: the chip has no card row: npu-smi does not know its health, look at npu-smi info -t health"
+            )
             npus.append(_record(None, row))
         elif row is not None:
             card = row
@@ -193,18 +212,28 @@ def _attach_processes(npus, rows, warnings):
             continue
         npu_id, chip_id = int(row.values["npu_id"]), row.values.get("chip_id")
         spoken.add(npu_id)
-        homes = [npu for npu in npus if npu["npu_id"] == npu_id and (chip_id is None or npu["chip_id"] in (int(chip_id), None))]
-        process = {field: count(row.values.get(field) or "NA", "", None) for field in ("pid", "memory_mib", "container_pid")}
+        homes = [
+            npu
+            for npu in npus
+            if npu["npu_id"] == npu_id and (chip_id is None or npu["chip_id"] in (int(chip_id), None))
+        ]
+        process = {
+            field: count(row.values.get(field) or "NA", "", None) for field in ("pid", "memory_mib", "container_pid")
+        }
         process["name"] = row.values["name"]
         if homes:
             homes[0]["processes"].append(process)
         else:
-            warnings.append(f"line {row.line}: process {process['pid']} runs on NPU {npu_id}, which the table does not list")
+            warnings.append(
+                f"line {row.line}: process {process['pid']} runs on NPU {npu_id}, which the table does not list"
+            )
     silent = sorted({npu["npu_id"] for npu in npus if npu["npu_id"] is not None} - spoken)
     if silent and not spoken:
         warnings.append("the output has no process part: 'processes' is unknown, not empty")
     elif silent:
-        warnings.append(f"the process part does not mention NPU {', '.join(map(str, silent))}: their 'processes' are unknown")
+        warnings.append(
+            f"the process part does not mention NPU {', '.join(map(str, silent))}: their 'processes' are unknown"
+        )
 
 
 def _doubts(npus, body):
@@ -222,7 +251,9 @@ def _doubts(npus, body):
     doubts += [f"device id {device} is listed twice" for device in sorted(set(ids)) if ids.count(device) > 1]
     edited = misaligned(body)
     if edited:
-        doubts.append(f"line {', '.join(map(str, edited))}: not as wide as the table's border; characters were lost or added")
+        doubts.append(
+            f"line {', '.join(map(str, edited))}: not as wide as the table's border; characters were lost or added"
+        )
     if not any(line.kind == "rule" for line in body):
         doubts.append("the table has neither header nor borders: its columns were told by their shape")
     elif body[-1].kind == "row":

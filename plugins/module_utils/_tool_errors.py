@@ -54,20 +54,36 @@ RULES = (
         "the NPU driver does not answer. Become root or join the group HwHiAiUser; check that the driver is loaded (lsmod | grep drv) "
         "and, in a container, that /dev/davinci_manager is mounted; after a driver or firmware upgrade reboot the host",
     ),
-    _rule("absent", r"There is no NPU card on this server", "the driver sees no NPU: check lspci -d 19e5: and the host's slots"),
+    _rule(
+        "absent",
+        r"There is no NPU card on this server",
+        "the driver sees no NPU: check lspci -d 19e5: and the host's slots",
+    ),
     _rule(
         "unsupported",
         r"This command cannot be executed on a VM or container|on a common container",
         "run this on the host or in a privileged container",
     ),
-    _rule("unsupported", r"This device does not support (?:(?:querying|setting) )?(?P<what>.+?)\.", "this device does not support {what}"),
+    _rule(
+        "unsupported",
+        r"This device does not support (?:(?:querying|setting) )?(?P<what>.+?)\.",
+        "this device does not support {what}",
+    ),
     _rule(
         "unsupported",
         r"hccn_tool -mode -cmd -npu_info",
         "this is the hccn_tool of a 950, which has ports instead of devices; this collection does not speak its grammar",
     ),
-    _rule("unsupported", r"The command is not supported on this product|The VM does not support this command", "leave this query out"),
-    _rule("busy", r"hccn_tool is busy|ret is -9020\b|The device is occupied", "another process is using the tool: try again, or stop the exporter"),
+    _rule(
+        "unsupported",
+        r"The command is not supported on this product|The VM does not support this command",
+        "leave this query out",
+    ),
+    _rule(
+        "busy",
+        r"hccn_tool is busy|ret is -9020\b|The device is occupied",
+        "another process is using the tool: try again, or stop the exporter",
+    ),
     _rule("permission", r"permission denied|Operation not permitted|not permitted", "run this as root (become: true)"),
     _rule("unset", r"no ip was preset there|no gateway was preset there", "nothing is configured"),
     _rule("unset", r"ip is not configured", "configure the device's address first"),
@@ -76,11 +92,27 @@ RULES = (
         r"The device is not exist|Get invalid device id|Invalid card id|ret is -900[78]\b",
         "no such device: compare with npu-smi info -m; a chip that dropped off the bus needs a reset or service",
     ),
-    _rule("hung", r"The cmd line execute timeout|Control link unreachable", "the chip does not answer: check it with npu-smi info -t health"),
-    _rule("refused", r"ip address configured is conflicted", "another device of this host has the address, or it lies in the reserved 192.168.1.0/24"),
+    _rule(
+        "hung",
+        r"The cmd line execute timeout|Control link unreachable",
+        "the chip does not answer: check it with npu-smi info -t health",
+    ),
+    _rule(
+        "refused",
+        r"ip address configured is conflicted",
+        "another device of this host has the address, or it lies in the reserved 192.168.1.0/24",
+    ),
     _rule("refused", r"segment of configured gateway doesn't match", "the gateway lies outside the device's network"),
-    _rule("refused", r"ip address you configured is invalid|address.*mask.*mismatch", "correct the address and the netmask"),
-    _rule("refused", r"hccn\.conf can't access|config file failed|Open file failed", "check /etc/hccn.conf: owner root, mode 0640, no directory or link"),
+    _rule(
+        "refused",
+        r"ip address you configured is invalid|address.*mask.*mismatch",
+        "correct the address and the netmask",
+    ),
+    _rule(
+        "refused",
+        r"hccn\.conf can't access|config file failed|Open file failed",
+        "check /etc/hccn.conf: owner root, mode 0640, no directory or link",
+    ),
     _rule("refused", r"User aborts command", "the tool asked a question that was answered with no"),
     _rule("unset", r"Optical module is not present", "no optical module is plugged in"),
     _rule("unset", r"No certificate found", "no TLS certificate is installed on the device"),
@@ -90,8 +122,16 @@ RULES = (
         r"Command or option is not found|must input (?:card|phy) id",
         "this version of the tool does not know the command: compare the driver's version with the collection's support matrix",
     ),
-    _rule("driver", r"The driver package may not be completely installed", "reinstall the driver; /etc/ascend_install.info does not say that it is complete"),
-    _rule("failed", r"Comm?and execute failed|Cmd execut(?:e|ion) failed|Failed to (?:query|execute)|ret is -\d+", "see /var/log/hccn_tool and npu-smi info -t health"),
+    _rule(
+        "driver",
+        r"The driver package may not be completely installed",
+        "reinstall the driver; /etc/ascend_install.info does not say that it is complete",
+    ),
+    _rule(
+        "failed",
+        r"Comm?and execute failed|Cmd execut(?:e|ion) failed|Failed to (?:query|execute)|ret is -\d+",
+        "see /var/log/hccn_tool and npu-smi info -t health",
+    ),
 )
 
 
@@ -107,7 +147,10 @@ def first_line(output):
 def complaint(output):
     """The :class:`Complaint` that an Output contains, or None if none of the known error texts is in it."""
     if output.timed_out:
-        return Complaint("hung", f"{_command(output)} did not answer in time and was killed; check the chip with npu-smi info -t health, or raise 'timeout'")
+        return Complaint(
+            "hung",
+            f"{_command(output)} did not answer in time and was killed; check the chip with npu-smi info -t health, or raise 'timeout'",
+        )
     text = output.stderr + "\n" + output.stdout
     for kind, pattern, advice in RULES:
         match = pattern.search(text)

@@ -154,7 +154,6 @@ warnings:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils import _hccn_apply as work
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_plan import complaints
@@ -190,7 +189,15 @@ def configure(module):
         return _finished(result, before, after, states)
     if params["backup"]:
         result["backup_file"] = module.backup_local(os.path.realpath(params["hccn_conf"]))
-    return _applied(module, result, entries, steps, before, after, lambda: work.read_state(patient, devices, queries, params["workers"]))
+    return _applied(
+        module,
+        result,
+        entries,
+        steps,
+        before,
+        after,
+        lambda: work.read_state(patient, devices, queries, params["workers"]),
+    )
 
 
 def _applied(module, result, entries, steps, before, after, read):
@@ -201,7 +208,9 @@ def _applied(module, result, entries, steps, before, after, read):
         found = work.view(entries, read(), module.params["hccn_conf"])
     except ToolError as error:
         message = message or f"All was set, but it cannot be read back: {error}"
-        return dict(_finished(result, before, {}, states), failed=True, msg=work.failure_message(states, missing, message))
+        return dict(
+            _finished(result, before, {}, states), failed=True, msg=work.failure_message(states, missing, message)
+        )
     if not failed and found != after:
         message = work.read_back_message(after, found)
     result = _finished(result, before, found, states)
@@ -213,7 +222,9 @@ def _shown(step):
 
 
 def _finished(result, before, after, states):
-    return dict(result, diff=dict(before=before, after=after), states={str(device): state for device, state in states.items()})
+    return dict(
+        result, diff=dict(before=before, after=after), states={str(device): state for device, state in states.items()}
+    )
 
 
 def main():

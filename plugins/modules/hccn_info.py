@@ -174,7 +174,6 @@ warnings:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import BASIC, QUERIES
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report

@@ -30,6 +30,9 @@ options:
     type: list
     elements: path
     default: []
+  reference:
+    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is told against it.
+    type: float
 attributes:
   check_mode:
     description: Can run in check mode and return what it would return otherwise.
@@ -89,10 +92,10 @@ limits:
   returned: success
   type: dict
 clock:
-  description: Seconds since 1970, whether the clock is synchronised, and the kernel's bound of its error.
+  description: Seconds since 1970, offset to the controller, whether the clock is synchronised, and the kernel's bound of its error.
   returned: success
   type: dict
-  sample: {epoch: 1790000000.0, synchronised: true, max_error_ms: 12.5}
+  sample: {epoch: 1790000000.0, offset: 0.8, synchronised: true, max_error_ms: 12.5}
 disks:
   description: Free space of each path's file system, in MiB.
   returned: success
@@ -157,6 +160,13 @@ def system():
     }
 
 
+def clock(reference):
+    # type: (t.Optional[float]) -> t.Dict[str, t.Any]
+    """The clock's state, and how far it is from the controller's."""
+    now = time.time()
+    return dict(facts.clock(), epoch=now, offset=None if reference is None else now - reference)
+
+
 def main():
     # type: () -> None
     """Gather and answer."""
@@ -164,6 +174,7 @@ def main():
         argument_spec={
             "models": {"type": "list", "elements": "path", "default": []},
             "every_byte": {"type": "bool", "default": False},
+            "reference": {"type": "float"},
             "disks": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
@@ -176,7 +187,7 @@ def main():
         interfaces=interfaces(module),
         memory=facts.parse_meminfo(facts.read("/proc/meminfo")),
         limits=facts.parse_limits(facts.read("/proc/self/limits")),
-        clock=dict(facts.clock(), epoch=time.time()),
+        clock=clock(wanted["reference"]),
         disks=[facts.disk(one) for one in wanted["disks"]],
         models=[model_facts(one, wanted["every_byte"]) for one in wanted["models"]],
         system=system(),

@@ -9,6 +9,7 @@ import html
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed, Record
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import natural
 
 STYLE = """
 :root { color-scheme: light dark; --ok: #2e9e5b; --warning: #d9a400; --error: #cf3030; --idle: #8883; }
@@ -101,20 +102,24 @@ def _cell(device: int, service: str, state: str) -> str:
 
 
 def _matrix(case: Observed) -> str:
-    cells = {}
-    for host, facts in case.asked("ping"):
-        for one in facts.get("matrix") or []:
-            cells[f"{host['name']}/{one['device_id']}", str(one.get("name") or one["address"])] = one
+    names = case.names()
+    cells = {
+        (f"{host['name']} device {device}", names.get(peer, peer)): one
+        for host, facts in case.asked("ping")
+        for device, peers in (facts.get("matrix") or {}).items()
+        for peer, one in peers.items()
+    }
     if not cells:
         return ""
-    sources, targets = sorted({one[0] for one in cells}), sorted({one[1] for one in cells})
+    sources, targets = (sorted({one[side] for one in cells}, key=natural) for side in (0, 1))
     rows = [
         f"<tr><th>{_text(source)}</th>{''.join(_ping(cells.get((source, one)), one) for one in targets)}</tr>"
         for source in sources
     ]
     slowest = max((float(one.get("average_ms") or 0) for one in cells.values()), default=0.0)
     return (
-        f"<h2>Reachability between devices</h2><p>Rows ping columns; hover for the address. Slowest answer: {slowest:.2f} ms.</p>"
+        "<h2>Reachability between devices</h2>"
+        f"<p>Each row's device pings the columns'; hover for names. Slowest answer: {slowest:.2f} ms.</p>"
         f'<table class="matrix">{"".join(rows)}</table>'
     )
 

@@ -108,6 +108,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "release_facts": facts(context.release),
         "engine": description.engine,
         "runtime": description.runtime,
+        "link": description.link,
         "root": description.root,
         "user": description.user,
         "directory": context.directory,

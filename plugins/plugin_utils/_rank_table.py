@@ -63,7 +63,7 @@ def _entry(
     entry = {
         "server_id": str(service["address"]),
         "device_id": str(device),
-        "device_ip": fabric_address(link, hardware),
+        "device_ip": fabric_address(link, "hccs" if hardware == "a3" else "roce"),
     }
     if hardware == "a3":
         entry["super_pod_id"] = _known(npu.get("super_pod_id"))

@@ -24,6 +24,15 @@ class Observed:
         """The plan's hosts."""
         return list(self.plan["hosts"])
 
+    def names(self) -> dict[str, str]:
+        """Address on the KV plane -> the device that has it."""
+        return {
+            address: place(host, device)
+            for host, links in self.links()
+            for device in links
+            if (address := fabric_address(links[device], plane(self.plan, host)))
+        }
+
     def services(self, host: str) -> list[Record]:
         """The plan's services on a host."""
         return [one for one in self.plan["services"] if one["host"] == host]
@@ -80,7 +89,12 @@ def place(host: Record, device: int | None = None) -> str:
     return str(host["name"]) if device is None else f"{host['name']} device {device}"
 
 
-def fabric_address(record: Record, hardware: str) -> str:
-    """A device's address on the plane that carries KV: the virtual NIC on A3 (HCCS), the RoCE port elsewhere."""
-    source = record.get("vnic") if hardware == "a3" else record.get("ip")
+def plane(plan: Record, host: Record) -> str:
+    """The plane that carries KV between hosts: ``hccs`` inside a super pod of A3, unless the plan says RoCE."""
+    return "hccs" if host["hardware"] == "a3" and plan.get("link") != "roce" else "roce"
+
+
+def fabric_address(record: Record, on: str) -> str:
+    """A device's address on a plane: the virtual NIC's for ``hccs``, the RoCE port's for ``roce``."""
+    source = record.get("vnic") if on == "hccs" else record.get("ip")
     return str((source or {}).get("address") or "")

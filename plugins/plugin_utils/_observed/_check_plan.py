@@ -15,6 +15,22 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base impo
 RULES: tuple[Rule, ...] = tuple(sorted((*_fabric.RULES, *_host.RULES, *_npu.RULES), key=lambda rule: rule.id))
 
 
+# A device with one of the findings on the left is not blamed for what follows from it.
+CONSEQUENCES = {
+    "NPU-ABSENT": ("HCCN-ANSWER", "NPU-ADDRESS", "LINK-DOWN", "NET-HEALTH", "HCCN-STALE", "PEER-UNREACHABLE"),
+    "LINK-DOWN": ("NET-HEALTH", "PEER-UNREACHABLE"),
+    "NPU-ADDRESS": ("HCCN-ANSWER", "PEER-UNREACHABLE"),
+    "SUPER-POD": ("PEER-UNREACHABLE",),
+    "NPU-ADDRESS-TWICE": ("PEER-UNREACHABLE",),
+}
+
+
+def causes(complaints: t.Sequence[Complaint]) -> list[Complaint]:
+    """The complaints without those that another one on the same device, or at the other end of the ping, explains."""
+    explained = {(one.path, effect) for one in complaints for effect in CONSEQUENCES.get(one.id, ())}
+    return [one for one in complaints if (one.path, one.id) not in explained and (one.value, one.id) not in explained]
+
+
 def check_plan(
     plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], ignored: t.Collection[str] = ()
 ) -> list[dict[str, str]]:
@@ -22,7 +38,7 @@ def check_plan(
 
     An id in ``ignored`` that no rule has is itself a complaint.
     """
-    complaints = judge(Observed(plan, facts), RULES, ignored)
+    complaints = causes(judge(Observed(plan, facts), RULES, ignored))
     known = {rule.id for rule in RULES}
     complaints += [
         Complaint("inference_check_ignore", "CHECK-IGNORE", "no check has this id", severity="error", value=one)

@@ -12,6 +12,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
     Record,
     fabric_address,
     place,
+    plane,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Found, Rule
 
@@ -46,10 +47,10 @@ def net_health(case: Observed) -> t.Iterator[Found]:
 def no_address(case: Observed) -> t.Iterator[Found]:
     """Devices without an address on the plane that carries KV."""
     for host, device, record in _each(case):
-        asked = "vnic" if host["hardware"] == "a3" else "ip"
+        asked = "vnic" if plane(case.plan, host) == "hccs" else "ip"
         if (
             asked in record
-            and not fabric_address(record, host["hardware"])
+            and not fabric_address(record, plane(case.plan, host))
             and asked not in (record.get("errors") or {})
         ):
             yield Found(place(host, device), "", f"the device has no {asked} address")
@@ -59,7 +60,7 @@ def address_twice(case: Observed) -> t.Iterator[Found]:
     """Two devices with the same address."""
     owner: dict[str, str] = {}
     for host, device, record in _each(case):
-        address = fabric_address(record, host["hardware"])
+        address = fabric_address(record, plane(case.plan, host))
         other = owner.setdefault(address, place(host, device)) if address else ""
         if other and other != place(host, device):
             yield Found(place(host, device), address, f"{other} has the same address")
@@ -95,11 +96,35 @@ def _word(value: t.Any) -> str:
 
 
 def unreachable(case: Observed) -> t.Iterator[Found]:
-    """Pairs of devices that do not reach each other."""
+    """Devices that do not reach each other: one finding for a device that nobody reaches or that reaches nobody."""
+    tried, failed = _pairs(case)
+    deaf = {one for one in {pair[1] for pair in failed} if _all(tried, failed, 1, one)}
+    mute = {one for one in {pair[0] for pair in failed} if _all(tried, failed, 0, one)} - deaf
+    for name in sorted(deaf):
+        yield Found(name, message="no other device reaches it")
+    for name in sorted(mute):
+        yield Found(name, message="it reaches no other device")
+    for source, target in sorted(failed):
+        if target not in deaf and source not in mute | deaf:
+            yield Found(source, target, f"{target} is not reached: {failed[source, target]}")
+
+
+def _pairs(case: Observed) -> tuple[set[tuple[str, str]], dict[tuple[str, str], str]]:
+    """Pairs of devices that were pinged, and those that failed with the reason."""
+    names, tried, failed = case.names(), set(), {}
     for host, facts in case.asked("ping"):
-        for one in facts.get("unreachable") or []:
-            peer = one.get("name") or one.get("address")
-            yield Found(place(host, int(one["device_id"])), peer, f"{peer} does not answer this device's ping")
+        for device, peers in (facts.get("matrix") or {}).items():
+            tried |= {(place(host, int(device)), names.get(peer, peer)) for peer in peers}
+        for one in facts.get("unreachable_pairs") or []:
+            peer = str(one.get("address") or one.get("sdid"))
+            failed[place(host, int(one["device_id"])), names.get(peer, peer)] = str(one.get("reason"))
+    return tried | set(failed), failed
+
+
+def _all(tried: set[tuple[str, str]], failed: t.Collection[tuple[str, str]], side: int, name: str) -> bool:
+    """Whether every ping on this side of the device failed, and there were several."""
+    pairs = [one for one in tried if one[side] == name]
+    return len(pairs) > 1 and all(one in failed for one in pairs)
 
 
 def gateway(case: Observed) -> t.Iterator[Found]:

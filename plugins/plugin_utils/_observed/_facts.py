@@ -13,6 +13,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
     fabric_address,
     links_by_device,
     npus_by_device,
+    plane,
 )
 
 KINDS = ("host", "npu", "hccn", "ping")
@@ -38,7 +39,7 @@ def check_facts(plan: Record, hostvars: t.Mapping[str, Record]) -> dict[str, dic
 def fabric_peers(plan: Record, facts: t.Mapping[str, Record], host: str, mode: str = "rail") -> list[dict[str, t.Any]]:
     """The devices of other hosts that this host's planned devices have to reach.
 
-    ``[{name, address, sdid, device_ids}]``: ``device_ids`` are the own devices that ping the peer. ``rail`` pairs the
+    ``[{address, sdid, devices}]`` as hccn_ping takes them: ``devices`` are the own ones that ping the peer. ``rail`` pairs the
     same position on each other host, ``ring`` the same position on the next host, ``full`` all with all.
     """
     if mode not in MODES:
@@ -57,16 +58,22 @@ def fabric_peers(plan: Record, facts: t.Mapping[str, Record], host: str, mode: s
             pinging = own if mode == "full" else [own[position % len(own)]]
             peer = _peer(case, other, device)
             if peer["address"]:
-                peers.append({**peer, "device_ids": pinging})
+                peers.append({**peer, "devices": pinging})
     return peers
 
 
 def _peer(case: Observed, host: str, device: int) -> dict[str, t.Any]:
     facts = case.facts.get(host) or {}
-    hardware = next(one["hardware"] for one in case.hosts() if one["name"] == host)
+    record = next(one for one in case.hosts() if one["name"] == host)
+    on = plane(case.plan, record)
     link = links_by_device(facts.get("hccn") or {}).get(device) or {}
     npu = npus_by_device(facts.get("npu") or {}).get(device) or {}
-    peer = {"name": f"{host} device {device}", "address": fabric_address(link, hardware)}
-    if hardware == "a3" and npu.get("sdid") is not None:
+    peer = {"address": fabric_address(link, on)}
+    if on == "hccs" and npu.get("sdid") is not None:
         peer["sdid"] = npu["sdid"]
     return peer
+
+
+def fabric_plane(plan: Record, host: str) -> str:
+    """The plane on which a host pings: ``hccs`` or ``roce``."""
+    return plane(plan, next(one for one in plan["hosts"] if one["name"] == host))

@@ -11,7 +11,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Found, Rule
 
 ANY = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-NOFILE, CLOCK_SECONDS, FREE_DISK_MIB = 65536, 30.0, 10 * 1024
+NOFILE, CLOCK_SECONDS, FREE_DISK_MIB = 65536, 10.0, 10 * 1024
 
 
 def unobserved(case: Observed) -> t.Iterator[Found]:
@@ -38,6 +38,8 @@ def address(case: Observed) -> t.Iterator[Found]:
             continue
         wanted, name = host["address"], host["interface"]
         owners = sorted(one for one in interfaces if wanted in interfaces[one]["addresses"])
+        if wanted.startswith("127."):
+            owners = ["lo"]  # the loopback interface answers for its whole network
         if name and name not in interfaces:
             yield Found(
                 place(host), name, f"there is no interface {name}; {wanted} is on {', '.join(owners) or 'none'}"
@@ -150,11 +152,19 @@ def dtype(case: Observed) -> t.Iterator[Found]:
 
 
 def clocks(case: Observed) -> t.Iterator[Found]:
-    """Clocks that are not synchronised, on deployments over several hosts."""
-    asked = case.asked("host")
-    for host, facts in asked:
-        if len(asked) > 1 and (facts.get("clock") or {}).get("synchronised") is False:
-            yield Found(place(host), "", "the clock is not synchronised")
+    """Clocks that run apart, or that alone are not synchronised; ``offset`` includes some seconds of connection."""
+    seen = [(host, facts.get("clock") or {}) for host, facts in case.asked("host")]
+    offsets = sorted(clock["offset"] for _host, clock in seen if clock.get("offset") is not None)
+    middle = offsets[len(offsets) // 2] if offsets else 0.0
+    disciplined = any(clock.get("synchronised") for _host, clock in seen)
+    for host, clock in seen:
+        apart = abs((clock.get("offset") or middle) - middle)
+        if apart > CLOCK_SECONDS:
+            yield Found(
+                place(host), f"{apart:.0f} s", f"the clock is about {apart:.0f} seconds away from the other hosts'"
+            )
+        elif disciplined and clock.get("synchronised") is False:
+            yield Found(place(host), "", "the clock is not synchronised, while other hosts' are")
 
 
 def limits(case: Observed) -> t.Iterator[Found]:
@@ -199,7 +209,8 @@ def hostname(case: Observed) -> t.Iterator[Found]:
     asked = case.asked("host")
     for host, facts in asked:
         found = (facts.get("system") or {}).get("hostname_addresses") or []
-        if len(asked) > 1 and found and all(one.startswith("127.") for one in found):
+        local = str(host["address"]).startswith("127.")
+        if len(asked) > 1 and not local and found and all(one.startswith("127.") for one in found):
             yield Found(place(host), ", ".join(found), "the host's own name is a loopback address (/etc/hosts)")
 
 

@@ -52,7 +52,7 @@ def one_host(number):
             "interfaces": {"eth0": {"up": True, "addresses": [f"10.0.0.{number}"]}},
             "memory": {"memory_available_mib": 900000},
             "limits": {"nofile": 1048576},
-            "clock": {"epoch": 1.0, "synchronised": True},
+            "clock": {"epoch": 1.0, "offset": 0.5, "synchronised": True},
             "disks": [{"path": "/opt", "free_mib": 900000}],
             "models": [
                 {
@@ -99,7 +99,7 @@ def one_host(number):
                 for device in range(4)
             ],
         },
-        "ping": {"unreachable": []},
+        "ping": {"unreachable_pairs": []},
     }
 
 
@@ -117,6 +117,19 @@ def kernel(host, **values):
 
 def model(host, **values):
     return lambda data: data[host]["host"]["models"][0].update(values)
+
+
+def ping(data, *cut):
+    """Every device pings the same position of each other host; the given pairs fail."""
+    for number, name in enumerate(HOSTS, 1):
+        peers = [
+            (device, f"10.8.{other}.{device + 10}") for other in (1, 2, 3) if other != number for device in range(4)
+        ]
+        matrix = {str(device): {} for device in range(4)}
+        for device, peer in peers:
+            matrix[str(device)][peer] = {"reachable": (name, device, peer) not in cut}
+        lost = [{"device_id": one[1], "address": one[2], "reason": "lost"} for one in cut if one[0] == name]
+        data[name]["ping"] = {"matrix": matrix, "unreachable_pairs": lost}
 
 
 HELD = {"address": "0.0.0.0", "port": 7100, "pid": 7, "command": "nginx", "service": ""}
@@ -140,11 +153,8 @@ FAULTS = [
     ),
     ("TLS-DIFFERS", "n3 device 2", link("n3", 2, tls_enabled=True)),
     ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "the tool hung"})),
-    (
-        "PEER-UNREACHABLE",
-        "n1 device 3",
-        lambda data: data["n1"]["ping"].update(unreachable=[{"device_id": 3, "address": "10.8.2.11"}]),
-    ),
+    ("PEER-UNREACHABLE", "n1 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"))),
+    ("PEER-UNREACHABLE", "n2 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"), ("n3", 3, "10.8.2.13"))),
     (
         "HOST-ANSWER",
         "n2 npu-smi",
@@ -156,6 +166,7 @@ FAULTS = [
     ("MODEL-DIFFERS", "n3", model("n3", fingerprint="xyz")),
     ("MODEL-QUANTIZED", "n2 decode-0", model("n2", quantized=True)),
     ("CLOCK", "n2", kernel("n2", clock={"synchronised": False})),
+    ("CLOCK", "n3", kernel("n3", clock={"synchronised": True, "offset": 75.0})),
     ("DISK-FREE", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 100}])),
     ("PROXY-VARIABLES", "n3", kernel("n3", system={"proxy_variables": ["http_proxy"], "hostname_addresses": []})),
     ("HOSTNAME-LOOPBACK", "n1", kernel("n1", system={"proxy_variables": [], "hostname_addresses": ["127.0.1.1"]})),
@@ -171,6 +182,18 @@ def test_one_fault_one_complaint(rule, path, plant):
     data = facts()
     plant(data)
     assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [(rule, path)]
+
+
+def test_what_follows_from_a_fault_is_not_blamed_too():
+    data = facts()
+    link("n2", 1, link="down", healthy=False)(data)
+    ping(data, ("n1", 1, "10.8.2.11"), ("n3", 1, "10.8.2.11"))
+    data["n3"]["npu"]["npus"].pop(2)
+    link("n3", 2, errors={"link": "no such device"}, vnic=None)(data)
+    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [
+        ("LINK-DOWN", "n2 device 1"),
+        ("NPU-ABSENT", "n3 device 2"),
+    ]
 
 
 def test_all_faults_are_named_at_once():

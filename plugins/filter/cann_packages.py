@@ -1,0 +1,27 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter cann_packages: the names of CANN's package files."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.plugin_utils._cann_names import cann_packages
+
+
+def packages_filter(version: t.Any, hardware: t.Any, arch: t.Any) -> list[str]:
+    """File names in the order of installation."""
+    try:
+        return cann_packages(str(version), str(hardware), str(arch))
+    except ValueError as error:
+        raise AnsibleFilterError(f"cann_packages: {error}") from error
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"cann_packages": packages_filter}

@@ -1,0 +1,182 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cann_package
+short_description: Install CANN packages from their self-extracting archives
+version_added: 0.1.0
+description:
+  - Installs toolkit, kernels (called ops from CANN 8.5 on) and NNAL from C(.run) files, side by side with other versions.
+  - What is installed is read from the files that the installers write last, and read again after each installation. The
+    exit status of an installer is not believed.
+  - An installation that broke off is recognised by the next run, removed and done again.
+  - Driver and firmware are never touched.
+options:
+  packages:
+    description: Paths of the packages on the host. They are installed in the order that they need.
+    type: list
+    elements: path
+    required: true
+  install_path:
+    description: Directory below which CANN is installed.
+    type: path
+    default: /usr/local/Ascend
+  for_all:
+    description: Install for all users. Needs root.
+    type: bool
+    default: true
+  missing_ok:
+    description: Do not complain of package files that do not exist. Only for finding out, in check mode, what would be installed.
+    type: bool
+    default: false
+  free_mib:
+    description: Space in MiB that has to be free on the file system of O(install_path) before anything is installed.
+    type: int
+    default: 10240
+  timeout:
+    description: Seconds that one installer may take.
+    type: float
+    default: 3600
+extends_documentation_fragment:
+  - ascend.inference.attributes
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+author:
+  - The ascend.inference contributors (@ascend-inference)
+"""
+
+EXAMPLES = r"""
+- name: Install CANN 9.1.0 for A3
+  ascend.inference.cann_package:
+    packages:
+      - /srv/cann/Ascend-cann-toolkit_9.1.0_linux-aarch64.run
+      - /srv/cann/Ascend-cann-A3-ops_9.1.0_linux-aarch64.run
+      - /srv/cann/Ascend-cann-nnal_9.1.0_linux-aarch64.run
+  register: cann
+
+- name: Show what a process has to source
+  ansible.builtin.debug:
+    var: cann.environment
+"""
+
+RETURN = r"""
+installed:
+  description: Kind of package to version to where it is, after the run.
+  returned: success
+  type: dict
+  sample: {toolkit: {"9.1.0": {path: /usr/local/Ascend/cann-9.1.0, arch: aarch64}}, kernels: {}, nnal: {}}
+current:
+  description: The toolkit's version that the environment leads to.
+  returned: success
+  type: str
+environment:
+  description: Shell files that a process has to source, in order.
+  returned: success
+  type: list
+  elements: str
+driver:
+  description: Versions of driver and firmware, empty where they are missing.
+  returned: success
+  type: dict
+  sample: {driver: 25.5.1, firmware: 7.8.0.2.212}
+actions:
+  description: What was installed, or in check mode would be.
+  returned: success
+  type: list
+  elements: str
+"""
+
+import os
+import shutil
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils import _ascend_software as software
+from ansible_collections.ascend.inference.plugins.module_utils import _cann_install as cann
+from ansible_collections.ascend.inference.plugins.module_utils._runner import run
+
+
+def wanted(params):
+    """The packages that are missing, in the order that they need; complaints about all that cannot be installed."""
+    packages, complaints = [], []
+    for path in params["packages"]:
+        try:
+            packages.append(software.package_of(path))
+        except ValueError as error:
+            complaints.append(str(error))
+    machine = os.uname().machine
+    complaints += [f"{one.name} is for {one.arch}, this host is {machine}" for one in packages if one.arch != machine]
+    missing = [one for one in packages if not cann.is_installed(params["install_path"], one)]
+    absent = [] if params["missing_ok"] else [one for one in missing if not os.path.isfile(one.path)]
+    complaints += [f"{one.path} does not exist" for one in absent]
+    return sorted(missing, key=lambda one: software.ORDER.index(one.kind)), complaints
+
+
+def space(params, missing):
+    """What is wrong with the free space, or nothing."""
+    place = params["install_path"]
+    while not os.path.isdir(place):
+        place = os.path.dirname(place)
+    free = shutil.disk_usage(place).free // 2**20
+    if missing and free < params["free_mib"]:
+        return [
+            "{} has {} MiB free, {} are needed: free some, or lower free_mib".format(place, free, params["free_mib"])
+        ]
+    return []
+
+
+def main():
+    """Compare, install what is missing, read back."""
+    module = AnsibleModule(
+        argument_spec=dict(
+            packages=dict(type="list", elements="path", required=True),
+            install_path=dict(type="path", default="/usr/local/Ascend"),
+            for_all=dict(type="bool", default=True),
+            missing_ok=dict(type="bool", default=False),
+            free_mib=dict(type="int", default=10240),
+            timeout=dict(type="float", default=3600),
+        ),
+        supports_check_mode=True,
+    )
+    params, root = module.params, module.params["install_path"]
+    missing, complaints = wanted(params)
+    complaints += space(params, missing)
+    if complaints:
+        module.fail_json(msg="Nothing was installed. " + "; ".join(complaints))
+    before = software.installed(root, os.uname().machine)
+    try:
+        for package in [] if module.check_mode else missing:
+            cann.install(run, root, package, params["for_all"], params["timeout"])
+    except cann.InstallError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result(root, missing, before, module.check_mode))
+
+
+def result(root, missing, before, check_mode):
+    """What the module returns; in check mode the difference is what would come."""
+    machine = os.uname().machine
+    names = [one.name for one in missing]
+    after = software.installed(root, machine)
+    shown = sorted(f"{kind} {version}" for kind in before for version in before[kind])
+    then = sorted(set(shown) | {f"{one.kind} {one.version}" for one in missing})
+    return dict(
+        changed=bool(missing),
+        actions=["install " + name for name in names],
+        installed=before if check_mode else after,
+        current=software.current(root, machine),
+        environment=software.environment(root),
+        driver=software.driver(),
+        diff=dict(before="\n".join(shown) + "\n", after="\n".join(then) + "\n"),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hccn_ping
+short_description: Which NPUs reach which peers over RoCE or HCCS
+version_added: 0.1.0
+description:
+  - Lets this host's NPUs ping NPUs of other hosts and returns who reaches whom, how fast and with what loss.
+  - Judges by the figures, for C(hccn_tool -hccs_ping) exits with 0 even if every packet is lost.
+  - The two dies of one A3 NPU do not reach each other over RoCE. That is normal.
+  - The output of C(-hccs_ping) is read as the driver's open source prints it. No output of a shipped driver is published.
+extends_documentation_fragment:
+  - ascend.inference.vendor_tool
+  - ascend.inference.attributes
+  - ascend.inference.attributes.info_module
+options:
+  peers:
+    description:
+      - Whom to ping.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      address:
+        description:
+          - With O(kind=roce) the address of the peer's RoCE port, with O(kind=hccs) that of its virtual NIC.
+        type: str
+      sdid:
+        description:
+          - Super device id of the peer. With O(kind=hccs) it is pinged if there is no O(peers[].address).
+        type: int
+      devices:
+        description:
+          - The devices of this host that shall reach the peer. By default all of O(devices).
+        type: list
+        elements: int
+  devices:
+    description:
+      - Physical ids of this host's devices.
+      - By default all that C(/dev/davinci*) shows, or npu-smi if there is none.
+    type: list
+    elements: int
+  kind:
+    description:
+      - The plane. V(roce) is C(hccn_tool -ping), V(hccs) is C(hccn_tool -hccs_ping) within a super pod of A3.
+    type: str
+    choices: [roce, hccs]
+    default: roce
+  count:
+    description:
+      - Packets per pair. Over RoCE the tool sends three at a time, so the number is rounded up to a multiple of three.
+    type: int
+    default: 3
+  max_loss_percent:
+    description:
+      - A pair that loses more is unreachable.
+    type: float
+    default: 0
+  max_time_ms:
+    description:
+      - A pair whose average time is longer is unreachable. Without this any time will do.
+    type: float
+  fail:
+    description:
+      - Fail if a pair is unreachable. If V(false), only report it.
+    type: bool
+    default: true
+  workers:
+    description:
+      - How many devices ping at the same time.
+    type: int
+    default: 8
+seealso:
+  - module: ascend.inference.hccn_info
+author:
+  - The ascend.inference contributors (@ascend-inference)
+"""
+
+EXAMPLES = r"""
+- name: Every NPU of this A2 host pings the NPUs of another
+  ascend.inference.hccn_ping:
+    peers:
+      - address: 10.20.1.10
+      - address: 10.20.1.11
+
+- name: Each die of this A3 pings the die of the same index on another host over HCCS, and only reports
+  ascend.inference.hccn_ping:
+    kind: hccs
+    peers:
+      - {address: 192.1.2.199, devices: [0]}
+      - {address: 192.1.2.198, devices: [1]}
+    max_time_ms: 1
+    fail: false
+  register: fabric
+"""
+
+RETURN = r"""
+matrix:
+  description: Device id (as string) to peer (its address, else its SDID) to the result.
+  returned: always when the options are right
+  type: dict
+  sample:
+    "0":
+      10.20.1.10: {reachable: true, reason: null, transmitted: 3, received: 3, loss_percent: 0.0, min_ms: 0.034, average_ms: 0.497,
+                   max_ms: 1.418, plane_errors: []}
+unreachable_pairs:
+  description:
+    - The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
+    - Not called C(unreachable), for Ansible takes a result with that key for a host that it cannot reach.
+  returned: always when the options are right
+  type: list
+  elements: dict
+  sample: [{device_id: 3, address: 10.20.1.13, sdid: null, reason: "100 % of 3 packets lost, allowed are 0 %"}]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import pairs, peer_complaints, peer_name, ping_all
+from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
+from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+PEER = dict(address=dict(type="str"), sdid=dict(type="int"), devices=dict(type="list", elements="int"))
+SPEC = dict(
+    executable=dict(type="path"),
+    timeout=dict(type="float", default=30),
+    peers=dict(type="list", elements="dict", required=True, options=PEER),
+    devices=dict(type="list", elements="int"),
+    kind=dict(type="str", choices=["roce", "hccs"], default="roce"),
+    count=dict(type="int", default=3),
+    max_loss_percent=dict(type="float", default=0),
+    max_time_ms=dict(type="float"),
+    fail=dict(type="bool", default=True),
+    workers=dict(type="int", default=8),
+)
+
+
+def ping(params, tool):
+    """The module's result for its options."""
+    wrong = peer_complaints(params["peers"], params["kind"])
+    if params["count"] < 1:
+        wrong.append(f"count: {params['count']} is not a number of packets")
+    if wrong:
+        raise ToolError("; ".join(wrong))
+    everybody = params["devices"] is None and any(peer["devices"] is None for peer in params["peers"])
+    todo = pairs(find_devices(tool) if everybody else sorted(set(params["devices"] or [])), params["peers"])
+    if not todo:
+        raise ToolError("there is nothing to ping: name devices and peers")
+    limits = (params["max_loss_percent"], params["max_time_ms"])
+    return ping_all(Patience(tool), todo, params["kind"], params["count"], params["workers"], *limits)
+
+
+def main():
+    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
+    try:
+        result = ping(module.params, tool_of(module, "hccn_tool"))
+    except (ToolMissing, ToolError) as error:
+        module.fail_json(msg=str(error))
+    lost = result["unreachable_pairs"] = result.pop("unreachable")
+    if lost and module.params["fail"]:
+        first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])
+        more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
+        module.fail_json(msg=f"{len(lost)} pairs are unreachable: {first}{more}", changed=False, **result)
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

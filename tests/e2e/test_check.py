@@ -1,0 +1,129 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those are named."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests" / "simulator"))
+
+import ascend_cluster  # noqa: E402 - its folder is no package; the simulators import nothing of the collection
+
+PLAYBOOK = os.environ.get("CHECK_PLAYBOOK", str(REPOSITORY / "playbooks" / "check.yml"))
+HOSTS = ("node0", "node1", "node2", "node3")
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    hosts = ascend_cluster.cluster(str(tmp_path), hosts=4, generation="a3", devices=16, python=sys.executable)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text('{"head_dim": 128}')
+    (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory(tmp_path, hosts)))
+    return tmp_path
+
+
+def inventory(folder, hosts):
+    def members(names):
+        return {
+            "hosts": {
+                name: {
+                    "inference_address": f"127.0.0.{2 + HOSTS.index(name)}",
+                    "host_check_hccn_conf": hosts[name]["hccn_conf"],
+                    "host_check_executables": {
+                        "npu_smi": f"{hosts[name]['bin']}/npu-smi",
+                        "hccn_tool": f"{hosts[name]['bin']}/hccn_tool",
+                    },
+                }
+                for name in names
+            }
+        }
+
+    return {
+        "all": {
+            "vars": {
+                "ansible_connection": "local",
+                "ansible_python_interpreter": sys.executable,
+                "inference_release": "0.23.0",
+                "inference_model": {"path": str(folder / "model"), "name": "ds"},
+                "inference_root": str(folder / "root"),
+                "inference_pools": {
+                    "prefill": {"instances": 2, "data_parallel_size": 2, "tensor_parallel_size": 8},
+                    "decode": {"data_parallel_size": 32},
+                },
+            }
+        },
+        "prefill": members(HOSTS[:2]),
+        "decode": members(HOSTS[2:]),
+    }
+
+
+def change(folder, host, edit):
+    path = folder / f"{host}.json"
+    state = json.loads(path.read_text())
+    edit(state)
+    path.write_text(json.dumps(state))
+
+
+def device(number, **values):
+    return lambda state: state["devices"][number].update(values)
+
+
+def check(folder):
+    report = folder / "report.json"
+    done = subprocess.run(
+        ["ansible-playbook", "-i", "inventory.yml", PLAYBOOK]
+        + ["-e", f"inference_check_json={report}", "-e", f"inference_check_html={folder / 'report.html'}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert report.exists(), done.stdout + done.stderr
+    return done, [(one["id"], one["path"]) for one in json.loads(report.read_text())["findings"]]
+
+
+def test_a_healthy_cluster_passes(cluster):
+    done, findings = check(cluster)
+    assert findings == []
+    assert done.returncode == 0, done.stdout
+    assert "nothing was found" in (cluster / "report.html").read_text()
+
+
+def test_ten_planted_faults_are_named_and_nothing_else(cluster):
+    change(cluster, "node0", device(3, health="Critical"))
+    change(cluster, "node0", device(5, tls=True))
+    change(cluster, "node1", device(0, link="DOWN"))
+    change(cluster, "node1", device(7, processes=[{"pid": 4242, "name": "python3", "memory": 900}]))
+    change(cluster, "node2", device(4, present=False))
+    change(cluster, "node2", device(9, ip=["10.21.2.99", "255.255.255.0"]))
+    change(cluster, "node3", lambda state: state.update(driver="25.0.rc1", tool="25.0.rc1"))
+    change(cluster, "node1", device(12, sdid=(2 << 22) | (6 << 18) | 12))
+    change(cluster, "node3", device(2, net_health="Socket fail"))
+    (cluster / "network.json").write_text(json.dumps({"dead": ["192.3.2.188"]}))
+    done, findings = check(cluster)
+    assert done.returncode != 0
+    assert sorted(findings) == sorted(
+        [
+            ("NPU-HEALTH", "node0 device 3"),
+            ("TLS-DIFFERS", "node0 device 5"),
+            ("LINK-DOWN", "node1 device 0"),
+            ("NPU-BUSY", "node1 device 7"),
+            ("NPU-ABSENT", "node2 device 4"),
+            ("HCCN-STALE", "node2 device 9"),
+            ("DRIVER-DIFFERS", "node3"),
+            ("SDID-TWICE", "node2 device 12"),
+            ("NET-HEALTH", "node3 device 2"),
+            ("PEER-UNREACHABLE", "node3 device 11"),
+        ]
+    )
+    assert "node2 device 9" in done.stdout
