@@ -9,41 +9,19 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import GROUP, inventory_of, members, words_of
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
-
-WORDS = ("inference_", "ansible_host")
 
 
-def inventory_of(hostvars: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Each host's groups and own words."""
-    names = sorted({str(name) for members in groups.values() for name in members})
-    return {
-        name: {
-            "groups": sorted(str(group) for group in groups if name in groups[group]),
-            "variables": {
-                word: plain(hostvars[name][word])
-                for word in (
-                    "inference_address",
-                    "inference_interface",
-                    "inference_devices",
-                    "inference_hardware",
-                    "ansible_host",
-                )
-                if word in hostvars[name]
-            },
-        }
-        for name in names
-    }
-
-
-def launch_plan_filter(
-    variables: t.Mapping[str, t.Any], hostvars: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Any]
-) -> dict[str, t.Any]:
+def launch_plan_filter(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.Any]:
     """Adapter: Ansible's variables in, the plan out, one error with all complaints."""
-    words = {str(key): plain(variables[key]) for key in variables if str(key).startswith("inference_")}
+    only = str(variables[GROUP]) if GROUP in variables else ""
+    hosts = members(groups, only)
     try:
-        return launch_plan(words, inventory_of(hostvars, groups))
+        words, complaints = words_of(variables, hostvars, hosts)
+        if complaints:
+            raise PlanError(complaints)
+        return launch_plan(words, inventory_of(hostvars, hosts))
     except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 

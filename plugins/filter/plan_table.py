@@ -7,7 +7,17 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def plan_table_filter(plan: t.Any, show: t.Any = "table") -> list[str]:
+    """Adapter: a plan in, its lines out."""
+    try:
+        return plan_table(plain(plan), str(show))
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 class FilterModule:
@@ -15,4 +25,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"plan_table": plan_table}
+        return {"plan_table": plan_table_filter}

@@ -105,20 +105,22 @@ def read_devices(tool, devices, queries, workers):
 
 
 def _read_device(patient, device, queries):
-    values, errors, warnings, hung = {}, {}, [], False
+    values, errors, warnings, hung = dict.fromkeys(queries), {}, [], False
     for name in queries:
-        values[name] = None
         if hung:
             errors[name] = f"not asked, for device {device} did not answer the query before"
             continue
-        query = QUERIES[name]
         try:
-            ask = lambda args, stdin, query=query: patient(args, stdin, query.hides_busy)  # noqa: E731 (binds this query)
-            values[name], notes = answer(
-                ask, ["-i", str(device), query.option, "-g"], lambda text, query=query: query.parse(text, device)
-            )
+            values[name], notes = _ask(patient, device, QUERIES[name])
             warnings += notes
         except ToolError as error:
             errors[name] = str(error)
             hung = error.kind == "hung"
     return dict(values=values, errors=errors, warnings=warnings)
+
+
+def _ask(patient, device, query):
+    def call(args, stdin):
+        return patient(args, stdin, query.hides_busy)
+
+    return answer(call, ["-i", str(device), query.option, "-g"], lambda text: query.parse(text, device))

@@ -11,8 +11,8 @@ from ansible_collections.ascend.inference.plugins.module_utils._tables import re
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, is_null, number, snake_case
 
 _SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received, (\d+(?:\.\d+)?)% packets? loss\Z")
-_REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+(?:\.\d+)?)ms\Z")
-_HCCS_REPLY = re.compile(r"recv seq (\d+), time = (\d+(?:\.\d+)?)us, L1 plane check result = 0x([0-9a-fA-F]+)\Z")
+_REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+\.\d+)ms\Z")  # "%f": a time without a point has lost it
+_HCCS_REPLY = re.compile(r"recv seq (\d+), time = (\d+\.\d+)us, L1 plane check result = 0x([0-9a-fA-F]+)\Z")
 _HCCS_PACKET = re.compile(r"This pkt (ping success!|ping not start to send!|send fail!|check recv msg fail!)\Z")
 _TIMES = re.compile(r"(max|min|average|TP95) time\s*[=:]?\s*(\d+(?:\.\d+)?)\s*(us|ms)\Z")
 _UNITS = {
@@ -23,6 +23,7 @@ _UNITS = {
     "nm": "nanometres",
     "dB": "decibels",
 }
+_WITH_POINT = ("mV", "mW", "mA", "dB")
 _PREFIX = re.compile(r"\[(?:devid|device) (\d+)\]\s*")
 
 
@@ -105,6 +106,8 @@ def parse_optical(text):
         key, word = snake_case(match.group(1)), match.group(2)
         measure = re.match(r"(\S+)\s+([A-Za-z]+)\Z", word)
         if measure and measure.group(2) in _UNITS:
+            if measure.group(2) in _WITH_POINT and "." not in measure.group(1):
+                raise ParseError("expected a number with a decimal point", text, line_number)
             optical[key + "_" + _UNITS[measure.group(2)]] = number(measure.group(1), text, line_number)
         else:
             optical[key] = None if is_null(word) or word == "not supported" else word

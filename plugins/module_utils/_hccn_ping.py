@@ -38,7 +38,9 @@ def peer_name(peer):
 
 def pairs(devices, peers):
     """(device, peer) of every ping: a peer's own ``devices`` if it has any, else all."""
-    return [(device, peer) for peer in peers for device in (devices if peer.get("devices") is None else peer["devices"])]
+    return [
+        (device, peer) for peer in peers for device in (devices if peer.get("devices") is None else peer["devices"])
+    ]
 
 
 def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
@@ -48,7 +50,9 @@ def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
         by_device.setdefault(device, []).append(peer)
 
     def ping_device(device):
-        return [(peer, _judge(_ping(patient, device, peer, kind, count), max_loss, max_time)) for peer in by_device[device]]
+        return [
+            (peer, _judge(_ping(patient, device, peer, kind, count), max_loss, max_time)) for peer in by_device[device]
+        ]
 
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(by_device) or 1))) as pool:
         answers = list(zip(sorted(by_device), pool.map(ping_device, sorted(by_device))))

@@ -97,7 +97,9 @@ def plan(entries, current, conf, accept_loss=False):
                 )  # the tool re-applies it, unless it fails to: setting it again costs nothing
         elif "gateway" in changes:
             found += _gateway_complaints(device, wanted["gateway"], now["ip"])
-        steps += [Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes]
+        steps += [
+            Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes
+        ]
     order, cycles = _order(entries, current, conf)
     steps.sort(key=lambda step: order.index(step.device))
     return steps, found + cycles, lost
@@ -161,7 +163,9 @@ def _order(entries, current, conf):
     for device in sorted(wanted):
         owner = holder.get(wanted[device], device) if wanted[device] else device
         if owner != device and not wanted.get(owner):
-            found.append(f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too")
+            found.append(
+                f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too"
+            )
         elif owner != device:
             after[device] = owner
     order, left = [], sorted(wanted)
@@ -169,7 +173,9 @@ def _order(entries, current, conf):
         ready = [device for device in left if after.get(device) not in left]
         if not ready:
             ring = ", ".join(f"{device} ({wanted[device]})" for device in left)
-            found.append(f"devices {ring} exchange their addresses, which the tool refuses: move one to a spare address first")
+            found.append(
+                f"devices {ring} exchange their addresses, which the tool refuses: move one to a spare address first"
+            )
         order += ready or left
         left = [device for device in left if device not in order]
     return order, found

@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table im
 from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError, answer
 
 PARTS = ("table", "board", "health", "usages", "common", "memory", "topology", "superpod")
+SUPERPOD = ("super_pod_id", "super_pod_size", "sdid", "server_index")
 GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: each may cost a whole time-out
 
 # part: (npu-smi's type, asked per chip rather than per NPU, key in the record, parser)
@@ -38,9 +39,9 @@ def gather(tool, parts=None):
         result["warnings"] = table["warnings"] + warnings
     for part in PARTS:
         if part in asked and part in _QUERIES:
-            _ask_chips(result, part, _plain(tool, part), required=True)
+            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=True)
     if "superpod" in asked or (parts is None and result["generation"] == "a3"):
-        _ask_chips(result, "superpod", _superpod(tool, result["warnings"]), required=parts is not None)
+        _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, required=parts is not None)
     if "topology" in asked:
         result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
         result["warnings"] += warnings
@@ -60,9 +61,8 @@ def _plain(tool, part):
     return ask
 
 
-def _superpod(tool, warnings):
+def _superpod(tool):
     def ask(npu):
-        npu.update(super_pod_id=None, super_pod_size=None, sdid=None, server_index=None)
         args = ["info", "-t", "spod-info", "-i", str(npu["npu_id"]), "-c", str(npu["chip_id"])]
         record, notes = answer(tool, args, parse_superpod)
         npu.update(record)
@@ -72,9 +72,14 @@ def _superpod(tool, warnings):
     return ask
 
 
-def _ask_chips(result, part, ask, required):
-    """``ask`` each chip; what fails becomes one warning, or a ToolError if the user asked for the part and no chip answers."""
+def _ask_chips(result, part, ask, keys, required):
+    """``ask`` each chip for ``keys`` (null if it doesn't answer).
+
+    What fails becomes one warning, or a ToolError if the user asked for the part and no chip answers.
+    """
     failures, in_a_row, answered = [], 0, 0
+    for npu in result["npus"]:
+        npu.update(dict.fromkeys(keys))
     for npu in result["npus"]:
         if npu["npu_id"] is None or in_a_row >= GIVE_UP:
             failures.append(f"NPU {npu['npu_id']} chip {npu['chip_id']} was not asked")

@@ -23,7 +23,9 @@ from ansible_collections.ascend.inference.plugins.module_utils._text import (
 _TOPOLOGY_LABEL = re.compile(r"(?:NPU|Phy-ID)(0|[1-9]\d*)\Z")
 _TOPOLOGY_LINK = re.compile(r"X|SYS|PHB|PIX|PXB|HCCS|HCCS_SW|XLink|XLink_SW|SIO|UB|NA")
 _CHIP_NAME = re.compile(r"(?:[A-Za-z]\S*(?: \S+)?|\S+)\Z")  # "12 Ascend 910B4" would be a shifted column
-_MEASURES = re.compile(r"_(?:percent|mib|watts|celsius|mhz|volts|pages|count|id)\Z")
+_MEASURES = re.compile(
+    r"_(?:percent|mib|watts|celsius|mhz|volts|pages|count)\Z|\A(?:npu|chip|slot)_id\Z"
+)  # not vdie_id
 _CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\Z")
 
 
@@ -96,7 +98,9 @@ def _typed(block, text):
     record = {}
     for key, word, line in block:
         name = snake_case(key)
-        record[name] = value(word)
+        record[name] = (
+            word if name.endswith("version") and value(word) is not None else value(word)
+        )  # 25.2 is no number there
         if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
     return record

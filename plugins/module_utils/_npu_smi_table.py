@@ -50,8 +50,9 @@ _PAIRS = (
 _TITLE = re.compile(r"npu-smi\s+(\S+)\s+Version:\s*(\S+)\Z")
 _IDLE = re.compile(r"No running processes found in NPU (0|[1-9]\d*)(?:\s+Chip (?:0|[1-9]\d*))?\Z", re.IGNORECASE)
 
-# role: title, card, chip, process, idle; group: rows between two full rules (one NPU); values: dict of strings
-Row = namedtuple("Row", "role group line values layout")
+# role: title, card, chip, process, idle; group: rows between two full rules (one NPU), block: between two rules of any kind (one
+# chip); values: dict of strings
+Row = namedtuple("Row", "role group block line values layout")
 
 
 def parse_info(text):
@@ -103,39 +104,39 @@ def _trim(lines, text):
 
 def _rows(body, text):
     """Every table row with what it means. The header rows above decide; without any, the known layouts are tried."""
-    rows, group, layouts = [], 0, {}
+    rows, group, block, layouts = [], 0, 0, {}
     for line in body:
-        if line.kind == "rule":
-            group += 1
+        group += line.kind == "rule"
+        block += line.kind in ("rule", "soft_rule")
         if line.kind != "row":
             continue
-        row = _single_cell(line, group)
+        row = _single_cell(line)
         layout = None if row else header_layout(line.cells, text, line.number)
         if layout:
             layouts[layout.role] = layout
             continue
-        rows.append(row or _data_row(line, group, layouts, text))
+        rows.append((row or _data_row(line, layouts, text))._replace(group=group, block=block))
     return rows
 
 
-def _single_cell(line, group):
+def _single_cell(line):
     if len(line.cells) != 1:
         return None
     title, idle = _TITLE.match(line.cells[0]), _IDLE.match(line.cells[0])
     if title:
         values = {key: None if is_null(word) else word for key, word in zip(("tool", "driver"), title.groups())}
-        return Row("title", group, line.number, values, None)
-    return Row("idle", group, line.number, {"npu_id": int(idle.group(1))}, None) if idle else None
+        return Row("title", None, None, line.number, values, None)
+    return Row("idle", None, None, line.number, {"npu_id": int(idle.group(1))}, None) if idle else None
 
 
-def _data_row(line, group, layouts, text):
+def _data_row(line, layouts, text):
     candidates = list(layouts.values()) if "card" in layouts or "chip" in layouts else [CARD] + list(CHIPS)
     if "process" not in layouts:
         candidates += PROCESSES
     for layout in candidates:
         values = read_row(layout, line.cells)
         if values:
-            return Row(layout.role, group, line.number, values, layout)
+            return Row(layout.role, None, None, line.number, values, layout)
     raise ParseError("the row fits no column layout of npu-smi info", text, line.number)
 
 
@@ -143,7 +144,7 @@ def _join(rows, warnings):
     """Card and chip rows as records. A row without its partner still counts: its other half stays null, with a warning."""
     npus, card = [], None
     for row in rows + [None]:
-        if row is not None and row.role == "chip" and card and card.group == row.group:
+        if row is not None and row.role == "chip" and card and card.block == row.block:
             npus.append(_record(card, row))
             card = None
             continue
@@ -227,6 +228,10 @@ def _attach_processes(npus, rows, warnings):
             warnings.append(
                 f"line {row.line}: process {process['pid']} runs on NPU {npu_id}, which the table does not list"
             )
+    _say_silence(npus, spoken, warnings)
+
+
+def _say_silence(npus, spoken, warnings):
     silent = sorted({npu["npu_id"] for npu in npus if npu["npu_id"] is not None} - spoken)
     if silent and not spoken:
         warnings.append("the output has no process part: 'processes' is unknown, not empty")

@@ -10,6 +10,7 @@ nothing here judges an answer: that is the parsers' work.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -90,10 +91,8 @@ def run(argv, timeout, stdin=None, env=None):
 
 
 def _kill(process):
-    try:
+    with contextlib.suppress(ProcessLookupError):  # it may end between the time-out and the kill
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it ended between the time-out and the kill
     try:
         return process.communicate(timeout=GRACE)
     except subprocess.TimeoutExpired:

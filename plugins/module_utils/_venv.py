@@ -97,8 +97,11 @@ class Builder:
         self.run = run or run_command
         self.own_python = os.path.join(path, "bin", "python")
 
-    def build(self, layer, wish):
-        """Install ``wish`` ({requirements, exclude, imports, fallback}) as ``layer``; raises ``VenvError``."""
+    def build(self, layer, wish, fallback=()):
+        """Install ``wish`` ({requirements, exclude, imports}) as ``layer``; raises ``VenvError``.
+
+        ``fallback`` are indexes that are looked into as well if installation fails without them.
+        """
         if half_made(self.path):
             if os.path.isdir(self.path):
                 shutil.rmtree(self.path)
@@ -108,7 +111,7 @@ class Builder:
         mark = os.path.join(stamps, MARK)
         with open(mark, "w") as stream:
             stream.write(layer + "\n")
-        self._install(wish)
+        self._install(wish, list(fallback))
         self._prove(wish["imports"])
         write_atomically(stamp_path(self.path, layer), json.dumps(wish, indent=1, sort_keys=True) + "\n")
         os.unlink(mark)
@@ -130,16 +133,16 @@ class Builder:
         code, _output = self.run([os.path.join(self.tools, "bin", "python"), "-m", "pip", "install", "-q", "uv"], {})
         return "" if code else found
 
-    def _install(self, wish):
+    def _install(self, wish, fallback):
         listing = self.must([self.own_python, "-m", "pip", "config", "list"])
         env = settings(listing, self.words)
         command = self._command(wish)
         code, output = self.run(command, env)
-        if code and wish.get("fallback"):
-            more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + wish["fallback"]).strip()
+        if code and fallback:
+            more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + fallback).strip()
             env.update(PIP_EXTRA_INDEX_URL=more, UV_EXTRA_INDEX_URL=more)
             second, more_output = self.run(command, env)
-            output = output + "\nAgain, with the index {}:\n{}".format(" ".join(wish["fallback"]), more_output)
+            output = output + "\nAgain, with the index {}:\n{}".format(" ".join(fallback), more_output)
             code = second
         if code:
             raise VenvError("installing {} failed:\n{}".format(", ".join(wish["requirements"]), tail(output, 40)))

@@ -83,7 +83,7 @@ options:
     description:
       - How many devices are read at the same time. Changes are made one after the other.
     type: int
-    default: 8
+    default: 16
 seealso:
   - module: ascend.inference.hccn_info
 author:
@@ -236,7 +236,7 @@ def main():
             hccn_conf=dict(type="path", default="/etc/hccn.conf"),
             backup=dict(type="bool", default=True),
             accept_loss=dict(type="bool", default=False),
-            workers=dict(type="int", default=8),
+            workers=dict(type="int", default=16),
         ),
         supports_check_mode=True,
     )

@@ -38,7 +38,7 @@ options:
     description:
       - How many devices are asked at the same time.
     type: int
-    default: 8
+    default: 16
   hccn_conf:
     description:
       - The file from which the driver sets the addresses at boot.
@@ -188,7 +188,7 @@ def main():
             timeout=dict(type="float", default=30),
             devices=dict(type="list", elements="int"),
             gather=dict(type="list", elements="str", choices=list(QUERIES), default=list(BASIC)),
-            workers=dict(type="int", default=8),
+            workers=dict(type="int", default=16),
             hccn_conf=dict(type="path", default="/etc/hccn.conf"),
             expected=dict(type="dict"),
         ),

@@ -74,7 +74,7 @@ options:
     description:
       - How many devices ping at the same time.
     type: int
-    default: 8
+    default: 16
 seealso:
   - module: ascend.inference.hccn_info
 author:
@@ -119,10 +119,14 @@ unreachable_pairs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import pairs, peer_complaints, peer_name, ping_all
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import (
+    pairs,
+    peer_complaints,
+    peer_name,
+    ping_all,
+)
 from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
 from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
 
@@ -137,7 +141,7 @@ SPEC = dict(
     max_loss_percent=dict(type="float", default=0),
     max_time_ms=dict(type="float"),
     fail=dict(type="bool", default=True),
-    workers=dict(type="int", default=8),
+    workers=dict(type="int", default=16),
 )
 
 

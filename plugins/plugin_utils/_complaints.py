@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import collections
 import difflib
+import re
 import typing as t
 from dataclasses import dataclass, field
 
@@ -45,16 +47,42 @@ class Complaint:
         }
 
 
+MOST = 20  # violations of one rule that are printed; a mistake in one word can show on a thousand hosts
+
+
 class PlanError(ValueError):
     """The description cannot be planned; carries every complaint, in a stable order."""
 
     def __init__(self, complaints: t.Iterable[Complaint]) -> None:
-        self.complaints = tuple(sorted(set(complaints)))
-        count = len(self.complaints)
-        head = "1 thing is wrong" if count == 1 else f"{count} things are wrong"
-        lines = [f"{head} with the description; nothing was changed:"]
-        lines += [f"  {number}. {one.text()}" for number, one in enumerate(self.complaints, 1)]
-        super().__init__("\n".join(lines))
+        self.complaints = tuple(sorted(set(complaints), key=lambda one: (_natural(one.path), one)))
+        super().__init__(report(self.complaints))
+
+
+def report(complaints: t.Sequence[Complaint]) -> str:
+    """All complaints as text: grouped by place in the order of the places, each with its way out."""
+    count = len(complaints)
+    head = "1 thing is wrong" if count == 1 else f"{count} things are wrong"
+    lines = [f"{head} with the description; nothing was changed."]
+    place, printed = None, collections.Counter[str]()
+    for number, one in enumerate(complaints, 1):
+        printed[one.id] += 1
+        if printed[one.id] > MOST:
+            continue
+        if (one.path, one.value) != place:
+            place = (one.path, one.value)
+            lines += ["", one.path + (f" = {one.value}" if one.value else "")]
+        lines.append(f"  {number}. {one.message.rstrip('.')}. [{one.id}]")
+        if one.fix:
+            lines.append(f"     {one.fix}")
+    more = [f"{printed[id_] - MOST} more of [{id_}]" for id_ in sorted(printed) if printed[id_] > MOST]
+    if more:
+        lines += ["", f"... and {', '.join(more)}."]
+    return "\n".join(lines)
+
+
+def _natural(path: str) -> tuple[t.Any, ...]:
+    """Sort key that puts node2 before node10."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path))
 
 
 def nearest(word: str, known: t.Iterable[str]) -> str:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import typing as t
 from dataclasses import dataclass
@@ -12,9 +13,14 @@ from dataclasses import dataclass
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import Assigned
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import Release
-from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host, Pool
 
-P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist")
+P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
+
+
+@functools.cache
+def _split(word: str) -> tuple[str, ...]:
+    return tuple(one for one in word.replace("mooncake_store", "store").split("+") if one != "none")
 
 
 @dataclass(frozen=True)
@@ -32,32 +38,61 @@ class Context:
     @property
     def transfer(self) -> tuple[str, ...]:
         """The words of ``inference_kv_transfer``: ('mooncake', 'store'), ('llmdatadist',), ()."""
-        word = self.description.kv_transfer or ("mooncake" if self.description.pools.prefill else "none")
-        parts = word.replace("mooncake_store", "store").split("+")
-        return tuple(one for one in parts if one != "none")
+        return self._words("")
 
-    @property
+    def transfer_of(self, pool: Pool) -> tuple[str, ...]:
+        """The words of one pool, which may differ from the deployment's."""
+        return self._words(pool.kv_transfer)
+
+    def _words(self, own: str) -> tuple[str, ...]:
+        default = "mooncake" if self.description.pools.prefill else "none"
+        return _split(own or self.description.kv_transfer or default)
+
+    @functools.cached_property
+    def everywhere(self) -> tuple[str, ...]:
+        """The words of all pools that answer requests, each once."""
+        pools = [pool for name, pool in self.description.pools.present().items() if name != "encode"]
+        return tuple(dict.fromkeys(word for pool in pools for word in self.transfer_of(pool)))
+
+    @functools.cached_property
     def store(self) -> bool:
         """Whether engines share a pool of KV cache."""
-        return "store" in self.transfer
+        return "store" in self.everywhere
 
-    @property
+    @functools.cached_property
     def p2p(self) -> str:
         """The word of the connector that carries KV from prefill to decode, or an empty string."""
-        return next((one for one in self.transfer if one in P2P), "")
+        return next((one for one in self.everywhere if one in P2P), "")
+
+    @functools.cached_property
+    def served_name(self) -> str:
+        """The name that clients ask for."""
+        model = self.description.model
+        return model.name or posixpath.basename(model.path.rstrip("/"))
+
+    @functools.cached_property
+    def store_ranks(self) -> int:
+        """Workers that have a part in the pool of KV cache."""
+        pooling = [one for one in self.instances if one.kind != "encode" and "store" in self.transfer_of(one.pool)]
+        return sum(one.pool.devices_per_instance for one in pooling)
 
     @property
+    def contained(self) -> bool:
+        """Whether the runtime puts processes into containers."""
+        return self.description.runtime in ("docker", "kubernetes")
+
+    @functools.cached_property
     def directory(self) -> str:
         """Where the deployment's own files lie on every host."""
         return posixpath.join(self.description.root, "deployments", self.description.deployment)
 
     def service_directory(self, name: str) -> str:
         """Where one service's own files lie."""
-        return posixpath.join(self.directory, "services", name)
+        return f"{self.directory}/services/{name}"
 
     def log(self, name: str) -> str:
         """A service's log file, where the runtime writes one."""
-        return posixpath.join(self.directory, "logs", f"{name}.log")
+        return f"{self.directory}/logs/{name}.log"
 
     def venv(self, name: str) -> str:
         """A virtual environment below the root."""

@@ -8,19 +8,21 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import on_cluster
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
-from ansible_collections.ascend.inference.plugins.plugin_utils._placement import hosts_of, place
-from ansible_collections.ascend.inference.plugins.plugin_utils._ports import assign
+from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, hosts_of, place
+from ansible_collections.ascend.inference.plugins.plugin_utils._ports import assign, short_lists
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import facts, find_release
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services, plugin_path
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import engine_venv, master_service
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import (
-    flavour,
-    router_service,
-    router_venv,
-    script_path,
-)
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import meta_service
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import master_service
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import flavour, router_service
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.software import software
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.verify import verify_section
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, judge
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service, digest
@@ -33,6 +35,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 )
 
 VERSION = 1
+KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
 
 def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
@@ -46,6 +49,8 @@ def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Ma
     complaints += more
     if complaints:
         raise PlanError(complaints)
+    if description.runtime == "kubernetes":
+        description, hosts = on_cluster(description, hosts)
     context, complaints = _place(description, hosts)
     if complaints and not context.instances:
         raise PlanError(complaints)
@@ -58,11 +63,11 @@ def launch_plan(variables: t.Mapping[str, t.Any], inventory: t.Mapping[str, t.Ma
 
 
 def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, list[Complaint]]:
-    release, complaints = find_release(description.engine, description.release)
+    release, complaints = find_release(description.engine, description.release, description.release_base)
+    if description.engine_version:
+        release = dataclasses.replace(release, vllm=description.engine_version)
     instances, more = place(description, hosts)
-    ports = {
-        one.name: assign(one, release, max(len(process.host.devices) for process in one.processes)) for one in instances
-    }
+    ports = {one.name: assign(one, release, _highest_device(one)) for one in instances}
     engine_hosts = [process.host for one in instances for process in one.processes]
     context = Context(
         description,
@@ -73,7 +78,13 @@ def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, l
         _single(description.mooncake_master.group, hosts, engine_hosts),
         _single(description.router.group, hosts, engine_hosts),
     )
-    return context, complaints + more
+    return context, complaints + more + short_lists(description)
+
+
+def _highest_device(instance: Instance) -> int:
+    """The highest device of the instance's hosts: AscendDirect's pool reaches that far."""
+    hosts = {process.host.name: process.host for process in instance.processes}
+    return max((host.devices[-1] for host in hosts.values() if host.devices), default=-1)
 
 
 def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Host | None:
@@ -85,10 +96,12 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Hos
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    if context.store and context.master:
-        services.append(master_service(context, context.master))
+    if context.store and context.master and context.description.store.backend in KEEPERS:
+        services.append(KEEPERS[context.description.store.backend](context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
+    if context.description.runtime == "kubernetes":
+        return in_pods(context, services)
     return [_marked(context, one) for one in services]
 
 
@@ -100,7 +113,6 @@ def _marked(context: Context, service: Service) -> Service:
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Complaint]) -> dict[str, t.Any]:
     description = context.description
-    used = sorted({one.host for one in services}, key=natural)
     plan: dict[str, t.Any] = {
         "plan_version": VERSION,
         "deployment": description.deployment,
@@ -112,44 +124,18 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Compla
         "root": description.root,
         "user": description.user,
         "directory": context.directory,
-        "model": {"path": description.model.path, "name": description.model.name, "source": description.model.source},
-        "software": _software(context),
-        "hosts": [_host(context, context.hosts[name], services) for name in used],
+        "model": {"path": description.model.path, "name": context.served_name, "source": description.model.source},
+        "software": software(context),
+        "hosts": planned_hosts(context, services),
         "services": [one.as_dict() for one in services],
+        "verify": verify_section(context, services),
         "findings": [one.as_dict() for one in findings],
     }
-    plan["digest"] = digest(plan)
+    if description.runtime == "kubernetes":
+        plan.update(cluster_part(context, services, plan["hosts"]))
+    told = ("name", "host", "digest", "ports", "health", "start", "stop")
+    plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
     return plan
-
-
-def _software(context: Context) -> dict[str, t.Any]:
-    release = context.release
-    return {
-        "engine": {
-            "venv": context.venv(engine_venv(context)),
-            "version": release.vllm,
-            "python_path": [plugin_path(context)] if context.description.engine == "vllm_cpu" else [],
-        },
-        "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
-        "router": {
-            "flavour": flavour(context),
-            "venv": context.venv(router_venv(context)),
-            "script": script_path(context),
-        },
-    }
-
-
-def _host(context: Context, host: Host, services: tuple[Service, ...]) -> dict[str, t.Any]:
-    ports = [port for one in services if one.host == host.name for port in one.ports]
-    reserved = sorted({number for port in ports for number in range(port.first, port.last + 1) if number >= 32768})
-    return {
-        "name": host.name,
-        "address": host.address,
-        "interface": host.interface,
-        "hardware": host.hardware,
-        "devices": list(host.devices),
-        "reserved_ports": reserved,
-    }
 
 
 def on_host(plan: t.Mapping[str, t.Any], host: str) -> list[dict[str, t.Any]]:

@@ -10,10 +10,14 @@ clients; Mooncake's sources, see the rules page) are kept clear.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import Release
+from ansible_collections.ascend.inference.plugins.plugin_utils._service import Port
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Description, Host, Ports
 
 ORDER = {"prefill": 0, "decode": 1, "colocated": 2, "encode": 3}
 API_BASE, API_SPAN, API_STEP = 7100, 200, 16
@@ -23,6 +27,9 @@ LLMDATADIST_BASE, LLMDATADIST_SPAN, LLMDATADIST_STEP = 5600, 300, 16
 HCCL_BASE, HCCL_SPAN, HCCL_STEP = 60000, 800, 100
 KV_SPAN, KV_STEP = 2600, 100
 ASCEND_DIRECT_BASE = 20000
+TRANSFER_ENGINE = Port("transfer_engine", 15000, 2001)
+STORE_CLIENT = Port("store_client", 12300, 2001)
+EPHEMERAL = 32768  # from here on the kernel hands out ports (net.ipv4.ip_local_port_range)
 
 
 @dataclass(frozen=True)
@@ -37,25 +44,72 @@ class Assigned:
     llmdatadist: int
 
 
-def kv_base(release: Release, devices: int) -> int:
-    """First port above the pool that AscendDirect binds at random: 20000 + stride x devices, upper end included."""
-    end = ASCEND_DIRECT_BASE + release.ascend_direct_stride * devices
-    return max(22000, -(-(end + 1) // 100) * 100)
+def ascend_direct_pool(release: Release, highest_device: int) -> Port:
+    """The pool in which AscendDirect binds at random: 20000 + stride x device, the upper end included (rules.md 1)."""
+    return Port("ascend_direct", ASCEND_DIRECT_BASE, release.ascend_direct_stride * (highest_device + 1) + 1)
 
 
-def assign(instance: Instance, release: Release, host_devices: int) -> Assigned:
+def random_pools(release: Release, host: Host, store: bool) -> tuple[Port, ...]:
+    """Pools of a host in which its engines bind ports of their own choice; no planned port may lie in one."""
+    if not host.devices:
+        return ()
+    pools = (ascend_direct_pool(release, max(host.devices)), TRANSFER_ENGINE)
+    return (*pools, STORE_CLIENT) if store else pools
+
+
+def kv_base(release: Release, highest_device: int) -> int:
+    """First port above the pool that AscendDirect binds at random."""
+    return max(22000, -(-(ascend_direct_pool(release, highest_device).last + 1) // 100) * 100)
+
+
+def assign(instance: Instance, release: Release, highest_device: int) -> Assigned:
     """Ports of one instance, from the user's first ports or the pool's own span."""
     pool, order, slot = instance.pool, ORDER[instance.kind], instance.slot
     step = -(-pool.devices_per_instance // KV_STEP) * KV_STEP
-    own = pool.ports
+    own = pool.hosts.get(instance.first.host.name)
+
+    def first(name: str, base: int, distance: int) -> int:
+        asked = (getattr(own.ports, name) if own else ()) or getattr(pool.ports, name)
+        if len(asked) > 1:
+            beyond = max(0, instance.number - len(asked) + 1)  # a list that is too short is a complaint of its own
+            return asked[instance.number - beyond] + beyond * max(distance, 1)
+        return int(asked[0] if asked else base) + slot * distance
+
     return Assigned(
-        api=own.api + slot * API_STEP if own.api else API_BASE + order * API_SPAN + slot * API_STEP,
-        kv=(own.kv or kv_base(release, host_devices) + order * KV_SPAN) + slot * step,
-        dp_rpc=(own.dp_rpc or DP_RPC_BASE + order * DP_RPC_SPAN) + slot,
-        hccl=(own.hccl or HCCL_BASE + order * HCCL_SPAN) + slot * HCCL_STEP,
-        bootstrap=(own.bootstrap or BOOTSTRAP_BASE + order * BOOTSTRAP_SPAN) + slot,
-        llmdatadist=(own.llmdatadist or LLMDATADIST_BASE + order * LLMDATADIST_SPAN) + slot * LLMDATADIST_STEP,
+        api=first("api", API_BASE + order * API_SPAN, API_STEP),
+        kv=first("kv", kv_base(release, highest_device) + order * KV_SPAN, step),
+        dp_rpc=first("dp_rpc", DP_RPC_BASE + order * DP_RPC_SPAN, 1),
+        hccl=first("hccl", HCCL_BASE + order * HCCL_SPAN, HCCL_STEP),
+        bootstrap=first("bootstrap", BOOTSTRAP_BASE + order * BOOTSTRAP_SPAN, 1),
+        llmdatadist=first("llmdatadist", LLMDATADIST_BASE + order * LLMDATADIST_SPAN, LLMDATADIST_STEP),
     )
+
+
+def short_lists(description: Description) -> list[Complaint]:
+    """Lists of first ports that have fewer entries than the pool has instances."""
+    found = []
+    for name, pool in description.pools.present().items():
+        for port in dataclasses.fields(Ports):
+            asked = getattr(pool.ports, port.name)
+            if 1 < len(asked) < pool.instances:
+                found.append(
+                    Complaint(
+                        f"inference_pools.{name}.ports.{port.name}",
+                        "PORT-LIST",
+                        f"the list has {len(asked)} first ports for {pool.instances} instances",
+                        "Give one number, or one for each instance.",
+                        value=str(list(asked)),
+                    )
+                )
+    return found
+
+
+def at_host(instance: Instance, process: Process, name: str, assigned: int) -> int:
+    """A process' first port: what the user says of this very host, else the instance's."""
+    own = instance.pool.hosts.get(process.host.name)
+    ports = own.ports if own else Ports()
+    asked: tuple[int, ...] = getattr(ports, name)
+    return asked[0] if asked and process.host is not instance.first.host else assigned
 
 
 def api_port(assigned: Assigned, process: Process) -> int:

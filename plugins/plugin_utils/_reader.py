@@ -25,6 +25,11 @@ def number(default: int, least: int = 1, most: int | None = None) -> t.Any:
     return dataclasses.field(default=default, metadata={"least": least, "most": most})
 
 
+def firsts() -> t.Any:
+    """A field that holds port numbers: none, one, or one for each instance."""
+    return dataclasses.field(default=(), metadata={"least": 1, "most": 65535})
+
+
 def words() -> t.Any:
     """A field that holds a mapping of free keys (engine arguments, environment)."""
     return dataclasses.field(default_factory=dict)
@@ -74,6 +79,8 @@ class Reader:
             return self._mapping(arguments[1], raw, path, field)
         if origin is tuple:
             items = raw if isinstance(raw, (list, tuple)) else [raw]
+            if not isinstance(raw, (list, tuple)):
+                return (self.value(arguments[0], raw, path, field),)
             return tuple(self.value(arguments[0], one, f"{path}[{i}]", field) for i, one in enumerate(items))
         if kind is int:
             return self._integer(raw, path, field)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import typing as t
@@ -30,11 +29,21 @@ class Port:
 
 @dataclass(frozen=True)
 class File:
-    """A file that is written before the service starts."""
+    """A file that is written before the service starts.
+
+    ``generated`` names the filter that makes the content from gathered facts when the file is written (the plan then
+    says ``from``); otherwise ``content`` is it.
+    """
 
     path: str
-    content: str
+    content: str = ""
     mode: str = "0640"
+    generated: str = ""
+
+    def as_dict(self) -> dict[str, str]:
+        """The file as plain data."""
+        data = {"path": self.path, "content": self.content, "mode": self.mode}
+        return {**data, "from": self.generated} if self.generated else data
 
 
 @dataclass(frozen=True)
@@ -95,11 +104,31 @@ class Service:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The service as plain data, with the digest of what a restart depends on."""
-        data = t.cast("dict[str, t.Any]", listed(dataclasses.asdict(self)))
-        depends = {key: data[key] for key in ("argv", "env", "secret_env", "source", "files", "start", "container")}
-        depends["start"] = {"limits": depends["start"]["limits"]}
-        data["digest"] = digest(depends)
-        return data
+        depends: dict[str, t.Any] = {
+            "argv": list(self.argv),
+            "env": dict(self.env),
+            "secret_env": dict(self.secret_env),
+            "source": list(self.source),
+            "files": [one.as_dict() for one in self.files],
+            "container": listed(self.container),
+        }
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "host": self.host,
+            "address": self.address,
+            "instance": self.instance,
+            "rank": self.rank,
+            "devices": list(self.devices),
+            "ports": [dict(vars(one)) for one in self.ports],
+            **depends,
+            "work_directory": self.work_directory,
+            "log": self.log,
+            "health": dict(vars(self.health)) if self.health else None,
+            "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
+            "stop": dict(vars(self.stop)),
+            "digest": digest({**depends, "start": {"limits": self.start.limits}}),
+        }
 
 
 def listed(value: t.Any) -> t.Any:
@@ -116,6 +145,9 @@ def digest(value: t.Any) -> str:
     return hashlib.sha256(canonical(value).encode()).hexdigest()
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(value: t.Any) -> str:
     """JSON without choices: sorted keys, no blanks."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)

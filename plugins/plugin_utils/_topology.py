@@ -14,7 +14,14 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import Reader, choice, number, words
+from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import (
+    Reader,
+    choice,
+    firsts,
+    number,
+    words,
+)
 
 POOLS = ("encode", "prefill", "decode", "colocated")
 PREFIX = "inference_"
@@ -30,6 +37,8 @@ OPERATIONAL = frozenset(
         "check_html",
         "check_ignore",
         "check_json",
+        "group",
+        "manifests_file",
         "plan",
         "plan_commands",
         "plan_file",
@@ -45,7 +54,8 @@ OPERATIONAL = frozenset(
         "verify_file",
     )
 )
-HOST_WORDS = ("address", "devices", "hardware", "interface", "super_pod")
+DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
+HOST_WORDS = ("address", "devices", "hardware", "interface", "memory", "super_pod")
 
 
 @dataclass(frozen=True)
@@ -60,14 +70,18 @@ class Model:
 
 @dataclass(frozen=True)
 class Ports:
-    """First port of each range; 0 means: the planner chooses."""
+    """First ports, where the planner shall not choose.
 
-    api: int = number(0, 0, 65535)
-    kv: int = number(0, 0, 65535)
-    dp_rpc: int = number(0, 0, 65535)
-    hccl: int = number(0, 0, 65535)
-    bootstrap: int = number(0, 0, 65535)
-    llmdatadist: int = number(0, 0, 65535)
+    One number is the first port of the pool's first instance on a host (further instances of that host follow at a
+    distance); a list has one number for each instance.
+    """
+
+    api: tuple[int, ...] = firsts()
+    kv: tuple[int, ...] = firsts()
+    dp_rpc: tuple[int, ...] = firsts()
+    hccl: tuple[int, ...] = firsts()
+    bootstrap: tuple[int, ...] = firsts()
+    llmdatadist: tuple[int, ...] = firsts()
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,7 @@ class HostWords:
 
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
+    ports: Ports = field(default_factory=Ports)
 
 
 @dataclass(frozen=True)
@@ -83,6 +98,7 @@ class Pool:
     """One kind of instance: how many, how large, on which hosts, with which arguments."""
 
     group: str = ""
+    model: str = ""
     instances: int = number(1, 0)
     instances_per_host: int = number(0, 0)
     hosts_per_instance: int = number(0, 0)
@@ -98,6 +114,7 @@ class Pool:
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
     kv: dict[str, t.Any] = words()
+    kv_transfer: str = ""
     hosts: dict[str, HostWords] = field(default_factory=dict)
     ports: Ports = field(default_factory=Ports)
 
@@ -130,7 +147,9 @@ class Pools:
 class Router:
     """The proxy in front of the engines."""
 
-    flavour: str = choice("", "vllm_router", "load_balance", "layerwise", "none")
+    flavour: str = choice(
+        "", "vllm_router", "load_balance", "layerwise", "epd", "epd_layerwise", "dp", "hybrid", "none"
+    )
     group: str = "router"
     port: int = number(8000, 1, 65535)
     metrics_port: int = number(0, 0, 65535)
@@ -163,12 +182,30 @@ class Store:
 
 
 @dataclass(frozen=True)
+class EncoderCache:
+    """What encoders hand to prefill: vLLM's ec_transfer_config, through a directory that both see."""
+
+    connector: str = "ECExampleConnector"
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Container:
+    """How containers are made, where the runtime has them."""
+
+    os: str = choice("ubuntu", "openeuler")
+    shm_size: str = "16g"
+    mounts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Description:
     """Everything a user says of one deployment."""
 
     model: Model
     pools: Pools
     release: str = ""
+    release_base: str = ""
     engine: str = choice("vllm_ascend", "vllm_cpu")
     engine_version: str = ""
     runtime: str = choice("systemd", "docker", "supervisor", "kubernetes")
@@ -176,16 +213,21 @@ class Description:
     root: str = "/opt/ascend-inference"
     user: str = ""
     kv_transfer: str = ""
+    kv_hold_timeout: int = number(0, 0)
     link: str = choice("auto", "hccs", "roce")
     hardware: str = choice("", "a2", "a3", "950", "310p", "910a", "cpu")
     devices: int = number(0, 0)
     interface: str = ""
     image: str = ""
+    container: Container = field(default_factory=Container)
+    kubernetes: Kubernetes = field(default_factory=Kubernetes)
+    cann_path: str = "/usr/local/Ascend"
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
     router: Router = field(default_factory=Router)
     mooncake_master: Master = field(default_factory=Master)
     store: Store = field(default_factory=Store)
+    encoder_cache: EncoderCache = field(default_factory=EncoderCache)
     start_timeout: int = number(1800, 1)
     stop_timeout: int = number(60, 1)
     secrets: dict[str, t.Any] = words()
@@ -194,7 +236,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Host:
-    """One host of the inventory as the planner sees it; ``devices`` are physical ids."""
+    """One host of the inventory as the planner sees it; ``devices`` are physical ids, ``memory`` is in GiB (0: unknown)."""
 
     name: str
     address: str
@@ -202,6 +244,7 @@ class Host:
     hardware: str
     devices: tuple[int, ...]
     groups: tuple[str, ...]
+    memory: int = 0
 
 
 def natural(name: str) -> tuple[t.Any, ...]:
@@ -232,7 +275,7 @@ def _rename(complaint: Complaint) -> Complaint:
         complaint.message,
         complaint.fix,
         complaint.severity,
-        complaint.value,
+        "" if complaint.path.startswith("inference.secrets") else complaint.value,
     )
 
 
@@ -242,37 +285,47 @@ def read_hosts(
     """Read each host's own words.
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
-    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware`` and
-    ``ansible_host`` are read.
+    ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
+    ``inference_memory`` (GiB) and ``ansible_host`` are read.
     """
     reader, hosts = Reader(), {}
     for name in sorted(inventory, key=natural):
         variables = inventory[name].get("variables", {})
+        hardware = str(variables.get(PREFIX + "hardware") or description.hardware or _default_hardware(description))
         hosts[name] = Host(
             name=name,
             address=str(variables.get(PREFIX + "address") or variables.get("ansible_host") or name),
             interface=str(variables.get(PREFIX + "interface") or description.interface),
-            hardware=str(variables.get(PREFIX + "hardware") or description.hardware or _default_hardware(description)),
-            devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, description),
+            hardware=hardware,
+            devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(inventory[name].get("groups", ()))),
+            memory=_memory(reader, variables.get(PREFIX + "memory"), name),
         )
     return hosts, reader.complaints
+
+
+def _memory(reader: Reader, raw: t.Any, host: str) -> int:
+    """A host's memory in GiB; 0 where nobody says it."""
+    try:
+        return int(raw or 0)
+    except (TypeError, ValueError):
+        reader.complain(f"{host}.inference_memory", raw, "a number of GiB is expected here")
+        return 0
 
 
 def _default_hardware(description: Description) -> str:
     return "cpu" if description.engine == "vllm_cpu" else "a3"
 
 
-def _devices(reader: Reader, raw: t.Any, host: str, description: Description) -> tuple[int, ...]:
-    if isinstance(raw, (list, tuple)):
-        return tuple(sorted(int(one) for one in raw))
-    if description.engine == "vllm_cpu":
+def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int, ...]:
+    """Physical ids of a host's devices: a list as it stands, a count from 0 on, else what the hardware has."""
+    if hardware == "cpu":
         return ()
-    default = {"a2": 8, "a3": 16}.get(description.hardware or "a3", 8)
     try:
-        return tuple(range(int(raw or default)))
+        if isinstance(raw, (list, tuple)):
+            return tuple(sorted({int(one) for one in raw}))
+        return tuple(range(int(raw or DEVICES.get(hardware, 8))))
     except (TypeError, ValueError):
-        reader.complain(
-            f"{host}.inference_devices", raw, "a number of devices or a list of device ids is expected here"
-        )
+        message = "a number of devices or a list of device ids is expected here"
+        reader.complain(f"{host}.inference_devices", raw, message)
         return ()

@@ -11,6 +11,11 @@ import typing as t
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
+# Files of the software that are rewritten only when it changes: stamps of the environments (see python_venv), our plugin.
+STAMPS = {"mooncake_master": ("mooncake",), "router": ("router",)}
+ENGINE_STAMPS = ("vllm", "mooncake")
+PLUGIN = ("plugin.py", "mooncake_serial.py")
+
 
 def unit(plan: Plan, service: Service) -> str:
     """Name of a service's program, unit or container."""
@@ -24,10 +29,32 @@ def programs(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]
             "name": unit(plan, one),
             "digest": one["digest"],
             "digest_file": posixpath.join(plan["directory"], "run", f"{one['name']}.digest"),
-            "newer": [posixpath.join(one["work_directory"], "secrets.sh")] if one["secret_env"] else [],
+            "newer": [*_secrets(one), *software_files(plan, one)],
         }
         for one in services
     ]
+
+
+def software_files(plan: Plan, service: Service) -> list[str]:
+    """Files that are newer than the service if its software changed under it."""
+    software = plan["software"]
+    engine = service["kind"] not in STAMPS
+    venv = software["router" if service["kind"] == "router" else "engine"]["venv"]
+    stamps = STAMPS.get(service["kind"], ENGINE_STAMPS)
+    files = [posixpath.join(venv, ".ascend-inference", f"{layer}.json") for layer in stamps]
+    if engine:
+        files += [
+            posixpath.join(path, "ascend_inference_cpu", one)
+            for path in software["engine"]["python_path"]
+            for one in PLUGIN
+        ]
+    if service["kind"] == "router" and software["router"]["script"]:
+        files.append(software["router"]["script"])
+    return files
+
+
+def _secrets(service: Service) -> list[str]:
+    return [posixpath.join(service["work_directory"], "secrets.sh")] if service["secret_env"] else []
 
 
 def waits(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:

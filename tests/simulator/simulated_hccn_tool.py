@@ -19,7 +19,9 @@ def answer(host, args):
     if args == ["-a", "-cfg", "recovery"]:
         return _recover_all(host)
     if len(args) < 4 or args[0] != "-i" or not re.match(r"\d{1,2}\Z", args[1]):
-        return complain("Get invalid major cmd type. Please check the command.\nEnter [ hccn_tool -h ] for more details.\n", 1)
+        return complain(
+            "Get invalid major cmd type. Please check the command.\nEnter [ hccn_tool -h ] for more details.\n", 1
+        )
     device = host.device(int(args[1]))
     if int(args[1]) > 15:
         return complain("Get invalid device id.\n", 4)
@@ -90,7 +92,8 @@ def _tls(host, device, args):
     head = f"dev_id:{device['id']}, tls switch[{int(device['tls'])}](0:disable, 1:enable), {preset}tls alarm time threshold[60]days\n"
     subject = "CN=simulated"
     return say(
-        head + f"dev_id:{device['id']}, [pub cert] info:\n\t issuer[/{subject}-ca]\n\t start_time[Mon Jan  5 00:00:00 2026 GMT]\n"
+        head
+        + f"dev_id:{device['id']}, [pub cert] info:\n\t issuer[/{subject}-ca]\n\t start_time[Mon Jan  5 00:00:00 2026 GMT]\n"
         "\t end_time[Sat Jan  5 00:00:00 2036 GMT]\n"
     )
 
@@ -105,13 +108,19 @@ def _optical(host, device, args):
 
 def _link_stat(host, device, args):
     prefix = f"[devid {device['id']}]"
-    lines = ["current time        : Mon Nov  2 10:00:00 2026", "link up count       : 1", "link down count     : 0", "link change records :"]
+    lines = [
+        "current time        : Mon Nov  2 10:00:00 2026",
+        "link up count       : 1",
+        "link down count     : 0",
+        "link change records :",
+    ]
     lines.append("    Sun Nov  1 09:00:00 2026    LINK UP")
     return say("".join(prefix + line + "\n" for line in lines))
 
 
 def _stat(host, device, args):
-    return say("packet statistics:\nmac_tx_mac_pause_num:0\nroce_rx_err_pkt_num:0\nnic_tx_all_pkg_num:%d\n" % (1000 + device["id"]))
+    counters = {"mac_tx_mac_pause_num": 0, "roce_rx_err_pkt_num": 0, "nic_tx_all_pkg_num": 1000 + device["id"]}
+    return say("packet statistics:\n" + "".join(f"{name}:{number}\n" for name, number in counters.items()))
 
 
 def _mac(host, device, args):
@@ -140,7 +149,10 @@ def _route(host, device, args):
 
 
 def _arp(host, device, args):
-    return say("arp table:\n" + (f"? ({device['gateway']}) at 02:00:5e:00:00:01 [ether]  on eth{device['id']}\n" if device["gateway"] else ""))
+    return say(
+        "arp table:\n"
+        + (f"? ({device['gateway']}) at 02:00:5e:00:00:01 [ether]  on eth{device['id']}\n" if device["gateway"] else "")
+    )
 
 
 def _ping(host, device, args):
@@ -166,8 +178,12 @@ def _hccs_ping(host, device, args):
         text += "This pkt ping success!\n" if alive else "This pkt check recv msg fail!\n"
         result = "0x0" if alive else "0x1"
         text += f"recv seq {number}, time = {20 + number}.125us, L1 plane check result = {result}\n\n"
-    text += f"{packets} packets transmitted, {packets if alive else 0} received, {0 if alive else 100:.2f}% packets loss\n"
-    return say(text + "max time 22.125us\nmin time 20.125us\naverage time 21.125us\nTP95 time 22.125us\n")  # exit 0 even if all is lost
+    text += (
+        f"{packets} packets transmitted, {packets if alive else 0} received, {0 if alive else 100:.2f}% packets loss\n"
+    )
+    return say(
+        text + "max time 22.125us\nmin time 20.125us\naverage time 21.125us\nTP95 time 22.125us\n"
+    )  # exit 0 even if all is lost
 
 
 # -- changes
@@ -192,7 +208,9 @@ def _set_ip(host, device, args):
     others = [other for other in host.devices if other["id"] != device["id"] and other["ip"]]
     if host.state["generation"] == "a3":
         others = [other for other in others if other["npu"] == device["npu"]]
-    if any(other["ip"][0] == options["address"] for other in others) or address in ipaddress.ip_network("192.168.1.0/24"):
+    if any(other["ip"][0] == options["address"] for other in others) or address in ipaddress.ip_network(
+        "192.168.1.0/24"
+    ):
         return complain("The ip address configured is conflicted!\n", 7)
     device["ip"] = [options["address"], options["netmask"]]
     for route in [route for route in device["routes"] if ipaddress.ip_address(route["gateway"]) not in network]:
@@ -248,7 +266,9 @@ def _set_link(host, device, args):
 def _recover(host, device):
     """Apply hccn.conf to the device, as at boot."""
     filed = dict(line.split("=", 1) for line in host.conf_lines() if "=" in line and not line.startswith("#"))
-    own = {key: filed.get(f"{key}_{device['id']}") for key in ("address", "netmask", "gateway", "netdetect", "tls_enable")}
+    own = {
+        key: filed.get(f"{key}_{device['id']}") for key in ("address", "netmask", "gateway", "netdetect", "tls_enable")
+    }
     if own["address"] and own["netmask"]:
         device["ip"] = [own["address"], own["netmask"]]
     device["gateway"] = own["gateway"]
@@ -284,4 +304,11 @@ GETS = {
     "-ping": _ping,
     "-hccs_ping": _hccs_ping,
 }
-SETS = {"-ip": _set_ip, "-gateway": _set_gateway, "-netdetect": _set_netdetect, "-tls": _set_tls, "-mtu": _set_mtu, "-link": _set_link}
+SETS = {
+    "-ip": _set_ip,
+    "-gateway": _set_gateway,
+    "-netdetect": _set_netdetect,
+    "-tls": _set_tls,
+    "-mtu": _set_mtu,
+    "-link": _set_link,
+}

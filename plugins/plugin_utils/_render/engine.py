@@ -5,18 +5,39 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
-from ansible_collections.ascend.inference.plugins.plugin_utils._ports import api_port
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.kv import kv_transfer_config
+from ansible_collections.ascend.inference.plugins.plugin_utils._ports import at_host
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.arguments import arguments, is_headless
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.container import container
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kv import WITH_PORT
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import NAME as META
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.memcache import local_config
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import NAME as MASTER
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import client_config, engine_venv
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import merged, words
-from ansible_collections.ascend.inference.plugins.plugin_utils._service import Health, Port, Service, Start, Stop
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.npu import (
+    npu_environment,
+    rank_table_path,
+    refers_to_itself,
+    shell_file,
+    sources,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import words
+from ansible_collections.ascend.inference.plugins.plugin_utils._service import (
+    File,
+    Health,
+    Port,
+    Service,
+    Start,
+    Stop,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HostWords
+
+GRACE = 30  # seconds between an engine's own end of waiting and the runtime's SIGKILL
 
 
 def engine_services(context: Context) -> list[Service]:
@@ -24,16 +45,21 @@ def engine_services(context: Context) -> list[Service]:
     return [_service(context, instance, process) for instance in context.instances for process in instance.processes]
 
 
-def is_headless(instance: Instance, process: Process) -> bool:
-    """Under internal load balancing only the first process of an instance has an API server."""
-    return process.number > 0 and instance.pool.load_balancing == "internal"
+def command(context: Context, name: str) -> str:
+    """A command of the engine's environment: in its directory, or by name where a container brings it."""
+    return name if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", name)
 
 
 def _service(context: Context, instance: Instance, process: Process) -> Service:
-    name = instance.process_name(process)
+    name, description = instance.process_name(process), context.description
     directory = context.service_directory(name)
-    port = api_port(context.ports[instance.name], process)
+    port = at_host(instance, process, "api", context.ports[instance.name].api) + process.local_index
     headless = is_headless(instance, process)
+    asked, for_shell = _asked(instance, process, context)
+    npu = description.engine == "vllm_ascend"
+    files = _files(context, instance, process, directory) + (
+        (shell_file(context, directory, for_shell),) if npu else ()
+    )
     return Service(
         name=name,
         kind=instance.kind,
@@ -43,72 +69,64 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         rank=process.number,
         devices=process.devices,
         argv=(
-            posixpath.join(context.venv(engine_venv(context)), "bin", "vllm"),
+            command(context, "vllm"),
             "serve",
-            context.description.model.path,
-            *words(_arguments(context, instance, process, port)),
+            instance.pool.model or description.model.path,
+            *words(arguments(context, instance, process, port)),
         ),
-        env=_environment(context, instance, process, directory),
+        env=_environment(context, instance, process, directory, asked),
+        secret_env={"VLLM_API_KEY": "api_key"} if "api_key" in description.secrets and not headless else {},
         ports=_ports(context, instance, process, port),
-        files=(client_config(context, directory),) if context.store else (),
+        source=(*sources(context), files[-1].path) if npu else (),
+        files=files,
         work_directory=directory,
         log=context.log(name),
-        health=None
-        if headless
-        else Health(f"http://{process.host.address}:{port}/health", context.description.start_timeout),
-        start=Start(20, (MASTER,) if context.store else (), {"memlock": "unlimited", "nofile": 1048576}),
-        stop=Stop("TERM", context.description.stop_timeout),
+        health=None if headless else Health(f"http://{process.host.address}:{port}/health", description.start_timeout),
+        start=Start(20, _needs(context, instance), {"memlock": "unlimited", "nofile": 1048576}),
+        stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
+        container=container(context, process.host, name, directory) if context.contained and npu else None,
     )
 
 
-def _arguments(context: Context, instance: Instance, process: Process, port: int) -> dict[str, t.Any]:
-    """Derived flags, then the user's: of all engines, of the pool, of the host."""
-    pool, description = instance.pool, context.description
-    derived: dict[str, t.Any] = (
-        {"headless": True} if is_headless(instance, process) else {"host": process.host.address, "port": port}
-    )
-    derived["served-model-name"] = description.model.name or posixpath.basename(description.model.path)
-    derived["tensor-parallel-size"] = pool.tensor_parallel_size
-    if pool.data_parallel_size > 1:
-        derived.update(_data_parallel(context, instance, process))
-    if pool.pipeline_parallel_size > 1:
-        derived["pipeline-parallel-size"] = pool.pipeline_parallel_size
-    if pool.prefill_context_parallel_size > 1:
-        derived["prefill-context-parallel-size"] = pool.prefill_context_parallel_size
-    if pool.decode_context_parallel_size > 1:
-        derived["decode-context-parallel-size"] = pool.decode_context_parallel_size
-    if pool.expert_parallel:
-        derived["enable-expert-parallel"] = True
-    own = pool.hosts.get(process.host.name, HostWords())
-    asked = merged(description.args, pool.args, own.args)
-    config = kv_transfer_config(context, instance)
-    last = {"kv-transfer-config": config} if config and "kv-transfer-config" not in asked else {}
-    return {**derived, **{key: asked[key] for key in sorted(asked)}, **last}
+def _needs(context: Context, instance: Instance) -> tuple[str, ...]:
+    """The service that keeps track of the pool, where the engine has a part in one of ours."""
+    stored = "store" in context.transfer_of(instance.pool) and instance.kind != "encode"
+    name = {"mooncake": MASTER, "memcache": META}.get(context.description.store.backend, "")
+    return (name,) if stored and name else ()
 
 
-def _data_parallel(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
-    """Ranks, as vLLM's internal or external load balancing wants them (rules.md G3)."""
-    flags: dict[str, t.Any] = {"data-parallel-size": instance.pool.data_parallel_size}
-    if instance.pool.load_balancing == "external":
-        flags["data-parallel-rank"] = process.first_rank
-    else:
-        flags["data-parallel-size-local"] = process.local_ranks
-        if process.first_rank:
-            flags["data-parallel-start-rank"] = process.first_rank
-    flags["data-parallel-address"] = instance.first.host.address
-    flags["data-parallel-rpc-port"] = context.ports[instance.name].dp_rpc
-    return flags
+def _files(context: Context, instance: Instance, process: Process, directory: str) -> tuple[File, ...]:
+    files: tuple[File, ...] = ()
+    if MASTER in _needs(context, instance):
+        files += (client_config(context, directory, process.host.address),)
+    if META in _needs(context, instance):
+        files += (local_config(context, directory, process.host),)
+    if "llmdatadist" in context.transfer_of(instance.pool):
+        files += (File(rank_table_path(context), generated="rank_table"),)
+    return files
 
 
-def _environment(context: Context, instance: Instance, process: Process, directory: str) -> dict[str, str]:
-    description, pool = context.description, instance.pool
+def _asked(instance: Instance, process: Process, context: Context) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
+    """The user's environment for a process, and apart what only a shell can set because it extends what is there."""
+    own = instance.pool.hosts.get(process.host.name, HostWords())
+    asked = {**context.description.env, **instance.pool.env, **own.env}
+    shell = {}
+    if context.description.engine == "vllm_ascend":
+        shell = {name: value for name, value in asked.items() if refers_to_itself(name, value)}
+    return {name: value for name, value in asked.items() if name not in shell}, shell
+
+
+def _environment(
+    context: Context, instance: Instance, process: Process, directory: str, asked: t.Mapping[str, t.Any]
+) -> dict[str, str]:
     env: dict[str, t.Any] = {"VLLM_HOST_IP": process.host.address, "PYTHONHASHSEED": "0"}
-    if context.store:
+    if MASTER in _needs(context, instance):
         env["MOONCAKE_CONFIG_PATH"] = posixpath.join(directory, "mooncake.json")
-    env.update(_cpu(context, instance) if description.engine == "vllm_cpu" else _npu(context, instance, process))
-    env.update(description.env)
-    env.update(pool.env)
-    env.update(pool.hosts.get(process.host.name, HostWords()).env)
+    if context.description.engine == "vllm_cpu":
+        env.update(_cpu(context, instance))
+    else:
+        env.update(npu_environment(context, instance, process, asked))
+    env.update(asked)
     return {key: _text(env[key]) for key in sorted(env) if env[key] is not None}
 
 
@@ -131,34 +149,29 @@ def plugin_path(context: Context) -> str:
     return posixpath.join(context.venv(engine_venv(context)), "share", "ascend_inference_cpu")
 
 
-def _npu(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
-    interface = process.host.interface
-    return {
-        "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(one) for one in process.devices),
-        "GLOO_SOCKET_IFNAME": interface,
-        "HCCL_IF_BASE_PORT": context.ports[instance.name].hccl,
-        "HCCL_IF_IP": process.host.address,
-        "HCCL_SOCKET_IFNAME": interface,
-        "TP_SOCKET_IFNAME": interface,
-    }
-
-
 def _ports(context: Context, instance: Instance, process: Process, port: int) -> tuple[Port, ...]:
     assigned, found = context.ports[instance.name], []
     if not is_headless(instance, process):
         found.append(Port("api", port, protocol="http"))
+    words = context.transfer_of(instance.pool) if instance.kind != "encode" else ()
     if context.description.engine == "vllm_cpu":
         if context.p2p and instance.kind == "prefill":
             found.append(Port("bootstrap", assigned.bootstrap, protocol="http"))
         return tuple(found)
-    if context.p2p:
-        size = instance.pool.rank_devices
-        found.append(Port("kv", assigned.kv + process.first_rank * size, process.local_ranks * size))
-    if instance.pool.data_parallel_size > 1 and process.number == 0:
+    workers = process.local_ranks * instance.pool.rank_devices // instance.nodes_per_rank
+    if any(one in WITH_PORT for one in words):
+        found.append(Port("kv", at_host(instance, process, "kv", assigned.kv) + process.first_worker, workers))
+    if "llmdatadist" in words:
+        first = at_host(instance, process, "llmdatadist", assigned.llmdatadist)
+        found.append(Port("llmdatadist", first + process.local_index * workers, workers))
+    if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
         found.append(Port("dp_rpc", assigned.dp_rpc))
-    found.append(Port("hccl", assigned.hccl, max(16, len(process.devices))))
+    if process.local_index == 0:  # shared by the instance's processes on the host, by device
+        found.append(Port("hccl", assigned.hccl, 16))
     return tuple(found)
 
 
 def _text(value: t.Any) -> str:
+    if isinstance(value, (dict, list)):
+        return json.dumps(value, separators=(",", ":"), sort_keys=True)
     return str(value).lower() if isinstance(value, bool) else str(value)

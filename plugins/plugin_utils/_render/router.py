@@ -9,27 +9,37 @@ import posixpath
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import DEFAULT, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.container import SOURCES, container
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.proxies import health_path, lists_of
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.vllm import merged, words
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Health, Port, Service, Start, Stop
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Host
 
 NAME = "router"
 METRICS = 8010
-SCRIPT = {
-    "load_balance": "load_balance_proxy_server_example.py",
-    "layerwise": "load_balance_proxy_layerwise_server_example.py",
-}
+NEWEST = RELEASES[DEFAULT["vllm_ascend"]]  # whose scripts serve engines that bring none
 
 
 def flavour(context: Context) -> str:
-    """The router's flavour: the user's, or what the connector needs."""
+    """The router's flavour: the user's, or what the pools and the connector need."""
+    pools = context.description.pools
     if context.description.router.flavour:
         return context.description.router.flavour
     if context.description.engine == "vllm_cpu":
         return "vllm_router"
-    if context.p2p == "mooncake_layerwise":
+    if pools.encode:
+        return "epd" if pools.colocated else "epd_layerwise"
+    if context.p2p in ("mooncake_layerwise", "sfa_remote_d2h"):
         return "layerwise"
-    return "load_balance" if context.p2p else "vllm_router"
+    if pools.prefill:
+        return "load_balance"
+    # Images hold the examples' proxies, not the packaged router.
+    return (
+        next((one for one in ("dp", "hybrid") if one in context.release.proxies), "none")
+        if context.contained
+        else "vllm_router"
+    )
 
 
 def router_venv(context: Context) -> str:
@@ -37,35 +47,49 @@ def router_venv(context: Context) -> str:
     return f"router-{flavour(context)}-{context.release.name}"
 
 
+def script_source(context: Context) -> str:
+    """The path of the release's own proxy script in vLLM-Ascend's sources; empty for a packaged router."""
+    known = context.release.proxy_paths or NEWEST.proxy_paths
+    return known.get(flavour(context), "")
+
+
 def script_path(context: Context) -> str:
     """Where the release's own proxy script is kept; empty for a packaged router."""
-    script = SCRIPT.get(flavour(context), "")
-    return posixpath.join(context.venv(router_venv(context)), "share", "proxy", script) if script else ""
+    source = script_source(context)
+    if not source:
+        return ""
+    if context.contained:
+        return posixpath.join(SOURCES, source)
+    return posixpath.join(context.venv(router_venv(context)), "share", "proxy", posixpath.basename(source))
 
 
 def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -> Service:
     """The proxy in front of every engine that has an API."""
     word = context.description.router
     address = word.bind or host.address
+    reached = host.address if address in ("0.0.0.0", "::") else address
     kind = flavour(context)
     argv = _vllm_router(context, address, engines) if kind == "vllm_router" else _script(context, address, engines)
     ports = [Port("api", word.port, protocol="http", scope="client")]
     if kind == "vllm_router":
         ports.append(Port("metrics", word.metrics_port or METRICS, protocol="http"))
-    path = "/health" if kind == "vllm_router" else "/healthcheck"
+    directory, npu = context.service_directory(NAME), context.description.engine == "vllm_ascend"
+    secret = {"OPENAI_API_KEY": "api_key"} if "api_key" in context.description.secrets and npu else {}
     return Service(
         name=NAME,
         kind="router",
         host=host.name,
-        address=address,
+        address=reached,
         argv=tuple(argv),
         env={key: str(word.env[key]) for key in sorted(word.env)},
+        secret_env=secret,
         ports=tuple(ports),
-        work_directory=context.service_directory(NAME),
+        work_directory=directory,
         log=context.log(NAME),
         start=Start(30, tuple(one.name for one in engines if one.health)),
-        health=Health(f"http://{address}:{word.port}{path}", 120),
+        health=Health(f"http://{reached}:{word.port}{health_path(kind)}", 120),
         stop=Stop("TERM", 30),
+        container=container(context, host, NAME, directory, False) if npu and context.contained else None,
     )
 
 
@@ -94,17 +118,10 @@ def _vllm_router(context: Context, address: str, engines: t.Sequence[Service]) -
 
 
 def _script(context: Context, address: str, engines: t.Sequence[Service]) -> list[str]:
-    prefill, decode = _targets(engines, "prefill"), _targets(engines, "decode")
-    flags: dict[str, t.Any] = {
-        "host": address,
-        "port": context.description.router.port,
-        "prefiller-hosts": [one.address for one in prefill],
-        "prefiller-ports": [one.port("api").first for one in prefill],
-        "decoder-hosts": [one.address for one in decode],
-        "decoder-ports": [one.port("api").first for one in decode],
-    }
-    python = posixpath.join(context.venv(router_venv(context)), "bin", "python")
-    return [python, script_path(context), *words(merged(flags, context.description.router.args))]
+    word = context.description.router
+    lists = lists_of(flavour(context), address, word.port, lambda kind: _targets(engines, kind))
+    python = "python3" if context.contained else posixpath.join(context.venv(router_venv(context)), "bin", "python")
+    return [python, script_path(context), *words(merged(lists, word.args))]
 
 
 def _url(service: Service) -> str:

@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from dataclasses import dataclass
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
+from ansible_collections.ascend.inference.plugins.plugin_utils._placement import Instance, Process
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words import Words
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service
+
+ENGINES = ("prefill", "decode", "colocated", "encode")
 
 
 @dataclass(frozen=True)
@@ -20,15 +25,59 @@ class Case:
     context: Context
     services: tuple[Service, ...]
 
+    @functools.cached_property
+    def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:
+        """Every engine process with its place."""
+        places = {
+            one.process_name(process): (one, process) for one in self.context.instances for process in one.processes
+        }
+        return tuple((service, *places[service.name]) for service in self.services if service.kind in ENGINES)
+
+    @functools.cached_property
+    def words(self) -> tuple[Words, ...]:
+        """One engine process for each set of words that the user gave: a pool's, or a host's in a pool.
+
+        Rules of arguments look at these: a thousand hosts with the same words are judged once.
+        """
+        found: dict[tuple[str, str], Words] = {}
+        for service, instance, process in self.engines:
+            own = process.host.name if process.host.name in instance.pool.hosts else ""
+            key = (instance.kind, own)
+            if key not in found or (found[key].service.health is None and service.health is not None):
+                found[key] = Words(self.context.description, service, instance, process)
+        return tuple(found.values())
+
+    def of(self, *kinds: str) -> tuple[Words, ...]:
+        """The words of some pools."""
+        return tuple(one for one in self.words if one.kind in kinds)
+
+    def named(self, kind: str) -> Service | None:
+        """The first service of a kind."""
+        return next((one for one in self.services if one.kind == kind), None)
+
+    @property
+    def npu(self) -> bool:
+        """Whether engines run on NPUs."""
+        return self.context.description.engine == "vllm_ascend"
+
+    @property
+    def disaggregated(self) -> bool:
+        """Whether prefill and decode are apart."""
+        return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
+
 
 @dataclass(frozen=True)
 class Found:
-    """One violation of a rule: where, what stands there, and, if it differs, the message and fix."""
+    """One violation of a rule: where, what stands there, what it is in particular, and a hint for the way out.
+
+    ``severity`` replaces the rule's where a case is milder.
+    """
 
     path: str
     value: t.Any = ""
     message: str = ""
     fix: str = ""
+    severity: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,24 +89,36 @@ class Rule:
     reason: str
     fix: str
     source: str
-    check: t.Callable[[t.Any], t.Iterable[Found]]
+    check: t.Callable[[Case], t.Iterable[Found]]
 
 
-def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Complaint]:
+def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Complaint]:
     """Every violation of every rule; an ignored rule's come back with severity ``accepted``."""
     complaints = []
     for rule in rules:
-        severity = "accepted" if rule.id in ignored else rule.severity
         for one in rule.check(case):
+            severity = "accepted" if rule.id in ignored else one.severity or rule.severity
+            value = "" if one.value is None or one.value == "" else str(one.value)[:160]
+            detail = f"{one.message.rstrip('.')}. " if one.message else ""
+            fix = f"{one.fix.rstrip()} " if one.fix else ""
             complaints.append(
-                Complaint(
-                    one.path,
-                    rule.id,
-                    one.message or rule.reason,
-                    one.fix or rule.fix,
-                    severity,
-                    "" if one.value == "" else str(one.value)[:160],
-                    rule.source,
-                )
+                Complaint(one.path, rule.id, detail + rule.reason, fix + rule.fix, severity, value, rule.source)
             )
     return sorted(set(complaints))
+
+
+Check = t.Callable[[Case], t.Iterable[Found]]
+
+
+class Rules(list[Rule]):
+    """The rules of one file, in the order in which they are written."""
+
+    def rule(self, id_: str, fix: str, source: str, severity: str = "error") -> t.Callable[[Check], Check]:
+        """Make a rule of a check; the first paragraph of the check's docstring is the rule's reason."""
+
+        def decorate(check: Check) -> Check:
+            reason = " ".join((check.__doc__ or "").split("\n\n")[0].split())
+            self.append(Rule(id_, severity, reason, fix, source, check))
+            return check
+
+        return decorate

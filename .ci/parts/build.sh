@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The collection as users get it: build it, let Galaxy's own checks judge it, install it elsewhere, find its playbook there.
+. "$(dirname "$0")/../lib.sh"
+use galaxy
+dependencies=$(environment collections)
+export ANSIBLE_COLLECTIONS_PATH=$dependencies
+copy=$(environment copy .cache/build/source)
+out=$ROOT/.cache/build/out
+rm -rf "$out"
+mkdir -p "$out"
+
+say "ansible-galaxy collection build"
+ansible-galaxy collection build "$copy" --output-path "$out"
+tarball=$(echo "$out"/ascend-inference-*.tar.gz)
+unwanted=$(tar -tzf "$tarball" | grep -E '^(\./)?\.[^/]|__pycache__|\.pyc$|^(\./)?molecule/' || true)
+[ -z "$unwanted" ] || { printf 'These files do not belong into the collection (build_ignore in galaxy.yml):\n%s\n' "$unwanted" >&2; exit 1; }
+
+say "galaxy-importer"
+# It leaves its result in the working folder.
+(cd "$out" && python -m galaxy_importer.main "$tarball") 2>&1 | tee "$out/importer.log"
+! grep -qE '^(ERROR|CRITICAL)' "$out/importer.log" || { echo 'galaxy-importer reports errors' >&2; exit 1; }
+
+say "install and use it from outside the checkout"
+installed=$out/installed
+export ANSIBLE_COLLECTIONS_PATH=$installed:$dependencies
+ansible-galaxy collection install "$tarball" --collections-path "$installed" --no-deps
+cd /
+ansible-galaxy collection list ascend.inference | tee "$out/list.txt"
+grep -q "^# $installed/" "$out/list.txt" || { echo 'the installed collection is not the one that ansible finds' >&2; exit 1; }
+if [ -f "$ROOT/playbooks/site.yml" ]; then
+    ansible-playbook -i "$ROOT/inventories/local" ascend.inference.site --list-tasks
+else
+    say "playbooks/site.yml isn't there yet"
+fi
+say "done"

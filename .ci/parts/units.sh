@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Unit tests: on the main Python, on the oldest and the newest that a controller may have, and, for what runs on targets,
+# on the oldest that a target may have. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
+. "$(dirname "$0")/../lib.sh"
+tree=$(environment tree)
+
+on_controller() { # 3.N PYTEST-ARGUMENT...
+    local version=$1 folder
+    shift
+    folder=$(environment venv units "$version")
+    say "Python $version, ansible-core $("$folder/bin/python" -c 'import ansible.release as r; print(r.__version__)')"
+    PYTHONPATH=$tree "$folder/bin/python" -m pytest "$@"
+}
+
+on_target() { # 3.N FOLDER...
+    local version=$1 folder core
+    shift
+    folder=$(environment venv target "$version")
+    core=$(environment target-core)
+    say "Python $version as a target, with the module_utils of $(basename "$core")"
+    PYTHONPATH=$tree:$core "$folder/bin/python" -m pytest -n 2 "$@"
+}
+
+main=$(environment main)
+if [ $# -gt 0 ]; then
+    on_controller "$main" "$@"
+    exit
+fi
+
+mapfile -t all < <(environment pythons | cut -d' ' -f1)
+controllers=()
+for version in "${all[@]}"; do [ "${version#3.}" -lt 10 ] || controllers+=("$version"); done
+chosen=$(printf '%s\n' "$main" "${controllers[0]}" "${controllers[-1]}" | sort -u -t. -k2n)
+[ "$(wc -l <<<"$chosen")" -ge 2 ] || say "this machine has no Python but $main: the oldest (3.10) and newest supported ones are not tried"
+for version in $chosen; do on_controller "$version" -n 2 tests/unit; done
+
+mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)
+if [ "${all[0]}" != 3.7 ]; then
+    say "this machine has no Python 3.7: what runs on targets is tried on ${all[0]}"
+fi
+if [ ${#for_targets[@]} -eq 0 ]; then
+    say "no tests of modules or module_utils yet"
+else
+    on_target "${all[0]}" "${for_targets[@]}"
+fi
+say "done"

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# `make help` lists what there is. The work is in .ci/; environments are made in .venv/ and .cache/ as needed.
+# PYTHON=/path/to/python3 chooses the Python of the tooling; ARGS="..." is passed on.
+
+PYTHON ?= python3
+export PYTHON
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-pool demo-remove test lint sanity units docs build e2e molecule conformance test-parsers bench env clean
+
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+demo: ## serve a small model on this machine, prefill and decode apart, and prove that it works
+	@bash .ci/playbook.sh site inventories/local $(ARGS)
+
+demo-pool: ## the same with two instances that share a KV store
+	@bash .ci/playbook.sh site inventories/local_pool $(ARGS)
+
+demo-remove: ## stop and remove what the demos made
+	@bash .ci/playbook.sh remove inventories/local $(ARGS)
+	@bash .ci/playbook.sh remove inventories/local_pool $(ARGS)
+
+test: ## everything below up to molecule; PARTS="lint units" chooses, SKIP=molecule leaves out, JOBS=1 runs one at a time
+	@$(PYTHON) .ci/test.py $(PARTS)
+
+lint: ## formatting, ansible-lint, yamllint, shellcheck, changelog
+	@bash .ci/parts/lint.sh
+
+sanity: ## ansible-test sanity
+	@bash .ci/parts/sanity.sh $(ARGS)
+
+units: ## unit tests on several Pythons; with ARGS="tests/unit/test_x.py -k name" on one
+	@bash .ci/parts/units.sh $(ARGS)
+
+docs: ## check the documentation
+	@bash .ci/parts/docs.sh
+
+build: ## build the collection, check it as Galaxy does, install it elsewhere
+	@bash .ci/parts/build.sh
+
+conformance: ## reproduce documented deployments; ARGS="--corpus FILE"
+	@bash .ci/parts/script.sh conformance $(ARGS)
+
+e2e: ## deploy the local inventories for real, break them, remove them
+	@bash .ci/parts/script.sh e2e $(ARGS)
+
+molecule: ## scenarios on systemd nodes in containers; ARGS="nodes" chooses
+	@bash .ci/parts/molecule.sh $(ARGS)
+
+test-parsers: ## hold the commands of every release against that release's own parsers (long)
+	@bash .ci/parts/script.sh parsers $(ARGS)
+
+bench: ## measurements, printed as ratios
+	@bash .ci/parts/script.sh bench $(ARGS)
+
+env: ## shell lines for working by hand; CONTRIBUTING.md says how
+	@$(PYTHON) .ci/env.py exports
+
+clean: ## remove environments, caches and results of this checkout
+	rm -rf .venv .cache .ansible .hypothesis .pytest_cache .ruff_cache tests/output

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters of the role kthena; the documents lie beside, one for each."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.plugin_utils._kthena_filters import FILTERS
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def adapted(name: str, function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+    """The function as a filter: plain data in, errors that name the filter out."""
+
+    def call(*arguments: t.Any) -> t.Any:
+        try:
+            return function(*(plain(one) for one in arguments))
+        except (KeyError, TypeError, ValueError) as error:
+            raise AnsibleFilterError(f"{name}: {error}") from error
+
+    return call
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {name: adapted(name, FILTERS[name]) for name in FILTERS}

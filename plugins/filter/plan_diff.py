@@ -1,0 +1,24 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter plan_diff: what a plan would change of the one that is deployed."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_diff import plan_diff
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def plan_diff_filter(plan: t.Any, deployed: t.Any = None) -> list[str]:
+    """Adapter: a plan and the deployed one in, lines out."""
+    return plan_diff(plain(plan), plain(deployed) or None)
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"plan_diff": plan_diff_filter}

@@ -1,0 +1,137 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One HTTP exchange, told as it went: an answer, or in one word why there is none.
+
+`http.client` and not `urllib`: no proxy of the environment may stand between the check and the service, and the
+time of the first streamed byte has to be seen.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import time
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+BYTES_KEPT = 8 * 1024 * 1024
+
+
+class Reply(NamedTuple):
+    """status 0 = no answer. error: "" | refused | unreachable | timeout | cut (broke off) | tls.
+
+    seconds: from sending to the last byte. events: (seconds since sending, data) of each server-sent event.
+    """
+
+    status: int
+    body: str
+    seconds: float
+    error: str
+    detail: str = ""
+    events: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def never_connected(self) -> bool:
+        return self.error in ("refused", "unreachable")
+
+
+class Target(NamedTuple):
+    """Where to ask and as whom; token "" = without Authorization."""
+
+    url: str
+    token: str = ""
+    ca_path: str = ""
+    validate_certs: bool = True
+
+
+def ask(
+    target: Target,
+    path: str,
+    payload: dict[str, Any] | None = None,
+    timeout: float = 30.0,
+    request_id: str = "",
+) -> Reply:
+    """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Raises nothing a peer can cause."""
+    started = time.monotonic()
+    body: list[bytes] = []
+    events: list[tuple[float, str]] = []
+    status = 0
+    try:
+        connection = _connection(target, timeout)
+    except (OSError, ValueError) as error:  # an unreadable CA file is an OSError
+        return Reply(0, "", 0.0, "tls", str(error))
+    try:
+        parts = urlsplit(target.url)
+        encoded = None if payload is None else json.dumps(payload).encode("utf-8")
+        headers = _headers(target, encoded is not None, request_id)
+        connection.request("GET" if encoded is None else "POST", parts.path + path, encoded, headers)
+        response = connection.getresponse()
+        status = response.status
+        streamed = response.getheader("Content-Type", "").startswith("text/event-stream")
+        _read(response, started, timeout, body, events if streamed else None)
+        error, detail = "", ""
+    except Exception as problem:  # whatever a broken peer makes http.client raise is a finding here, not a crash
+        error, detail = _name(problem, status), f"{type(problem).__name__}: {problem}"
+    finally:
+        connection.close()
+    text = b"".join(body).decode("utf-8", "replace")
+    return Reply(status, text, time.monotonic() - started, error, detail, tuple(events))
+
+
+def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
+    parts = urlsplit(target.url)
+    if parts.scheme != "https":
+        return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=timeout)
+    context = ssl.create_default_context(cafile=target.ca_path or None)
+    if not target.validate_certs:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return http.client.HTTPSConnection(parts.hostname or "", parts.port or 443, timeout=timeout, context=context)
+
+
+def _headers(target: Target, has_body: bool, request_id: str) -> dict[str, str]:
+    headers = {"Accept": "*/*"}
+    if has_body:
+        headers["Content-Type"] = "application/json"
+    if target.token:
+        headers["Authorization"] = "Bearer " + target.token
+    if request_id:
+        headers["X-Request-Id"] = request_id
+    return headers
+
+
+def _read(
+    response: http.client.HTTPResponse,
+    started: float,
+    timeout: float,
+    body: list[bytes],
+    events: list[tuple[float, str]] | None,
+) -> None:
+    """Fill body (and events) as the bytes come, so that what arrived before a break is kept."""
+    size = 0
+    while size < BYTES_KEPT:
+        piece = response.read(65536) if events is None else response.readline()
+        if not piece:
+            return
+        size += len(piece)
+        body.append(piece)
+        seconds = time.monotonic() - started
+        if events is not None and piece.startswith(b"data:"):
+            events.append((seconds, piece[5:].decode("utf-8", "replace").strip()))
+        if seconds > timeout:
+            raise socket.timeout(f"still sending after {timeout:.0f} s")
+
+
+def _name(problem: Exception, status: int) -> str:
+    if isinstance(problem, socket.timeout):
+        return "timeout"
+    if isinstance(problem, ssl.SSLError):
+        return "tls"
+    if isinstance(problem, ConnectionRefusedError):
+        return "refused"
+    if isinstance(problem, (http.client.HTTPException, ConnectionError)) or status:
+        return "cut"
+    return "unreachable"

@@ -1,0 +1,106 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Counters of engines and of mooncake_master in Prometheus' text format, and what they say about one window of time."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, NamedTuple
+
+# name, {labels}, value; exemplars and time stamps behind the value are not ours
+_SAMPLE = re.compile(r'^([A-Za-z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)')
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
+
+Samples = Dict[str, float]
+
+
+def read_metrics(text: str) -> Samples:
+    """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). NaN and text count as absent.
+
+    Only the label `source` is kept apart: vllm:prompt_tokens_by_source_total needs it (vLLM >= 0.16).
+    """
+    samples: Samples = {}
+    for line in text.splitlines():
+        found = None if line.startswith("#") else _SAMPLE.match(line)
+        if not found:
+            continue
+        try:
+            value = float(found.group(3))
+        except ValueError:
+            continue
+        if value != value:  # NaN
+            continue
+        names = [found.group(1)]
+        source = dict(_LABEL.findall(found.group(2) or "")).get("source")
+        if source:
+            names.append(f"{found.group(1)}{{source={source}}}")
+        for name in names:
+            samples[name] = samples.get(name, 0.0) + value
+    return samples
+
+
+class Served(NamedTuple):
+    """What one engine did in a window; tokens and requests. None = this engine has no such counter."""
+
+    requests: float
+    prompt_tokens: float
+    external: float | None
+    local_compute: float | None
+    local_cache: float | None
+    promised: float | None
+    ttft_seconds: float | None
+
+
+def served(before: Samples, after: Samples) -> Served:
+    """The difference of two readings. A counter that fell (the engine was restarted) counts from zero."""
+
+    def grown(name: str) -> float | None:
+        if name not in after:
+            return None
+        difference = after[name] - before.get(name, 0.0)
+        return after[name] if difference < 0 else difference
+
+    by_source = "vllm:prompt_tokens_by_source_total"
+    # The series of a source may appear only with its first token; the family is there or it is not.
+    tokens = {source: grown(f"{by_source}{{source={source}}}") for source in SOURCES}
+    if by_source in after:
+        tokens = {source: value or 0.0 for source, value in tokens.items()}
+    first = grown("vllm:time_to_first_token_seconds_count")
+    total = grown("vllm:time_to_first_token_seconds_sum")
+    return Served(
+        requests=grown("vllm:request_success_total") or 0.0,
+        prompt_tokens=grown("vllm:prompt_tokens_total") or 0.0,
+        external=tokens["external_kv_transfer"],
+        local_compute=tokens["local_compute"],
+        local_cache=tokens["local_cache_hit"],
+        promised=grown("vllm:external_prefix_cache_hits_total"),
+        ttft_seconds=total / first if first and total is not None else None,
+    )
+
+
+_PUTS = ("master_key_count", "master_put_start_requests_total", "master_batch_put_start_items_total")
+_HITS = ("valid_get_nums_", "mem_cache_hit_nums_", "file_cache_hit_nums_")  # Mooncake >= 0.3.8
+_ASKED, _MISSED = "master_batch_get_replica_list_items_total", "master_batch_get_replica_list_failed_items_total"
+
+
+def store_puts(before: Samples, after: Samples) -> float | None:
+    """How far the master's count of keys or of puts grew; None when it has none of these counters."""
+    grown = [after[name] - before.get(name, 0.0) for name in _PUTS if name in after]
+    return max(grown) if grown else None
+
+
+def store_gets(before: Samples, after: Samples) -> float | None:
+    """How far the master's count of gets with a hit grew; None when it has none of these counters.
+
+    Mooncake before 0.3.8 counts what was asked and what failed, not the hits.
+    """
+    grown = [after[name] - before.get(name, 0.0) for name in _HITS if name in after]
+    if grown:
+        return max(grown)
+    if _ASKED not in after:
+        return None
+    asked, missed = (after.get(name, 0.0) - before.get(name, 0.0) for name in (_ASKED, _MISSED))
+    return asked - missed

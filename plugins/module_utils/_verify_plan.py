@@ -1,0 +1,351 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The `verify` section of the plan: what has to be proved, and where to ask.
+
+The shape (every key, its type, whether it has to be there) is the tables below; docs: the module `service_verify`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+MODES = ("disaggregated", "pool", "disaggregated+pool", "colocated")
+ENTRY_KINDS = ("vllm_router", "load_balance", "layerwise", "direct")
+PROTOCOLS = ("prefill_answers", "bootstrap", "layerwise", "none")
+LOG_KINDS = ("file", "journald", "docker", "none")
+KNOWN_LIMITS = ("empty_200",)
+
+
+class PlanError(ValueError):
+    """The section breaks its shape; `problems` holds every violation, one sentence each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class Field(NamedTuple):
+    """One key: its type, its default (`...` = has to be there), the words it may say (empty: any).
+
+    inner: the keys of a mapping, or of each mapping of a list; None for a list of strings.
+    """
+
+    kind: type
+    default: Any = ...
+    choices: tuple[str, ...] = ()
+    inner: Any = None
+
+
+class Log(NamedTuple):
+    kind: str
+    path: str
+    unit: str
+    container: str
+
+
+class Engine(NamedTuple):
+    """One HTTP API server of an engine; role is prefill, decode or colocated."""
+
+    name: str
+    role: str
+    host: str
+    url: str
+    log: Log
+
+
+class Entry(NamedTuple):
+    name: str
+    host: str
+    url: str
+    kind: str
+    api_key: str
+    ca_path: str
+    validate_certs: bool
+    log: Log
+
+
+class Store(NamedTuple):
+    """The pool; clients and capacity_bytes 0 = not planned, so not compared; writers/readers name engines."""
+
+    name: str
+    host: str
+    master_url: str
+    clients: int
+    capacity_bytes: int
+    writers: tuple[str, ...]
+    readers: tuple[str, ...]
+    log: Log
+
+
+class Lines(NamedTuple):
+    """Fixed parts of log lines, as `grep -F` takes them; empty = this release does not print it."""
+
+    transferred: str
+    delayed: str
+    listening: str
+
+
+class Release(NamedTuple):
+    name: str
+    has_prompt_tokens_by_source: bool
+    has_external_prefix_cache: bool
+    lines: Lines
+    known_limits: tuple[str, ...]
+
+
+class Transfer(NamedTuple):
+    """How KV moves: who tells decode where it lies, and how many log lines belong to it."""
+
+    protocol: str
+    listeners_per_prefill: int
+    lines_per_request: int
+
+
+class VerifyPlan(NamedTuple):
+    mode: str
+    model: str
+    entry: Entry
+    engines: tuple[Engine, ...]
+    store: Store | None
+    engine_api_key: str
+    transfer: Transfer
+    release: Release
+    block_size: int
+    min_prompt_tokens: int
+    max_tokens: int
+    match: str
+    max_pairs: int
+
+    @property
+    def disaggregated(self) -> bool:
+        return self.mode.startswith("disaggregated")
+
+    def role(self, role: str) -> tuple[Engine, ...]:
+        return tuple(engine for engine in self.engines if engine.role == role)
+
+    def engine(self, name: str) -> Engine:
+        return next(engine for engine in self.engines if engine.name == name)
+
+    @property
+    def compared_tokens(self) -> int:
+        """How many generated tokens must be equal: all that are asked for, or the N of `prefix:N`."""
+        return self.max_tokens if self.match == "exact" else min(int(self.match.split(":")[1]), self.max_tokens)
+
+
+_LOG = {
+    "kind": Field(str, "none", LOG_KINDS),
+    "path": Field(str, ""),
+    "unit": Field(str, ""),
+    "container": Field(str, ""),
+}
+_ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {}, inner=_LOG)}
+_ENTRY = {
+    "name": Field(str, "entry"),
+    "host": Field(str, ""),
+    "url": Field(str),
+    "kind": Field(str, ..., ENTRY_KINDS),
+    "api_key": Field(str, ""),
+    "ca_path": Field(str, ""),
+    "validate_certs": Field(bool, True),
+    "log": Field(dict, {}, inner=_LOG),
+}
+_STORE = {
+    "name": Field(str, "mooncake_master"),
+    "host": Field(str, ""),
+    "master_url": Field(str),
+    "clients": Field(int, 0),
+    "capacity_bytes": Field(int, 0),
+    "writers": Field(list, []),
+    "readers": Field(list, []),
+    "log": Field(dict, {}, inner=_LOG),
+}
+_LINES = {"transferred": Field(str, ""), "delayed": Field(str, ""), "listening": Field(str, "")}
+_RELEASE = {
+    "name": Field(str),
+    "has_prompt_tokens_by_source": Field(bool),
+    "has_external_prefix_cache": Field(bool),
+    "lines": Field(dict, {}, inner=_LINES),
+    "known_limits": Field(list, []),
+}
+_TRANSFER = {
+    "protocol": Field(str, "none", PROTOCOLS),
+    "listeners_per_prefill": Field(int, 0),
+    "lines_per_request": Field(int, 1),
+}
+_PLAN = {
+    "mode": Field(str, ..., MODES),
+    "model": Field(str),
+    "entry": Field(dict, inner=_ENTRY),
+    "prefill": Field(list, [], inner=_ENGINE),
+    "decode": Field(list, [], inner=_ENGINE),
+    "colocated": Field(list, [], inner=_ENGINE),
+    "store": Field(dict, None, inner=_STORE),
+    "engine_api_key": Field(str, ""),
+    "transfer": Field(dict, {}, inner=_TRANSFER),
+    "release": Field(dict, inner=_RELEASE),
+    "block_size": Field(int),
+    "min_prompt_tokens": Field(int, 0),
+    "max_tokens": Field(int, 16),
+    "match": Field(str, "exact"),
+    "max_pairs": Field(int, 256),
+}
+
+
+def argument_spec(fields: dict[str, Field] = _PLAN) -> dict[str, Any]:
+    """The tables as AnsibleModule takes them, so that documentation, module and this file cannot disagree."""
+    spec = {}
+    for name, field in fields.items():
+        one: dict[str, Any] = {"type": field.kind.__name__}
+        if field.default is ...:
+            one["required"] = True
+        elif field.default is not None:
+            one["default"] = field.default
+        if field.choices:
+            one["choices"] = list(field.choices)
+        if field.kind is list:
+            one["elements"] = "dict" if field.inner else "str"
+        if field.inner:
+            one["options"] = argument_spec(field.inner)
+        if "key" in name or "tokens" in name:
+            one["no_log"] = False  # the name of a secret, or a number of tokens: no secret
+        spec[name] = one
+    return spec
+
+
+def read_plan(section: Any) -> VerifyPlan:
+    """The section as a record.
+
+    Raises PlanError with every violation at once: unknown and missing keys, wrong types, words outside the choices,
+    engines that the mode needs, names used twice, writers and readers that nobody is.
+    """
+    problems: list[str] = []
+    said = _take(section, "verify", _PLAN, problems)
+    if problems and not isinstance(section, dict):
+        raise PlanError(problems)
+    plan = VerifyPlan(
+        mode=said["mode"],
+        model=said["model"],
+        entry=_entry(said["entry"], problems),
+        engines=tuple(e for role in ("prefill", "decode", "colocated") for e in _engines(said[role], role, problems)),
+        store=None if said["store"] is None else _store(said["store"], problems),
+        engine_api_key=said["engine_api_key"],
+        transfer=Transfer(**_take(said["transfer"], "verify.transfer", _TRANSFER, problems)),
+        release=_release(said["release"], problems),
+        block_size=said["block_size"],
+        min_prompt_tokens=said["min_prompt_tokens"],
+        max_tokens=said["max_tokens"],
+        match=said["match"],
+        max_pairs=said["max_pairs"],
+    )
+    if not problems:
+        problems.extend(_contradictions(plan))
+    if problems:
+        raise PlanError(problems)
+    return plan
+
+
+def _take(value: Any, where: str, fields: dict[str, Field], problems: list[str]) -> dict[str, Any]:
+    """The mapping with its defaults; what is wrong is added to problems and replaced by an empty value."""
+    if not isinstance(value, dict):
+        problems.append("{} is {!r}, but has to be a mapping with: {}".format(where, value, ", ".join(sorted(fields))))
+        value = {}
+    for key in sorted(set(value) - set(fields)):
+        problems.append("{}.{}: unknown key; known are: {}".format(where, key, ", ".join(sorted(fields))))
+    taken = {}
+    for key, field in fields.items():
+        taken[key] = _value(value.get(key, field.default), f"{where}.{key}", field, problems)
+    return taken
+
+
+def _value(value: Any, where: str, field: Field, problems: list[str]) -> Any:
+    if value is ...:
+        problems.append(f"{where} is missing; give a {field.kind.__name__}")
+        return field.kind()
+    if value is field.default:
+        return value
+    if not isinstance(value, field.kind) or (field.kind is int and isinstance(value, bool)):
+        problems.append(f"{where} is {value!r}, but has to be a {field.kind.__name__}")
+        return field.kind()
+    if field.choices and value not in field.choices:
+        problems.append("{} is {!r}, but has to be one of: {}".format(where, value, ", ".join(field.choices)))
+    if field.kind is int and value < 0:
+        problems.append(f"{where} is {value}, but cannot be negative")
+    return value
+
+
+def _log(value: Any, where: str, problems: list[str]) -> Log:
+    log = Log(**_take(value, where, _LOG, problems))
+    needed = {"file": "path", "journald": "unit", "docker": "container"}.get(log.kind)
+    if needed and not getattr(log, needed):
+        problems.append(f"{where}.{needed} is missing; a log of kind {log.kind} is found by it")
+    return log
+
+
+def _url(value: str, where: str, problems: list[str]) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        problems.append(f"{where} is {value!r}, but has to start with http:// or https://")
+    return value.rstrip("/")
+
+
+def _engines(value: list[Any], role: str, problems: list[str]) -> list[Engine]:
+    engines = []
+    for number, entry in enumerate(value):
+        where = f"verify.{role}[{number}]"
+        said = _take(entry, where, _ENGINE, problems)
+        said["url"] = _url(said["url"], where + ".url", problems)
+        said["log"] = _log(said["log"], where + ".log", problems)
+        engines.append(Engine(role=role, **said))
+    return engines
+
+
+def _entry(value: Any, problems: list[str]) -> Entry:
+    said = _take(value, "verify.entry", _ENTRY, problems)
+    said["url"] = _url(said["url"], "verify.entry.url", problems)
+    said["log"] = _log(said["log"], "verify.entry.log", problems)
+    return Entry(**said)
+
+
+def _store(value: Any, problems: list[str]) -> Store:
+    said = _take(value, "verify.store", _STORE, problems)
+    said["master_url"] = _url(said["master_url"], "verify.store.master_url", problems)
+    said["log"] = _log(said["log"], "verify.store.log", problems)
+    return Store(**dict(said, writers=tuple(said["writers"]), readers=tuple(said["readers"])))
+
+
+def _release(value: Any, problems: list[str]) -> Release:
+    said = _take(value, "verify.release", _RELEASE, problems)
+    said["lines"] = Lines(**_take(said["lines"], "verify.release.lines", _LINES, problems))
+    for limit in said["known_limits"]:
+        if limit not in KNOWN_LIMITS:
+            problems.append(
+                "verify.release.known_limits has {!r}; known are: {}".format(limit, ", ".join(KNOWN_LIMITS))
+            )
+    return Release(**dict(said, known_limits=tuple(said["known_limits"])))
+
+
+def _contradictions(plan: VerifyPlan) -> list[str]:
+    """What no single key can be blamed for."""
+    problems = []
+    names = [engine.name for engine in plan.engines] + [plan.entry.name] + ([plan.store.name] if plan.store else [])
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        problems.append(f"verify names two services {name!r}; each one needs a name of its own")
+    for role in ("prefill", "decode") if plan.disaggregated else ("colocated",):
+        if not plan.role(role):
+            problems.append(f"verify.{role} is empty, but mode {plan.mode} needs one engine at least")
+    if "pool" in plan.mode and plan.store is None:
+        problems.append(f"verify.store is missing, but mode {plan.mode} has a pool to look into")
+    for key in ("writers", "readers") if plan.store else ():
+        for name in getattr(plan.store, key):
+            if name not in {engine.name for engine in plan.engines}:
+                problems.append(f"verify.store.{key} has {name!r}, which is no engine of this plan")
+    if plan.block_size < 1:
+        problems.append(
+            "verify.block_size is 0, but the prompt is sized by it; give the engines' KV block size in tokens"
+        )
+    if plan.max_tokens < 2:
+        problems.append(f"verify.max_tokens is {plan.max_tokens}; with less than 2 decode has nothing to do")
+    number = plan.match.split(":")[1] if plan.match.startswith("prefix:") else ""
+    if plan.match != "exact" and not (number.isdigit() and int(number) > 0):
+        problems.append(f"verify.match is {plan.match!r}, but has to be exact or prefix:N with N tokens")
+    return problems

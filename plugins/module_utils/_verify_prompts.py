@@ -1,0 +1,56 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Prompts that no cache can know and whose answer needs all of their KV."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+_WORDS = (
+    "river table seven garden paper window silver morning station bridge letter winter market doctor engine island "
+    "forest summer number yellow castle button circle dinner finger ground harbor jacket kitchen ladder mirror needle"
+)
+
+
+def new_nonce() -> str:
+    """128 random bits. It opens the prompt, so the first block differs and with it the hash of every later block."""
+    return uuid.uuid4().hex
+
+
+def prompt_of(nonce: str, words: int) -> str:
+    """About `words` words, each at least one token of any usual tokenizer.
+
+    The nonce opens the text and is asked for at its end: a model that sees the right KV repeats it, one that sees
+    another request's KV repeats that one's. (A model too small to do so still depends on every word.)
+    """
+    words_of_it = random.Random(nonce)
+    filler = " ".join(words_of_it.choices(_WORDS.split(), k=max(words, 1)))
+    return f"Code {nonce} . {filler} . The code again : {nonce[:4]}"
+
+
+def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict[str, Any]:
+    """The body of POST /v1/completions: greedy, and to the full length, so that two right answers are equal.
+
+    `ignore_eos` is vLLM's; a probe that stops at its first token would compare nothing.
+    """
+    body: dict[str, Any] = {
+        "model": model,
+        "prompt": prompt,
+        "max_tokens": max_tokens,
+        "temperature": 0,
+        "seed": 0,
+        "ignore_eos": True,
+    }
+    body.update(more)
+    return body
+
+
+def salted(nonce: str) -> dict[str, str]:
+    """Extra keys that hide every cached block from one request, in the engine's own cache and in the pool.
+
+    vLLM >= 0.10 hashes `cache_salt` into the first block (vllm-project/vllm#17045, #20981); older releases ignore it.
+    """
+    return {"cache_salt": nonce}

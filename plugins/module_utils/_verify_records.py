@@ -1,0 +1,91 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report: one record per step (one per broken hop of it), and the lines a person reads."""
+
+from __future__ import annotations
+
+from typing import Any, Dict
+
+STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "pairs", "pool", "negative")
+
+Record = Dict[str, Any]
+
+
+def record(step: str, status: str, hop: str, message: str, evidence: dict[str, Any]) -> Record:
+    """{step, status: passed | failed | skipped, hop, message, evidence, seconds}; seconds is set by the gate.
+
+    hop: a service, or two of them as `prefill-0 -> decode-0`.
+    """
+    return {"step": step, "status": status, "hop": hop, "message": message, "evidence": evidence, "seconds": 0.0}
+
+
+def passed(step: str, hop: str, message: str, **evidence: Any) -> Record:
+    return record(step, "passed", hop, message, evidence)
+
+
+def failed(step: str, hop: str, message: str, **evidence: Any) -> Record:
+    return record(step, "failed", hop, message, evidence)
+
+
+def skipped(step: str, reason: str) -> Record:
+    return record(step, "skipped", "", reason, {})
+
+
+def status_of(records: list[Record], step: str) -> str:
+    """failed before passed before skipped; "" when the step left no record."""
+    said = {one["status"] for one in records if one["step"] == step}
+    return next((status for status in ("failed", "passed", "skipped") if status in said), "")
+
+
+def proves_transfer(records: list[Record]) -> bool:
+    """KV crossed: by decode's counters, or by the log lines of each probe request."""
+    if status_of(records, "transfer") == "passed":
+        return True
+    return any(one["step"] == "logs" and one["evidence"].get("proved_requests") for one in records)
+
+
+def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
+    """The report with `verified`, `failures` (one sentence each) and `summary`.
+
+    Nothing failed is not enough: with disaggregation something has to have proved the transfer.
+    """
+    steps = report["steps"]
+    failures = ["{}: {}".format(one["hop"], one["message"]) for one in steps if one["status"] == "failed"]
+    if disaggregated and not failures and not proves_transfer(steps):
+        failures.append(
+            "nothing proves that KV crossed from prefill to decode: this release has no counters for it, and the log "
+            "lines were not read or are missing; give the engines' logs (verify.*.log) and run on all their hosts"
+        )
+    done = dict(report, verified=not failures, failures=failures)
+    done["summary"] = summary(done)
+    return done
+
+
+def summary(report: dict[str, Any]) -> list[str]:
+    """A head line, a line per record, a line of times, a line per warning."""
+    word = "VERIFIED" if report["verified"] else "NOT VERIFIED"
+    lines = ["{}: {} at {} ({}, release {})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))]
+    for one in report["steps"]:
+        hop = " {}:".format(one["hop"]) if one["hop"] else ""
+        lines.append("  {:8} {:8}{} {}".format(one["status"], one["step"], hop, one["message"]))
+    times = _times(report)
+    if times:
+        lines.append("  " + times)
+    return lines + ["  warning: " + warning for warning in report["warnings"]]
+
+
+def _times(report: dict[str, Any]) -> str:
+    parts = []
+    first = report["ttft_ms"].get("stream")
+    if first is not None:
+        parts.append(f"time to first token {first:.0f} ms")
+    transfers = sorted(report["transfer_ms"])
+    if transfers:
+        middle = transfers[len(transfers) // 2]
+        parts.append(f"KV transfer {middle:.1f} ms (median of {len(transfers)})")
+    return ", ".join(parts)
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000.0, 1)

@@ -1,0 +1,137 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: service_log
+short_description: Mark the services' logs, and later read what came since
+version_added: 0.1.0
+description:
+  - Without O(marks) it notes where the logs of one host's services end now.
+    With the marks of that call it returns what matters since - red flags, lines of KV transfers, their milliseconds - and each log's last lines.
+  - Reads files, the journal and containers' logs; changes nothing. Runs on the host where the services run.
+author:
+  - The ascend.inference contributors (@ascend-inference)
+extends_documentation_fragment:
+  - ansible.builtin.action_common_attributes
+attributes:
+  check_mode:
+    support: full
+    details: It only reads.
+  diff_mode:
+    support: none
+  platform:
+    platforms: posix
+options:
+  verify:
+    description: The section C(verify) of the plan; see M(ascend.inference.service_verify).
+    type: dict
+    required: true
+  host:
+    description: Inventory name of the host this runs on. The logs of the services on this host are read.
+    type: str
+    required: true
+  marks:
+    description: What the call before the window returned. Left out, the call makes marks.
+    type: dict
+seealso:
+  - module: ascend.inference.service_verify
+"""
+
+EXAMPLES = r"""
+- name: Remember where the logs end
+  ascend.inference.service_log:
+    verify: "{{ inference_plan.verify }}"
+    host: "{{ inventory_hostname }}"
+  register: before
+
+- name: Read what the services logged since
+  ascend.inference.service_log:
+    verify: "{{ inference_plan.verify }}"
+    host: "{{ inventory_hostname }}"
+    marks: "{{ before.marks }}"
+  register: after
+"""
+
+RETURN = r"""
+marks:
+  description: By service, the log's inode and size (0 for a log that is no file), and the time.
+  returned: when O(marks) is left out
+  type: dict
+  sample: {decode-0: {inode: 131, size: 40960, time: 1790000000}}
+logs:
+  description: By service, what its log shows.
+  returned: with O(marks)
+  type: dict
+  contains:
+    readable:
+      description: Whether the log could be read.
+      type: bool
+    problem:
+      description: Why not.
+      type: str
+    red_flags:
+      description: Lines since the mark that say KV was lost, late or wrong.
+      type: list
+      elements: str
+    transferred:
+      description: Lines since the mark that say a request's KV arrived.
+      type: list
+      elements: str
+    delayed:
+      description: Lines since the mark that say prefill holds a request's KV.
+      type: list
+      elements: str
+    transfer_ms:
+      description: Milliseconds of the transfers, from those lines.
+      type: list
+      elements: float
+    listening:
+      description: How many listener lines the whole log has.
+      type: int
+    tail:
+      description: Its last lines.
+      type: list
+      elements: str
+  sample: {decode-0: {readable: true, problem: "", red_flags: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, read_plan
+
+ARGUMENTS = {
+    "verify": {"type": "dict", "required": True},
+    "host": {"type": "str", "required": True},
+    "marks": {"type": "dict"},
+}
+
+
+def runner(module):
+    """run(argv) -> (return code, both streams as one text). docker writes a container's stderr to its own stderr."""
+
+    def run(argv):
+        code, out, err = module.run_command(argv, handle_exceptions=False)
+        return code, out + err
+
+    return run
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    said = module.params
+    try:
+        plan = read_plan(said["verify"])
+    except PlanError as error:
+        module.fail_json(msg=f"The plan's section verify cannot be used: {error}.", problems=error.problems)
+    services = logs.services_of(plan, said["host"])
+    if said["marks"] is None:
+        module.exit_json(changed=False, marks=logs.mark(services))
+    read = logs.read(services, said["marks"], plan.release.lines, runner(module))
+    module.exit_json(changed=False, logs=read)
+
+
+if __name__ == "__main__":
+    main()

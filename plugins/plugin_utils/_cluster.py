@@ -1,0 +1,130 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory of a cluster: its nodes are not known, so each pod of the plan stands for a host of its own.
+
+An address is known only when the pod runs. Until then it is a shell variable: ``${POD_IP}`` in the pod itself,
+``${PREFILL_0}`` for the others. So the same placement, ports and renderers serve hosts and clusters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
+from ansible_collections.ascend.inference.plugins.plugin_utils._placement import _span
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import find_release
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import DEVICES, Description, Host, Pool
+
+ROUTER, MASTER = "router", "mooncake-master"
+STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
+SHARED_API_PORT = 7100
+# A decode engine keeps what it knows of a prefill engine by this id for ever: a pod that is started again needs another.
+ENGINE_ID = "${GROUP_NAME}_${ROLE_ID}_${START_ID}"
+KEEPS_ENGINE_ID = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
+MODULES = {
+    "mooncake": "mooncake_connector",
+    "mooncake_hybrid": "mooncake_hybrid_connector",
+    "mooncake_layerwise": "mooncake_layerwise_connector",
+}
+
+
+def variable(name: str) -> str:
+    """The shell variable that holds a pod's address for the others: ``prefill-0`` is ``${PREFILL_0}``."""
+    return "${" + name.upper().replace("-", "_") + "}"
+
+
+def service_name(description: Description, name: str) -> str:
+    """The name in the cluster's DNS of a service of ours, in the form that pods of any namespace resolve."""
+    return f"{description.deployment}-{name}.{description.kubernetes.namespace}.svc"
+
+
+def on_cluster(description: Description, hosts: t.Mapping[str, Host]) -> tuple[Description, dict[str, Host]]:
+    """The description and hosts to plan with, when the runtime is kubernetes.
+
+    A pool's instances are counted over all groups; each pool is a group of as many hosts as it has pods. Hosts of the
+    inventory stay only where the router runs on one of them.
+    """
+    words = description.kubernetes
+    found: dict[str, Host] = {}
+    pools: dict[str, Pool] = {}
+    for name, pool in description.pools.present().items():
+        pools[name] = _pool(description, name, pool)
+        for pod in _pods(name, pools[name], _node_devices(description)):
+            found[STAND_IN + pod] = _host(description, pod, variable(pod), name, _node_devices(description))
+    found[STAND_IN + MASTER] = _host(
+        description, MASTER, service_name(description, MASTER), description.mooncake_master.group, 0
+    )
+    if words.router.mode == "host":
+        group = description.router.group
+        found.update({name: hosts[name] for name in hosts if group in hosts[name].groups})
+    else:
+        address = service_name(description, ROUTER)
+        found[STAND_IN + ROUTER] = _host(description, ROUTER, address, description.router.group, 0)
+    router = description.router
+    if words.router.mode in ("kthena_router", "none"):
+        router = dataclasses.replace(router, flavour="none")
+    return dataclasses.replace(description, pools=dataclasses.replace(description.pools, **pools), router=router), found
+
+
+def _pool(description: Description, name: str, pool: Pool) -> Pool:
+    words = description.kubernetes
+    api = pool.ports.api
+    if words.router.mode == "kthena_router" and not api:
+        api = (SHARED_API_PORT,)  # a ModelServer has one port for all roles
+    return dataclasses.replace(
+        pool,
+        group=name,
+        instances=pool.instances * words.groups,
+        instances_per_host=0,
+        ports=dataclasses.replace(pool.ports, api=api),
+        kv={**_connector(description, pool), **pool.kv} if name in ("prefill", "decode") else pool.kv,
+    )
+
+
+def _connector(description: Description, pool: Pool) -> dict[str, t.Any]:
+    """What a connector of one child is told besides: an id for each start, and its module in this release."""
+    word = pool.kv_transfer or description.kv_transfer or "mooncake"
+    if word not in KEEPS_ENGINE_ID or description.engine != "vllm_ascend":
+        return {}
+    return {"engine_id": ENGINE_ID, "kv_connector_module_path": module_path(description, word)}
+
+
+def module_path(description: Description, word: str) -> str:
+    """The module that holds a connector: it moved in 0.14.0rc1 (vllm_ascend/distributed of each release)."""
+    release, _ = find_release(description.engine, description.release, description.release_base)
+    inside = "" if release.vllm_version < (0, 14) else "kv_transfer.kv_p2p."
+    return f"vllm_ascend.distributed.{inside}{MODULES[word]}"
+
+
+def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
+    span = 1
+    if node_devices:
+        span = max(1, _span(pool, node_devices)[0])
+    if span == 1:
+        return [f"{name}-{number}" for number in range(pool.instances)]
+    return [f"{name}-{number}-{position}" for number in range(pool.instances) for position in range(span)]
+
+
+def _node_devices(description: Description) -> int:
+    words: Kubernetes = description.kubernetes
+    if description.engine == "vllm_cpu":
+        return 0
+    return words.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
+
+
+def is_pod(host: str) -> bool:
+    """Whether a service's host stands for a pod."""
+    return host.startswith(STAND_IN)
+
+
+def _host(description: Description, name: str, address: str, group: str, devices: int) -> Host:
+    return Host(
+        name=STAND_IN + name,
+        address=address,
+        interface=description.interface,
+        hardware=description.hardware or ("cpu" if description.engine == "vllm_cpu" else "a3"),
+        devices=tuple(range(devices)),
+        groups=(group,),
+    )

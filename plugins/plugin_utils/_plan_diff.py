@@ -1,0 +1,67 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan would change of the one that is deployed, service by service."""
+
+from __future__ import annotations
+
+import typing as t
+
+Plan = t.Mapping[str, t.Any]
+WORDS = ("argv", "source")
+MAPPINGS = ("env", "secret_env")
+PLACES = ("host", "devices")
+
+
+def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
+    """Lines that begin with '+' (new), '-' (gone) or '~' (restarts, and why); one line says so where nothing changes.
+
+    ``deployed`` is the plan that runs, or None where none was found. A service whose digest is the same is left alone.
+    """
+    if not deployed:
+        return ["Nothing is deployed yet: every service is new."]
+    ours, theirs = ({one["name"]: one for one in each["services"]} for each in (plan, deployed))
+    lines = [
+        f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else ""
+    ]
+    lines += [f"+ {name} on {ours[name]['host']}" for name in ours if name not in theirs]
+    lines += [f"- {name} on {theirs[name]['host']}" for name in theirs if name not in ours]
+    lines += [line for name in ours if name in theirs for line in _changes(name, theirs[name], ours[name])]
+    return [line for line in lines if line] or ["Nothing changes: the deployed plan is the same."]
+
+
+def _changes(name: str, old: Plan, new: Plan) -> list[str]:
+    if old["digest"] == new["digest"] and all(old[place] == new[place] for place in PLACES):
+        return []
+    found = [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
+    for key in WORDS:
+        found += [f"{key} -{_joined(one)}" for one in _flags(old[key]) if one not in _flags(new[key])]
+        found += [f"{key} +{_joined(one)}" for one in _flags(new[key]) if one not in _flags(old[key])]
+    for key in MAPPINGS:
+        for name_ in sorted(set(old[key]) | set(new[key])):
+            before, after = old[key].get(name_, "(not set)"), new[key].get(name_, "(not set)")
+            found += [f"{key} {name_} {before} -> {after}"] if before != after else []
+    found += [f"file {path}" for path in _changed_files(old["files"], new["files"])]
+    if old["container"] != new["container"]:
+        found.append("container")
+    return [f"~ {name} on {new['host']} restarts: {'; '.join(found) or 'limits'}"]
+
+
+def _flags(argv: t.Sequence[str]) -> list[tuple[str, ...]]:
+    """A command line as flags with their values."""
+    found: list[list[str]] = []
+    for word in argv:
+        if word.startswith("--") or not found or not found[-1][0].startswith("--"):
+            found.append([word])
+        else:
+            found[-1].append(word)
+    return [tuple(one) for one in found]
+
+
+def _joined(words: t.Iterable[str]) -> str:
+    return " ".join(words)
+
+
+def _changed_files(old: t.Iterable[Plan], new: t.Iterable[Plan]) -> list[str]:
+    before, after = ({one["path"]: one for one in each} for each in (old, new))
+    return [path for path in sorted(set(before) | set(after)) if before.get(path) != after.get(path)]

@@ -1,0 +1,245 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The release matrix of vLLM-Ascend as data: one row for each release, and what came or went with one.
+
+Order matters: a step such as ``("0.18.0", "X")`` holds from that row on until the next step. Releases of one line stand
+together, so 0.13.0rc3 follows 0.13.0 (it was published later) and 0.9.2rc1 follows 0.9.1 (it was published earlier and
+lacks what 0.9.1 gained). ``main`` is the development branch as of 2026-08-22.
+
+Sources, per release tag: docs/source/community/versioning_policy.md, Dockerfile*, vllm_ascend/envs.py, the connectors'
+register calls in vllm_ascend/distributed/**/__init__.py, the argparse calls in examples/**; Mooncake's own tags.
+"""
+
+from __future__ import annotations
+
+# release, vLLM, Python of the image, CANN, torch, torch-npu, triton-ascend, Mooncake of the image, pin of fastapi
+ROWS: tuple[tuple[str, ...], ...] = (
+    ("0.7.3", "0.7.3", "3.10", "8.1.RC1", "2.5.1", "2.5.1", "", "", ""),
+    ("0.7.3.post1", "0.7.3", "3.10", "8.1.RC1", "2.5.1", "2.5.1", "", "", ""),
+    ("0.8.4rc1", "0.8.4", "3.10", "8.0.0", "2.5.1", "", "", "", ""),
+    ("0.8.4rc2", "0.8.4", "3.10", "8.0.0", "2.5.1", "2.5.1", "", "", ""),
+    ("0.8.5rc1", "0.8.5.post1", "3.10", "8.1.RC1", "2.5.1", "2.5.1", "", "", ""),
+    ("0.9.0rc1", "0.9.0", "3.10", "8.1.RC1", "2.5.1", "2.5.1", "", "", ""),
+    ("0.9.0rc2", "0.9.0", "3.10", "8.1.RC1", "2.5.1", "2.5.1", "", "", ""),
+    ("0.9.1rc1", "0.9.1", "3.10", "8.1.RC1", "2.5.1", "2.5.1.post1.dev20250528", "", "", ""),
+    ("0.9.1rc2", "0.9.1", "3.11", "8.2.RC1", "2.5.1", "2.5.1.post1", "", "", ""),
+    ("0.9.1rc3", "0.9.1", "3.11", "8.2.RC1", "2.5.1", "2.5.1.post1", "", "", ""),
+    ("0.9.1", "0.9.1", "3.11", "8.2.RC1", "2.5.1", "2.5.1.post1", "", "", ""),
+    ("0.9.2rc1", "0.9.2", "3.10", "8.1.RC1", "2.5.1", "2.5.1.post1.dev20250619", "", "", ""),
+    ("0.10.0rc1", "0.10.0", "3.11", "8.2.RC1", "2.7.1", "2.7.1.dev20250724", "", "", ""),
+    ("0.10.1rc1", "0.10.1.1", "3.11", "8.2.RC1", "2.7.1", "2.7.1.dev20250724", "", "", ""),
+    ("0.10.2rc1", "0.10.2", "3.11", "8.2.RC1", "2.7.1", "2.7.1.dev20250724", "", "", ""),
+    ("0.11.0rc0", "0.11.0rc3", "3.11", "8.2.RC1", "2.7.1", "2.7.1.dev20250724", "", "", ""),
+    ("0.11.0rc1", "0.11.0", "3.11", "8.3.RC1", "2.7.1", "2.7.1", "", "", ""),
+    ("0.11.0rc2", "0.11.0", "3.11", "8.3.RC2", "2.7.1", "2.7.1", "", "", ""),
+    ("0.11.0rc3", "0.11.0", "3.11", "8.3.RC2", "2.7.1", "2.7.1.post1", "", "0.3.7.post2", ""),
+    ("0.11.0", "0.11.0", "3.11", "8.3.RC2", "2.7.1", "2.7.1.post1", "", "0.3.7.post2", "<0.124.0"),
+    ("0.12.0rc1", "0.12.0", "3.11", "8.3.RC2", "2.8.0", "2.8.0", "", "0.3.7.post2", ""),
+    ("0.13.0rc1", "0.13.0", "3.11", "8.3.RC2", "2.8.0", "2.8.0", "", "0.3.7.post2", "<0.124.0"),
+    ("0.13.0rc2", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post1", "", "0.3.7.post2", "<0.124.0"),
+    ("0.13.0", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post2", "", "0.3.7.post2", "<0.124.0"),
+    ("0.13.0rc3", "0.13.0", "3.11", "8.5.1", "2.8.0", "2.8.0.post2", "", "0.3.7.post2", "<0.124.0"),
+    ("0.14.0rc1", "0.14.1", "3.11", "8.5.0", "2.9.0", "2.9.0", "", "0.3.7.post2", "<0.124.0"),
+    ("0.15.0rc1", "0.15.0", "3.11", "8.5.0", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
+    ("0.16.0rc1", "0.16.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
+    ("0.17.0rc1", "0.17.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
+    ("0.18.0rc1", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
+    ("0.18.0", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0.post1+git4c901a4", "", "0.3.9", "<0.124.0"),
+    ("0.19.1rc1", "0.19.1", "3.11", "8.5.1", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
+    ("0.20.2rc1", "0.20.2", "3.11", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.8.post1", "<0.124.0"),
+    ("0.21.0rc1", "0.21.0", "3.12", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.9", "<0.124.0"),
+    ("0.22.1rc1", "0.22.1", "3.12", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.9", "<0.124.0"),
+    ("0.23.0rc1", "0.23.0", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
+    ("0.23.0", "0.23.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.24.0rc1", "0.24.0", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
+    ("0.25.1rc1", "0.25.1", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
+    ("main", "0.27.1", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+)
+
+# name -> spans of releases that register it: (first, first that no longer does)
+CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
+    "AscendHcclConnector": (("0.7.3", "0.10.0rc1"),),
+    "AscendSimpleConnector": (("0.8.5rc1", "0.10.0rc1"),),
+    "AscendStoreConnector": (("0.12.0rc1", ""),),
+    "LLMDataDistCMgrConnector": (("0.9.1rc2", "0.9.2rc1"), ("0.10.0rc1", "0.12.0rc1")),
+    "LMCacheAscendConnector": (("0.17.0rc1", "main"),),
+    "MooncakeConnectorStoreV1": (("0.11.0rc0", ""),),
+    "MooncakeConnectorV1": (("0.10.1rc1", ""),),
+    "MooncakeHybridConnector": (("0.20.2rc1", ""),),
+    "MooncakeLayerwiseConnector": (("0.11.0rc1", ""),),
+    "MultiConnector": (("0.9.1rc1", ""),),  # vLLM's own; vLLM-Ascend replaces it from 0.16.0rc1 on
+    "OffloadingConnector": (("main", ""),),
+    "RecomputeCPUOffloadConnector": (("0.23.0rc1", ""),),
+    "SfaRemoteD2HConnector": (("main", ""),),
+    "SimpleCPUOffloadConnector": (("0.21.0rc1", ""),),
+    "UCMConnector": (("0.13.0rc1", ""),),
+}
+
+_LISTS = ("--port", "--host", "--prefiller-hosts", "--prefiller-ports", "--decoder-hosts", "--decoder-ports")
+_RETRY = ("--max-retries", "--retry-delay")
+_COUNTS = ("--prefiller-hosts-num", "--prefiller-ports-inc", "--decoder-hosts-num", "--decoder-ports-inc")
+_WAITING = ("--max-waiting-retries", "--waiting-retry-interval")
+_V1 = "examples/disaggregated_prefill_v1/"
+_LOAD_BALANCE = "load_balance_proxy_server_example.py"
+
+# flavour -> steps of (path in vLLM-Ascend's source, flags); an empty path: this release has none
+PROXIES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    "load_balance": (
+        ("0.9.1rc2", "examples/disaggregate_prefill_v1/" + _LOAD_BALANCE, _LISTS + _RETRY),
+        ("0.9.1", "examples/disaggregate_prefill_v1/" + _LOAD_BALANCE, _LISTS + _COUNTS + _RETRY),
+        ("0.9.2rc1", "", ()),
+        ("0.10.0rc1", _V1 + _LOAD_BALANCE, _LISTS + _RETRY),
+        ("0.13.0rc1", _V1 + _LOAD_BALANCE, _LISTS + _RETRY + _WAITING),
+        ("0.21.0rc1", _V1 + _LOAD_BALANCE, _LISTS + _RETRY + _WAITING + ("--workers", "--log-level")),
+    ),
+    "layerwise": (("0.11.0rc1", _V1 + "load_balance_proxy_layerwise_server_example.py", _LISTS + _RETRY),),
+    "epd_layerwise": (
+        (
+            "0.17.0rc1",
+            "examples/epd_disaggregated/epd_load_balance_proxy_layerwise_server_example.py",
+            _LISTS + ("--encoder-hosts", "--encoder-ports", "--pd-hosts", "--pd-ports") + _RETRY,
+        ),
+    ),
+    "epd": (
+        (
+            "0.15.0rc1",
+            "examples/disaggregated_encoder/disagg_epd_proxy.py",
+            (
+                "--host",
+                "--port",
+                "--encode-servers-urls",
+                "--prefill-servers-urls",
+                "--decode-servers-urls",
+                "--encoder-dispatch-mode",
+            ),
+        ),
+    ),
+    "dp": (
+        (
+            "0.12.0rc1",
+            "examples/external_online_dp/dp_load_balance_proxy_server.py",
+            ("--port", "--host", "--dp-hosts", "--dp-ports") + _RETRY,
+        ),
+        ("0.25.1rc1", "", ()),
+    ),
+    "hybrid": (
+        (
+            "0.23.0rc1",
+            "examples/dynamic_bucket_load_balancer/hybrid_proxy_server.py",
+            ("--port", "--host", "--server-hosts", "--server-ports")
+            + _RETRY
+            + ("--server-group-threshold", "--max-request-tokens", "--enable-dynamic-bucket"),
+        ),
+    ),
+}
+
+_RANK_TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
+
+# fact -> steps of (release, value); before the first step the field's default of the record holds
+FACTS: dict[str, tuple[tuple[str, object], ...]] = {
+    # How Mooncake gets there: built from source in the image, or a package (image_install of the Dockerfiles)
+    "mooncake_install": (("0.11.0rc3", "source"), ("0.23.0rc1", "package")),
+    # The environment names that came and went (vllm_ascend/envs.py)
+    "free_timeout_env": (
+        ("0.10.1rc1", "VLLM_ASCEND_KVCACHE_DELAY_FREE_TIMEOUT"),
+        ("0.11.0rc0", "VLLM_NIXL_ABORT_REQUEST_TIMEOUT"),
+        ("0.18.0", "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"),
+    ),
+    "llmdatadist_port_env": (
+        ("0.9.1rc2", "VLLM_LLMDD_RPC_PORT"),
+        ("0.9.2rc1", ""),
+        ("0.10.0rc1", "VLLM_LLMDD_RPC_PORT"),
+        ("0.10.1rc1", "VLLM_ASCEND_LLMDD_RPC_PORT"),
+        ("0.12.0rc1", ""),
+    ),
+    "rank_table_env": (("0.9.1rc2", _RANK_TABLE), ("0.9.2rc1", ""), ("0.10.0rc1", _RANK_TABLE), ("0.12.0rc1", "")),
+    "use_v1_env": (("0.8.4rc1", True), ("0.12.0rc1", False)),
+    "store_port_key": (("0.11.0rc0", "mooncake_rpc_port"), ("0.12.0rc1", "lookup_rpc_port")),
+    # AscendDirect's random pool (Mooncake ascend_direct_transport.cpp: 0.3.7 a thousand ports a device, later a hundred)
+    "ascend_direct_stride": (("0.15.0rc1", 100),),
+    "ascend_base_port_env": (("0.15.0rc1", "ASCEND_BASE_PORT"),),
+    "ascend_timeout_ms": (("0.15.0rc1", 10000),),
+    "use_ascend_direct": (("0.10.2rc1", True), ("0.12.0rc1", False)),
+    # kv-transfer-config
+    "module_path_wins": (("0.20.2rc1", True),),
+    "failure_policy": (("0.13.0rc1", "recompute"), ("0.17.0rc1", "fail")),
+    "pull_failure_reported": (("0.20.2rc1", True),),
+    "checks_sizes": (("0.12.0rc1", True),),
+    "head_dim_needed": (("0.11.0rc1", True), ("0.21.0rc1", False)),
+    "dense_dp_breaks": (("0.14.0rc1", True),),
+    # The line that prefill's connector logs for each port that it listens on
+    "listening_line": (
+        ("0.10.1rc1", "Starting listening on path: tcp://"),
+        ("0.21.0rc1", "KVCacheSendingThread started listening on path: tcp://"),
+    ),
+    # vLLM
+    "multi_node_flags": (("0.12.0rc1", True),),
+    "shutdown_timeout": (("0.18.0rc1", True),),
+    "drain_waits_for_pull": (("0.22.1rc1", True),),
+    # Metrics of vLLM
+    "external_prefix_cache": (("0.12.0rc1", True),),
+    "prompt_tokens_by_source": (("0.16.0rc1", True),),
+    # Proxy
+    "instances_api": (("0.13.0rc1", True),),
+    "taint_drain": (("0.15.0rc1", True),),
+    # Images: hardware generations that are published, and the examples' launcher
+    "image_hardware": (
+        ("0.7.3", ("a2",)),
+        ("0.9.1rc1", ("a2", "310p")),
+        ("0.9.1rc2", ("a2",)),
+        ("0.9.2rc1", ("a2", "310p")),
+        ("0.10.0rc1", ("a2", "a3", "310p")),
+        ("0.23.0rc1", ("a2", "a3", "310p", "950")),
+        ("0.24.0rc1", ("a2", "a3", "310p")),
+        ("main", ("a2", "a3", "310p", "950")),
+    ),
+    "launcher": (
+        ("0.9.1rc2", "examples/external_online_dp/launch_dp_program.py"),
+        ("0.9.2rc1", ""),
+        ("0.10.1rc1", "examples/external_online_dp/launch_online_dp.py"),
+    ),
+    "rank_table_generator": (
+        ("0.9.1rc2", "examples/disaggregate_prefill_v1/gen_ranktable.sh"),
+        ("0.9.2rc1", ""),
+        ("0.10.0rc1", "examples/disaggregated_prefill_v1/gen_ranktable.sh"),
+        ("0.12.0rc1", ""),
+    ),
+    # Driver and firmware (HDK): the least version that the documents name
+    "hdk": (("0.7.3", "24.1.rc1"), ("0.13.0rc2", "25.5")),
+}
+
+IMAGE = "quay.io/ascend/vllm-ascend"
+IMAGE_SUFFIX = {"a2": "", "a3": "-a3", "310p": "-310p", "950": "-a5"}
+
+# flag of mooncake_master -> first Mooncake that knows it; one that it does not know ends the process (gflags)
+MASTER_FLAGS: dict[str, str] = {
+    "allocation_strategy": "0.3.10",
+    "client_ttl": "0.3.5",
+    "cluster_id": "0.3.5",
+    "config_path": "0.3.6.post1",
+    "default_kv_lease_ttl": "0.3.5",
+    "enable_ha": "0.3.5",
+    "enable_http_metadata_server": "0.3.6",
+    "enable_kv_events": "0.3.12",
+    "enable_metadata_cleanup_on_timeout": "0.3.12",
+    "enable_multi_tenants": "0.3.12",
+    "enable_offload": "0.3.8",
+    "etcd_endpoints": "0.3.5",
+    "eviction_high_watermark_ratio": "0.3.5",
+    "eviction_ratio": "0.3.5",
+    "ha_backend_connstring": "0.3.10.post1",
+    "ha_backend_type": "0.3.10.post1",
+    "http_metadata_server_host": "0.3.6",
+    "http_metadata_server_port": "0.3.6",
+    "metrics_host": "0.3.13",
+    "metrics_port": "0.3.5",
+    "offload_cap_ratio": "0.3.12",
+    "offload_on_evict": "0.3.11",
+    "pod_name": "0.3.12",
+    "root_fs_dir": "0.3.6",
+    "rpc_address": "0.3.5",
+    "rpc_interface": "0.3.10.post2",
+    "rpc_port": "0.3.5",
+    "rpc_thread_num": "0.3.5",
+}

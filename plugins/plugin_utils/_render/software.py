@@ -1,0 +1,46 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be installed, per kind; nothing else of the plan says a version or where software lies."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import plugin_path
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import engine_venv
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import (
+    NEWEST,
+    flavour,
+    router_venv,
+    script_path,
+    script_source,
+)
+
+
+def software(context: Context) -> dict[str, t.Any]:
+    """Engine, Mooncake and router; for NPUs also the toolkit that the engine is built against."""
+    release = context.release
+    found: dict[str, t.Any] = {
+        "engine": {
+            "venv": context.venv(engine_venv(context)),
+            "version": release.vllm,
+            "python_path": [plugin_path(context)] if context.description.engine == "vllm_cpu" else [],
+        },
+        "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
+        "router": {
+            "flavour": flavour(context),
+            "venv": context.venv(router_venv(context)),
+            "script": script_path(context),
+            "source": script_source(context),
+            "source_release": release.name if release.proxy_paths else NEWEST.name,
+            "requirements": [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"],
+        },
+    }
+    if context.description.engine == "vllm_ascend":
+        found["engine"].update(release=release.name, python=release.python)
+        found["mooncake"]["install"] = release.mooncake_install
+        found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
+        found["torch"] = {"torch": release.torch, "torch_npu": release.torch_npu, "triton_ascend": release.triton}
+    return found

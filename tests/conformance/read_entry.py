@@ -1,0 +1,388 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads one entry of a corpus into records, whatever kind of source it comes from.
+
+Sources differ in how they say things: one command line for each host, a template that a launcher runs once for each
+rank, a Kubernetes manifest, or a declaration of sizes without command lines. All become the same records.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import ORDER, RELEASES
+
+from .documented import KINDS, Documented, Process, Proxy
+from .meaning import SIZES, everywhere, expanded, flags, from_argv
+
+Entry = t.Mapping[str, t.Any]
+LOCAL = ("localhost", "127.0.0.1")
+HARDWARE = {"A2": "a2", "A3": "a3", "A5": "950", "950": "950", "310P": "310p"}
+ROLE_LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "pd": "colocated", "dp": "colocated"}
+
+
+def read_entry(entry: Entry) -> Documented:
+    """The entry's records."""
+    places = Places(entry)
+    processes: list[Process] = []
+    counts: dict[str, int] = {}
+    soc = str((entry.get("hardware") or {}).get("soc", ""))[:2]
+    for index, role in enumerate({**one, "soc": soc} for one in entry.get("roles") or []):
+        kind = KINDS[role["role"]]
+        if role.get("declared"):
+            processes += declared_processes(entry, role, kind, places)
+            continue
+        follows = bool(processes) and processes[-1].kind == kind and _follows(role)
+        if not follows:
+            counts[kind] = counts.get(kind, -1) + 1
+        before = sum(1 for one in processes if one.kind == kind and one.instance == counts[kind])
+        processes += role_processes(role, kind, counts[kind], before, places, index)
+    proxy = read_proxy(entry, places)
+    if proxy:
+        _ports_from_proxy(processes, proxy)
+    hardware = _hardware(entry)
+    return Documented(
+        id=entry["id"],
+        release=release_of(entry),
+        hardware=hardware,
+        devices_per_host=_devices_per_host(entry, hardware),
+        hosts=places.addresses(),
+        interfaces=places.interfaces,
+        processes=processes,
+        proxy=proxy,
+        errors=_errors(entry),
+    )
+
+
+def _errors(entry: Entry) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for lint in entry.get("lint") or []:
+        if lint["severity"] == "error":
+            found.setdefault(lint["rule"], []).append(lint["msg"])
+    return found
+
+
+def _hardware(entry: Entry) -> str:
+    soc = str((entry.get("hardware") or {}).get("soc", ""))
+    return next((HARDWARE[one] for one in HARDWARE if soc.startswith(one)), "a3")
+
+
+def _devices_per_host(entry: Entry, hardware: str) -> int:
+    pods = ((entry.get("declared") or {}).get("motor_deploy_config") or {}).get("p_pod_npu_num")
+    return int(entry.get("npu_per_node") or pods or (16 if hardware == "a3" else 8))
+
+
+def release_of(entry: Entry) -> str:
+    """The release that a source is written for: its image's tag, its branch, else the newest that has its connectors."""
+    texts = [str((role.get("k8s") or {}).get("image", "")) for role in entry.get("roles") or []]
+    texts += [str((entry.get("source") or {}).get("ref", "")), *map(str, entry.get("notes") or [])]
+    for text in texts:
+        for name in re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", text):
+            if name in RELEASES:
+                return name
+    named = {name for name in entry.get("connectors") or [] if name != "MooncakeConnector"}
+    if "182b75ea" in str((entry.get("source") or {}).get("commit", "")):
+        return "main"
+    fitting = [name for name in ORDER if named <= set(RELEASES[name].connectors)]
+    final = [name for name in fitting if "rc" not in name and name != "main"]
+    return (final or fitting or ["0.23.0"])[-1]
+
+
+class Places:
+    """The entry's hosts by the texts that name them, each with a name and an address of ours."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.single = entry.get("num_nodes") == 1
+        self.names: dict[str, str] = {}
+        self.interfaces: dict[str, str] = {}
+        self.taken: dict[str, set[int]] = {}  # role -> devices of localhost that other roles use
+
+    def of_role(self, role: Entry, index: int) -> str:
+        """The host of a role; pods are hosts of their own unless the source has only one node."""
+        text = str(role["host"])
+        devices = set(_devices(role.get("env") or {}) or ())
+        if text in ("pod", "$POD_IP") and not self.single:
+            text = f"{text} {index}"
+        elif text in LOCAL and devices & self.taken.setdefault(role["role"], set()):
+            text = f"{text} {role['role']}"  # two hosts that each call themselves localhost
+        if text in LOCAL:
+            for other in KINDS:
+                self.taken.setdefault(other, set()).update(devices if other != role["role"] else ())
+        name = self.named(text)
+        variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
+        interface = expanded(str((role.get("env") or {}).get("HCCL_SOCKET_IFNAME", "")), variables)
+        self.interfaces.setdefault(name, interface if interface and "$" not in interface else "eth0")
+        return name
+
+    def named(self, text: str) -> str:
+        """The host that a text stands for, a new one if it is new."""
+        key = "localhost" if text in LOCAL else text
+        if key not in self.names:
+            self.names[key] = f"node{len(self.names):02d}"
+            self.interfaces.setdefault(self.names[key], "eth0")
+        return self.names[key]
+
+    def known(self, text: str) -> str:
+        """The host that a text stands for, or an empty string."""
+        return self.names.get("localhost" if text in LOCAL else text, "")
+
+    def addresses(self) -> dict[str, str]:
+        """Each host's address."""
+        return {name: f"10.20.{number // 200}.{number % 200 + 1}" for number, name in enumerate(self.names.values())}
+
+
+def _follows(role: Entry) -> bool:
+    """Whether a role goes on with the instance before it: a later rank or node of the same engine."""
+    node = str((role.get("vllm_args") or {}).get("--node-rank", "0"))
+    return bool((role.get("resolved") or {}).get("dp_rank_start")) or (node.isdigit() and int(node) > 0)
+
+
+def role_processes(role: Entry, kind: str, instance: int, before: int, places: Places, index: int) -> list[Process]:
+    """The processes of one role on its host: one for each rank that a launcher starts, else one."""
+    host = places.of_role(role, index)
+    variables = {**_pod(role), **(role.get("shell_vars") or {}), **(role.get("env") or {})}
+    if places.single or str(role["host"]) != "$POD_IP":
+        variables.setdefault("POD_IP", role["host"])
+    args = everywhere(flags(role["vllm_args"]), variables)
+    model = _model(role, args, variables)
+    sizes = _sizes(role, args)
+    parallel = role.get("parallel") or {}
+    common = {"kind": kind, "host": host, "instance": instance, "model": model, "sizes": sizes}
+    common.update(kv=args.pop("kv-transfer-config", None), ec=args.pop("ec-transfer-config", None))
+    common["broken"] = _broken(role)
+    asked = parallel.get("dp_address") or args.get("data-parallel-address") or args.get("master-addr") or ""
+    common["dp_host"] = places.known(expanded(str(asked), variables))
+    common["dp_rpc_port"] = _number(parallel.get("dp_rpc_port") or args.get("data-parallel-rpc-port") or 0)
+    common["dp_rpc_port"] = common["dp_rpc_port"] or _number(args.get("master-port", 0))
+    env = _environment(role, variables)
+    resolved = role.get("resolved") or {}
+    ranks = role.get("ranks") or _ranks(args, parallel, sizes)
+    if not ranks:
+        devices = _devices(env)
+        per_host = max(1, int(args.get("data-parallel-size-local", sizes["data_parallel_size"])))
+        nodes = int(args.get("nnodes", 1))
+        count = per_host * _rank_devices(sizes) // nodes
+        port = _number(args.get("port") or resolved.get("api_port_first") or 0)
+        return [
+            Process(
+                rank=before,
+                args=args,
+                env=env,
+                external=False,
+                device_count=count,
+                devices=devices,
+                api_port=port,
+                **common,
+            )
+        ]
+    found = []
+    for number, rank in enumerate(ranks):
+        own = {**args, "port": rank["api_port"], "data-parallel-size": sizes["data_parallel_size"]}
+        own.update({"data-parallel-rank": rank["dp_rank"], "tensor-parallel-size": sizes["tensor_parallel_size"]})
+        own.update({"data-parallel-address": asked, "data-parallel-rpc-port": common["dp_rpc_port"]})
+        devices = tuple(int(one) for one in str(rank["devices"]).split(","))
+        own_env = {**env, "ASCEND_RT_VISIBLE_DEVICES": rank["devices"]}
+        found.append(
+            Process(
+                rank=before + number,
+                args=own,
+                env=own_env,
+                external=True,
+                device_count=len(devices),
+                devices=devices,
+                api_port=_number(rank["api_port"]),
+                **common,
+            )
+        )
+    return found
+
+
+def _pod(role: Entry) -> dict[str, t.Any]:
+    """Variables that a pod's manifest sets."""
+    env = (role.get("k8s") or {}).get("env") or {}
+    return dict(env) if isinstance(env, dict) else {}
+
+
+def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
+    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes."""
+    if "data-parallel-rank" not in args or not parallel:
+        return []
+    first, size = int(parallel.get("dp_rank_start") or 0), _rank_devices(sizes)
+    start = _number(parallel.get("port_start"))
+    return [
+        {
+            "dp_rank": first + local,
+            "api_port": start + local if start else "",
+            "devices": ",".join(str(one) for one in range(local * size, (local + 1) * size)),
+        }
+        for local in range(int(parallel["dp_size_local"]))
+    ]
+
+
+def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
+    """The model, taken out of the flags where it is one."""
+    said = str(args.pop("model")) if "model" in args else expanded(str(role["argv"][2]), variables)
+    return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
+
+
+def _sizes(role: Entry, args: t.Mapping[str, t.Any]) -> dict[str, int]:
+    resolved, parallel = role.get("resolved") or {}, role.get("parallel") or {}
+    short = {"data_parallel_size": "dp_size", "tensor_parallel_size": "tp_size", "pipeline_parallel_size": "pp_size"}
+    short["prefill_context_parallel_size"] = "pcp_size"
+    found = {}
+    for word, flag in SIZES.items():
+        said = parallel.get(short.get(word, "")) or resolved.get(short.get(word, "")) or _number(args.get(flag, 1))
+        found[word] = int(said or 1)
+    return found
+
+
+def _rank_devices(sizes: t.Mapping[str, int]) -> int:
+    return sizes["tensor_parallel_size"] * sizes["pipeline_parallel_size"] * sizes["prefill_context_parallel_size"]
+
+
+def _number(value: t.Any) -> int:
+    return int(value) if str(value).isdigit() else 0
+
+
+def _environment(role: Entry, variables: Entry) -> dict[str, str]:
+    """The environment without what only the source's own script or pod reads."""
+    raw = role.get("env") or {}
+    words = json.dumps([role.get("argv"), role.get("vllm_args"), list(raw.values())])
+    inner = {name for name in raw if re.search(rf"\$\{{?{name}\b", words) and not _extends(name, raw[name])}
+    inner |= _other_branches(role)
+    kept = {name: value for name, value in raw.items() if name not in inner and "fieldRef" not in str(value)}
+    return {name: _unfolded(name, value, variables) for name, value in kept.items()}
+
+
+def _other_branches(role: Entry) -> set[str]:
+    """Variables that the source's script sets only on other hardware: ``A2 or A3-ROCE -> X,Y=1; A3-HCCS -> Z``."""
+    text = str(role.get("env_switch") or "")
+    clauses = re.findall(r"([^;:]*?)->([^;]*)", text.split(":", 1)[-1])
+    names = [(labels, set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", right))) for labels, right in clauses]
+    ours = [found for labels, found in names if re.search(rf"\b{role.get('soc', '')}(?!-ROCE)\b", labels)]
+    if not ours:
+        return set()
+    return set().union(*(found for _, found in names)) - set().union(*ours)
+
+
+def _extends(name: str, value: t.Any) -> bool:
+    return bool(re.search(rf"\$\{{?{name}\b", str(value)))
+
+
+def _unfolded(name: str, value: t.Any, variables: Entry) -> str:
+    others = {key: one for key, one in variables.items() if key != name}
+    return str(value).lower() if isinstance(value, bool) else expanded(str(value), others)
+
+
+def _devices(env: t.Mapping[str, str]) -> tuple[int, ...] | None:
+    text = env.get("ASCEND_RT_VISIBLE_DEVICES", "")
+    return tuple(int(one) for one in text.split(",")) if re.fullmatch(r"\d+(,\d+)*", text) else None
+
+
+def _broken(role: Entry) -> dict[str, str]:
+    """Flags whose value should be JSON but is not, with their text."""
+    argv, found = [str(word) for word in role.get("argv") or []], {}
+    for name, value in flags(role.get("vllm_args") or {}).items():
+        spellings = {f"--{name}", f"--{name.replace('-', '_')}"}
+        if isinstance(value, (dict, list)) and spellings & set(argv):
+            text = argv[max(argv.index(one) for one in spellings if one in argv) + 1]
+            try:
+                json.loads(re.sub(r"\$\{?\w+\}?", "0", text))
+            except ValueError:
+                if not isinstance(value, list):
+                    found[name] = text
+    return found
+
+
+def declared_processes(entry: Entry, role: Entry, kind: str, places: Places) -> list[Process]:
+    """A declaration of sizes: as many instances and pods as it says, one process for each pod."""
+    deploy = entry["declared"]["motor_deploy_config"]
+    letter = {"prefill": "p", "decode": "d"}[kind]
+    pods, model = int(deploy[f"single_{letter}_instance_pod_num"]), role["declared"]["model_config"]
+    args = flags(role["declared"]["engine_config"])
+    kv = args.pop("kv-transfer-config", None)
+    args["gpu-memory-utilization"] = model["npu_mem_utils"]
+    args["served-model-name"] = model["model_name"]
+    args["enable-expert-parallel"] = bool(model["parallel_config"].get("enable_ep"))
+    sizes = _sizes(role, args)
+    dp_rpc = _number(model["parallel_config"].get("dp_rpc_port", 0)) if sizes["data_parallel_size"] > 1 else 0
+    count = sizes["data_parallel_size"] * _rank_devices(sizes) // pods
+    found = []
+    for instance in range(int(deploy[f"{letter}_instances_num"])):
+        for pod in range(pods):
+            own = {**args, **_declared_sizes(sizes, pod, pods)}
+            host = places.named(f"{kind} pod {instance} {pod}")
+            found.append(
+                Process(
+                    kind=kind,
+                    host=host,
+                    instance=instance,
+                    rank=pod,
+                    model=model["model_path"],
+                    args=own,
+                    env={},
+                    sizes=sizes,
+                    external=False,
+                    device_count=count,
+                    kv=kv,
+                    dp_rpc_port=dp_rpc,
+                )
+            )
+    return found
+
+
+def _declared_sizes(sizes: t.Mapping[str, int], pod: int, pods: int) -> dict[str, t.Any]:
+    """The flags that a declaration of sizes means for one pod."""
+    found: dict[str, t.Any] = {flag: sizes[word] for word, flag in SIZES.items()}
+    local = sizes["data_parallel_size"] // pods
+    if local:
+        found.update({"data-parallel-size-local": local, "data-parallel-start-rank": pod * local})
+    return {**found, "headless": True} if pod else found
+
+
+def read_proxy(entry: Entry, places: Places) -> Proxy | None:
+    """The proxy's command line; counts of the oldest proxy's short form are written out."""
+    raw = entry.get("proxy")
+    if not raw or not raw.get("argv"):
+        return None
+    found = from_argv([str(word) for word in raw["argv"]])
+    for name in list(found):
+        if name.endswith("-port") and f"{name}s" not in found and name[:-5] in ROLE_LISTS:
+            found[f"{name}s"] = found.pop(name)  # argparse takes an unambiguous beginning of a flag
+    proxy = Proxy(raw["script"].rsplit("/", 1)[-1])
+    proxy.host = places.known(str(found.pop("host", "")))
+    proxy.port = _number(found.pop("port", 0))
+    for short, role in ROLE_LISTS.items():
+        hosts, ports = _listed(found.pop(f"{short}-hosts", [])), _listed(found.pop(f"{short}-ports", []))
+        counts = [int(one) for one in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
+        pairs = [
+            (host, _number(port) + step)
+            for host, port, n in zip(hosts, ports, counts, strict=False)
+            for step in range(n)
+        ]
+        if hosts:
+            proxy.lists[role] = [(places.known(str(host)) or str(host), port) for host, port in pairs]
+    for name, role in (("encode", "encode"), ("prefill", "prefill"), ("decode", "decode")):
+        urls = found.pop(f"{name}-servers-urls", "")
+        if urls and urls != "disable":
+            ends = [re.match(r"http://([^:/]+):(.+)", one) for one in str(urls).split(",")]
+            proxy.lists[role] = [(places.known(one.group(1)), _number(one.group(2))) for one in ends if one]
+    proxy.flags = found
+    return proxy
+
+
+def _listed(value: t.Any) -> list[t.Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _ports_from_proxy(processes: list[Process], proxy: Proxy) -> None:
+    """API ports that only the proxy's lists tell."""
+    for role, pairs in proxy.lists.items():
+        silent = [one for one in processes if one.kind == role and not one.headless and not one.api_port]
+        if len(silent) == len(pairs):
+            for process, (_host, port) in zip(silent, pairs, strict=False):
+                process.api_port = port

@@ -1,0 +1,334 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From records to the few ``inference_*`` variables that a user would write.
+
+Passed on: hosts with their devices, pool sizes, the model, serving arguments and environment, the family of the
+connector and what the source itself sets of its options. Never: ports, ranks, device lists of processes, peers, roles,
+addresses or proxy lists. At the level *pinned* the first ports come on top.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .documented import Documented, Process
+from .meaning import DERIVED, plain
+
+CONNECTORS = {
+    "MooncakeConnector": "mooncake",
+    "MooncakeConnectorV1": "mooncake",
+    "MooncakeHybridConnector": "mooncake_hybrid",
+    "MooncakeLayerwiseConnector": "mooncake_layerwise",
+    "LLMDataDistCMgrConnector": "llmdatadist",
+    "AscendStoreConnector": "store",
+    "MooncakeConnectorStoreV1": "store",
+    "SfaRemoteD2HConnector": "sfa_remote_d2h",
+    "RecomputeCPUOffloadConnector": "recompute_cpu_offload",
+    "SimpleCPUOffloadConnector": "simple_cpu_offload",
+    "LMCacheAscendConnector": "lmcache",
+    "UCMConnector": "ucm",
+}
+FLAVOURS = {
+    "load_balance_proxy_server_example.py": "load_balance",
+    "load_balance_proxy_layerwise_server_example.py": "layerwise",
+    "epd_load_balance_proxy_layerwise_server_example.py": "epd_layerwise",
+    "disagg_epd_proxy.py": "epd",
+    "dp_load_balance_proxy_server.py": "dp",
+    "hybrid_proxy_server.py": "hybrid",
+}
+# Environment that the planner derives from hosts, devices and ports.
+OWN_ENV = frozenset(
+    {
+        "ASCEND_RT_VISIBLE_DEVICES",
+        "DISAGGREGATED_PREFILL_RANK_TABLE_PATH",
+        "GLOO_SOCKET_IFNAME",
+        "HCCL_IF_BASE_PORT",
+        "HCCL_IF_IP",
+        "HCCL_SOCKET_IFNAME",
+        "MMC_LOCAL_CONFIG_PATH",
+        "MOONCAKE_CONFIG_PATH",
+        "PHYSICAL_DEVICES",
+        "TP_SOCKET_IFNAME",
+        "VLLM_ASCEND_LLMDD_RPC_PORT",
+        "VLLM_DP_MASTER_IP",
+        "VLLM_DP_MASTER_PORT",
+        "VLLM_DP_RANK",
+        "VLLM_DP_RANK_LOCAL",
+        "VLLM_DP_SIZE",
+        "VLLM_DP_SIZE_LOCAL",
+        "VLLM_HOST_IP",
+        "VLLM_LLMDD_RPC_PORT",
+    }
+)
+LLMDATADIST_PORT = ("VLLM_ASCEND_LLMDD_RPC_PORT", "VLLM_LLMDD_RPC_PORT")
+SIZES_IN_KV = ("prefill", "decode")
+# Connector settings that nobody has to say: the planner's, or the store's word.
+NOT_SAID = ("backend", "lookup_rpc_port", "mooncake_rpc_port", "use_ascend_direct")
+
+Words = dict[str, t.Any]
+
+
+def translate(entry: Documented, pinned: bool) -> tuple[Words, dict[str, Words]]:
+    """The variables of a deployment, and its inventory: name -> {groups, variables}."""
+    pools = {kind: _pool(entry, kind, pinned) for kind in entry.kinds}
+    words: Words = {
+        "inference_engine": "vllm_ascend",
+        "inference_release": entry.release,
+        "inference_hardware": entry.hardware,
+        "inference_model": _model(entry),
+        "inference_pools": pools,
+        "inference_router": _router(entry, pinned),
+    }
+    families = {kind: _family(entry.of(kind)[0]) for kind in entry.kinds if kind != "encode"}
+    common = families.get("prefill") or families.get("colocated") or families.get("decode") or "none"
+    words["inference_kv_transfer"] = common
+    for kind, family in families.items():
+        if family != common:
+            pools[kind]["kv_transfer"] = family
+    store = _store(entry)
+    if store:
+        words["inference_store"] = store
+    path = _encoder_path(entry)
+    if path:
+        words["inference_encoder_cache"] = {"path": path}
+    return words, _inventory(entry)
+
+
+def _inventory(entry: Documented) -> dict[str, Words]:
+    inventory: dict[str, Words] = {}
+    for name, address in entry.hosts.items():
+        groups = sorted({one.kind for one in entry.processes if one.host == name})
+        groups += ["router"] if entry.proxy and entry.proxy.host == name else []
+        variables: Words = {"ansible_host": address, "inference_interface": entry.interfaces[name]}
+        variables["inference_devices"] = _host_devices(entry, name)
+        inventory[name] = {"groups": groups, "variables": variables}
+    return inventory
+
+
+def _host_devices(entry: Documented, host: str) -> t.Any:
+    """The host's number of devices; the ids that the source uses of it where they are not simply the first ones."""
+    here = [one for one in entry.processes if one.host == host]
+    used = sorted({device for one in here if one.devices for device in one.devices})
+    shared = len({one.kind for one in here}) > 1
+    if used and shared and all(one.devices for one in here):
+        return used
+    if used and used != list(range(len(used))):
+        return used
+    return max(entry.devices_per_host, len(used))
+
+
+def _pool_devices(entry: Documented, processes: list[Process]) -> list[int]:
+    """The devices that a pool has of its hosts, where it shares them and runs several instances on one."""
+    kind, hosts = processes[0].kind, {one.host for one in processes}
+    shared = any(one.host in hosts and one.kind != kind for one in entry.processes)
+    several = any(len({one.instance for one in processes if one.host == host}) > 1 for host in hosts)
+    if not shared or not several or not all(one.devices for one in processes):
+        return []
+    unions = {tuple(sorted({d for one in processes if one.host == host for d in one.devices or ()})) for host in hosts}
+    return list(unions.pop()) if len(unions) == 1 else []
+
+
+def _model(entry: Documented) -> Words:
+    first = entry.processes[0]
+    names = {str(one.args.get("served-model-name") or one.model) for one in entry.processes if one.kind != "encode"}
+    return {"path": _models(entry)[0], "name": names.pop() if len(names) == 1 else first.model}
+
+
+def _models(entry: Documented) -> list[str]:
+    """The models of the pools, the commonest first."""
+    models = [entry.of(kind)[0].model for kind in entry.kinds]
+    return sorted(models, key=lambda one: (-models.count(one), models.index(one)))
+
+
+def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
+    processes = entry.of(kind)
+    first = processes[0]
+    pool: Words = {"instances": len({one.instance for one in processes})}
+    pool.update({word: size for word, size in first.sizes.items() if size > 1})
+    if first.args.get("enable-expert-parallel") not in (None, False):
+        pool["expert_parallel"] = True
+    if first.external and first.sizes["data_parallel_size"] > 1:
+        pool["load_balancing"] = "external"
+    devices = _pool_devices(entry, processes)
+    if devices:
+        pool["devices"] = devices
+    if first.model != _models(entry)[0]:
+        pool["model"] = first.model
+    pool.update(_common("args", [(one.host, _arguments(entry, one)) for one in processes]))
+    env = _common("env", [(one.host, _environment(one)) for one in processes])
+    for host, own in env.pop("hosts", {}).items():
+        pool.setdefault("hosts", {}).setdefault(host, {}).update(own)
+    pool.update(env)
+    kv = _kv(first)
+    if kv:
+        pool["kv"] = kv
+    if pinned:
+        _pin(pool, processes)
+    return pool
+
+
+def _common(word: str, layers: list[tuple[str, Words]]) -> Words:
+    """What all processes share as the pool's, the rest as their hosts'."""
+    shared = {
+        key: value
+        for key, value in layers[0][1].items()
+        if all(key in layer and plain(layer[key]) == plain(value) for _, layer in layers)
+    }
+    hosts: dict[str, Words] = {}
+    for host, layer in layers:
+        own = {key: value for key, value in layer.items() if key not in shared}
+        if own:
+            hosts[host] = {word: own}
+    return {**({word: shared} if shared else {}), **({"hosts": hosts} if hosts else {})}
+
+
+def _arguments(entry: Documented, process: Process) -> Words:
+    found = {name: value for name, value in process.args.items() if name not in DERIVED}
+    found.update({name: text for name, text in process.broken.items() if name != "kv-transfer-config"})
+    if "kv-transfer-config" in process.broken:
+        found["kv-transfer-config"] = process.broken["kv-transfer-config"]
+    said = process.args.get("served-model-name")
+    if said and said != _model(entry)["name"]:
+        found["served-model-name"] = said
+    if process.headless:
+        others = [one for one in entry.of(process.kind) if one.instance == process.instance and not one.headless]
+        for name in ("api-server-count",):  # a flag of the API server, which the source gives to its own process only
+            if others and name in others[0].args:
+                found[name] = others[0].args[name]
+    return found
+
+
+def _environment(process: Process) -> Words:
+    return {name: value for name, value in process.env.items() if name not in OWN_ENV}
+
+
+def connector_word(child: t.Mapping[str, t.Any]) -> str:
+    """The user's word for a connector; one that has none is called by its own name."""
+    return CONNECTORS.get(child["kv_connector"], child["kv_connector"])
+
+
+def _children(kv: t.Mapping[str, t.Any] | None) -> list[Words]:
+    if not kv:
+        return []
+    extra = kv.get("kv_connector_extra_config") or {}
+    return list(extra["connectors"]) if kv.get("kv_connector") == "MultiConnector" else [dict(kv)]
+
+
+def _family(process: Process) -> str:
+    return "+".join(connector_word(one) for one in _children(process.kv)) or "none"
+
+
+def _kv(process: Process) -> Words:
+    """Options that the source sets itself: the policy, and a connector's own settings beside the derived ones."""
+    found: Words = {}
+    if process.kv and "kv_load_failure_policy" in process.kv:
+        found["kv_load_failure_policy"] = process.kv["kv_load_failure_policy"]
+    for child in _children(process.kv):
+        word, own = connector_word(child), {}
+        for key, value in (child.get("kv_connector_extra_config") or {}).items():
+            if key in SIZES_IN_KV:
+                if not _true(process, key, value):
+                    own[key] = value
+            elif key not in NOT_SAID:
+                own[key] = value
+        if own:
+            found[word] = own
+    return found
+
+
+def _true(process: Process, role: str, said: t.Mapping[str, t.Any]) -> bool:
+    """Whether what the source tells a connector of its own role agrees with how it starts that role."""
+    if role != process.kind:
+        return True
+    own = (process.sizes["data_parallel_size"], process.sizes["tensor_parallel_size"])
+    return (int(said.get("dp_size", 1)), int(said.get("tp_size", 1))) == own
+
+
+def _store(entry: Documented) -> Words:
+    for process in entry.processes:
+        for child in _children(process.kv):
+            backend = (child.get("kv_connector_extra_config") or {}).get("backend")
+            if backend:
+                return {"backend": backend}
+    return {}
+
+
+def _encoder_path(entry: Documented) -> str:
+    for process in entry.processes:
+        if process.ec:
+            return str((process.ec.get("ec_connector_extra_config") or {}).get("shared_storage_path", ""))
+    return ""
+
+
+def _router(entry: Documented, pinned: bool) -> Words:
+    if not entry.proxy:
+        return {"flavour": "none"}
+    words: Words = {}
+    flavour = FLAVOURS.get(entry.proxy.script, "load_balance")
+    if flavour != _expected_flavour(entry):
+        words["flavour"] = flavour
+    if entry.proxy.flags:
+        words["args"] = entry.proxy.flags
+    if pinned and entry.proxy.port:
+        words["port"] = entry.proxy.port
+    return words
+
+
+def _expected_flavour(entry: Documented) -> str:
+    """What nobody has to say: the proxy that belongs to the pools and the connector."""
+    if "encode" in entry.kinds:
+        return "epd" if "colocated" in entry.kinds else "epd_layerwise"
+    families = {_family(one) for one in entry.processes}
+    return "layerwise" if any("layerwise" in one or "sfa" in one for one in families) else "load_balance"
+
+
+def _pin(pool: Words, processes: list[Process]) -> None:
+    """The first ports of each instance; a host's own where it differs within an instance."""
+    instances: dict[int, list[Process]] = {}
+    for one in processes:
+        instances.setdefault(one.instance, []).append(one)
+    firsts = [members[0] for _, members in sorted(instances.items())]
+    ports: Words = {}
+    for name, port in (
+        ("api", _api),
+        ("kv", _kv_port),
+        ("dp_rpc", _rpc),
+        ("llmdatadist", _llmdatadist),
+        ("hccl", _hccl),
+    ):
+        numbers = [port(one) for one in firsts]
+        if all(numbers):
+            ports[name] = numbers if len(set(numbers)) > 1 or len(numbers) > 1 else numbers[0]
+        for first, members in zip(firsts, [members for _, members in sorted(instances.items())], strict=False):
+            for one in members:
+                local = one.host != first.host and not (one.headless and name == "api")
+                begins = all(other.host != one.host or other.rank >= one.rank for other in members)
+                if local and begins and port(one) and port(one) != port(first):
+                    own = pool.setdefault("hosts", {}).setdefault(one.host, {}).setdefault("ports", {})
+                    own[name] = port(one)
+    if ports:
+        pool["ports"] = ports
+
+
+def _api(process: Process) -> int:
+    return process.api_port
+
+
+def _rpc(process: Process) -> int:
+    return process.dp_rpc_port
+
+
+def _kv_port(process: Process) -> int:
+    ports = [str(one.get("kv_port", "")) for one in _children(process.kv) if "LLMDataDist" not in one["kv_connector"]]
+    return next((int(port) for port in ports if port.isdigit()), 0)
+
+
+def _llmdatadist(process: Process) -> int:
+    said = [process.env[name] for name in LLMDATADIST_PORT if name in process.env]
+    return int(said[0]) if said and str(said[0]).isdigit() else 0
+
+
+def _hccl(process: Process) -> int:
+    said = str(process.env.get("HCCL_IF_BASE_PORT", ""))
+    return int(said) if said.isdigit() else 0

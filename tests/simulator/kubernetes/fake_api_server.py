@@ -1,0 +1,379 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fake Kubernetes API server for the tests of the role kthena. See README.md for what it is and what it is not."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import glob
+import json
+import os
+import re
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import yaml
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fake_pods
+import fake_schema
+from fake_controller import Controller
+from fake_store import Refused, Store
+
+PLAIN = {
+    "v1": [
+        ("namespaces", "Namespace", False),
+        ("nodes", "Node", False),
+        ("pods", "Pod", True),
+        ("configmaps", "ConfigMap", True),
+        ("secrets", "Secret", True),
+        ("services", "Service", True),
+        ("events", "Event", True),
+    ],
+    "apps/v1": [("deployments", "Deployment", True)],
+    "apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
+}
+OWN_CRDS = (
+    ("workload.serving.volcano.sh", "modelservings", "ModelServing"),
+    ("networking.serving.volcano.sh", "modelservers", "ModelServer"),
+    ("networking.serving.volcano.sh", "modelroutes", "ModelRoute"),
+)
+NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
+
+
+def own_crd(group, plural, kind):
+    """A CRD that accepts any field; the roles' fields are there so that a reader can tell the version."""
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    role = {"type": "object", "properties": {"maxUnavailable": free, "name": {"type": "string"}}}
+    template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}}}
+    rollout = {"type": "object", "properties": {"type": {"type": "string", "enum": ["RoleRollingUpdate"]}}}
+    spec = dict(free, properties={"template": dict(template), "rolloutStrategy": rollout})
+    for one in (role, template, rollout):
+        one["x-kubernetes-preserve-unknown-fields"] = True
+    rollout["properties"]["type"].pop("enum")
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": free}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"plural": plural, "kind": kind, "singular": kind.lower(), "listKind": kind + "List"},
+            "scope": "Namespaced",
+            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def load_crds(directory):
+    """The CRDs of a directory, or our own."""
+    if not directory:
+        return [own_crd(*one) for one in OWN_CRDS]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = []
+    for path in sorted(glob.glob(os.path.join(directory, "*.yaml"))):
+        with open(path, encoding="utf-8") as stream:
+            documents = yaml.load_all(stream, loader)
+            found += [one for one in documents if one and one.get("kind") == "CustomResourceDefinition"]
+    return found
+
+
+class Api:
+    """Which resources there are, and who judges them."""
+
+    def __init__(self, store, crds):
+        self.store = store
+        self.resources = {version: list(rows) for version, rows in PLAIN.items()}
+        self.schemas = {}
+        for crd in crds:
+            spec = crd["spec"]
+            version = f"{spec['group']}/{spec['versions'][0]['name']}"
+            names = spec["names"]
+            self.resources.setdefault(version, []).append((names["plural"], names["kind"], True))
+            self.schemas[names["kind"]] = spec["versions"][0]["schema"]["openAPIV3Schema"]
+            store.create("customresourcedefinitions", "", crd)
+
+    def row(self, version, plural):
+        """The resource, or Refused with 404."""
+        for one in self.resources.get(version, []):
+            if one[0] == plural:
+                return one
+        raise Refused(404, "NotFound", "the server could not find the requested resource")
+
+    def resource_list(self, version):
+        """The answer to discovery of one version."""
+        rows = self.resources.get(version)
+        if rows is None:
+            raise Refused(404, "NotFound", "the server could not find the requested resource")
+        return {
+            "kind": "APIResourceList",
+            "apiVersion": "v1",
+            "groupVersion": version,
+            "resources": [
+                {"name": plural, "singularName": kind.lower(), "namespaced": spaced, "kind": kind, "verbs": VERBS}
+                for plural, kind, spaced in rows
+            ],
+        }
+
+    def groups(self):
+        """The answer to discovery of groups."""
+        found = []
+        for version in sorted(self.resources):
+            if "/" in version:
+                one = {"groupVersion": version, "version": version.split("/")[1]}
+                found.append({"name": version.split("/")[0], "versions": [one], "preferredVersion": one})
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
+
+    def judge(self, thing, old):
+        """Fill in defaults and refuse what is wrong; pods by rules of their own, custom resources by their CRD."""
+        kind, name = thing.get("kind"), thing.get("metadata", {}).get("name", "")
+        found = []
+        if not NAME.fullmatch(name):
+            found.append(f"metadata.name: Invalid value: {name!r}: a lowercase RFC 1123 subdomain")
+        if kind in self.schemas:
+            fake_schema.default(self.schemas[kind], thing)
+            body = {key: value for key, value in thing.items() if key not in ("apiVersion", "kind", "metadata")}
+            before = {key: value for key, value in (old or {}).items() if key in body}
+            found += fake_schema.problems(self.schemas[kind], body, before)
+        if kind == "Pod":
+            found += fake_pods.problems(thing.get("spec", {}))
+        if kind == "Service":
+            thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
+            thing["spec"].setdefault("type", "ClusterIP")
+        if found:
+            raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
+
+
+def matcher(query):
+    """A test for label selectors of the forms that clients use here."""
+    parts = [one for one in query.get("labelSelector", [""])[0].split(",") if one]
+    names = dict(one.split("=", 1) for one in query.get("fieldSelector", [""])[0].split(",") if "=" in one)
+
+    def matches(thing):
+        labels = thing["metadata"].get("labels") or {}
+        for part in parts:
+            key, _unused, value = part.replace("==", "=").partition("=")
+            if labels.get(key) != value:
+                return False
+        return names.get("metadata.name", thing["metadata"]["name"]) == thing["metadata"]["name"]
+
+    return matches
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    api = None
+
+    def log_message(self, *args):
+        """Keep quiet."""
+
+    def answer(self, code, body):
+        """Send JSON."""
+        data = json.dumps(body).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def body(self):
+        """The request's body; YAML holds JSON too."""
+        data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return yaml.safe_load(data) if data else {}
+
+    def handle_request(self, verb):
+        """Answer a request, or say why not."""
+        body = self.body()
+        try:
+            self.route(verb, body)
+        except Refused as error:
+            self.answer(error.code, error.status())
+
+    def do_GET(self):
+        """Read."""
+        self.handle_request("get")
+
+    def do_POST(self):
+        """Create."""
+        self.handle_request("create")
+
+    def do_PATCH(self):
+        """Change."""
+        self.handle_request("patch")
+
+    def do_PUT(self):
+        """Replace."""
+        self.handle_request("update")
+
+    def do_DELETE(self):
+        """Remove."""
+        self.handle_request("delete")
+
+    def route(self, verb, body):
+        """Find the resource that is meant."""
+        url = urlsplit(self.path)
+        query, parts = parse_qs(url.query), [one for one in url.path.split("/") if one]
+        if parts == ["version"]:
+            return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0-fake", "platform": "fake"})
+        if parts == ["api"]:
+            return self.answer(200, {"kind": "APIVersions", "versions": ["v1"]})
+        if parts == ["apis"]:
+            return self.answer(200, self.api.groups())
+        size = 2 if parts[:1] == ["api"] else 3
+        version, rest = "/".join(parts[1:size]), parts[size:]
+        if not rest:
+            return self.answer(200, self.api.resource_list(version))
+        namespace = ""
+        if rest[0] == "namespaces" and len(rest) > 2:
+            namespace, rest = rest[1], rest[2:]
+        plural, kind, spaced = self.api.row(version, rest[0])
+        name = rest[1] if len(rest) > 1 else ""
+        if namespace and verb in ("create", "patch"):
+            self.api.store.get("namespaces", "", namespace)
+        dry = "All" in query.get("dryRun", []) or (body or {}).get("dryRun") == ["All"]
+        call = getattr(self, "on_" + verb)
+        return call(version, plural, kind, (namespace if spaced else "") or "", name, query, body, dry)
+
+    def on_get(self, version, plural, kind, namespace, name, query, body, dry):
+        """One object, a list, or a watch."""
+        store = self.api.store
+        if name:
+            return self.answer(200, store.get(plural, namespace, name))
+        if query.get("watch", ["false"])[0] in ("true", "1", "True"):
+            return self.watch(plural, namespace, matcher(query), query)
+        items = store.list(plural, namespace or None, matcher(query))
+        head = {"resourceVersion": str(store.version)}
+        return self.answer(200, {"kind": kind + "List", "apiVersion": version, "metadata": head, "items": items})
+
+    def watch(self, plural, namespace, matches, query):
+        """Send changes, one a line, until the time is up."""
+        store, sent = self.api.store, int(query.get("resourceVersion", ["0"])[0] or 0)
+        until = time.time() + float(query.get("timeoutSeconds", ["30"])[0])
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        while time.time() < until:
+            with store.lock:
+                fresh = [one for one in store.events if one[0] > sent]
+                if not fresh:
+                    store.changed.wait(0.5)
+                    continue
+            for number, kind, key, thing in fresh:
+                sent = number
+                if key[0] == plural and namespace in ("", key[1]) and matches(thing):
+                    self.wfile.write(json.dumps({"type": kind, "object": thing}).encode() + b"\n")
+                    self.wfile.flush()
+
+    def on_create(self, version, plural, kind, namespace, name, query, body, dry):
+        """Create an object."""
+        self.api.judge(body, None)
+        self.answer(201, self.api.store.create(plural, namespace, body, dry))
+
+    def on_patch(self, version, plural, kind, namespace, name, query, body, dry):
+        """Server-side apply or a merge patch; a custom resource takes no strategic merge patch."""
+        store, form = self.api.store, self.headers.get("Content-Type", "")
+        if "apply-patch" in form:
+            if "managedFields" in body.get("metadata", {}):
+                raise Refused(400, "BadRequest", "metadata.managedFields must be nil")
+            manager = query.get("fieldManager", [""])[0]
+            force = query.get("force", ["false"])[0].lower() == "true"
+            judge = self.api.judge
+            return self.answer(200, store.apply(plural, namespace, body, manager, force, dry, judge))
+        if "strategic" in form and kind in self.api.schemas:
+            raise Refused(415, "UnsupportedMediaType", "the body of the request was in an unknown format")
+        old = store.get(plural, namespace, name)
+        thing = merge_patch(copy.deepcopy(old), body)
+        self.api.judge(thing, old)
+        return self.answer(200, store.replace(plural, namespace, thing, dry))
+
+    def on_update(self, version, plural, kind, namespace, name, query, body, dry):
+        """Replace an object."""
+        old = self.api.store.get(plural, namespace, name)
+        self.api.judge(body, old)
+        self.answer(200, self.api.store.replace(plural, namespace, body, dry))
+
+    def on_delete(self, version, plural, kind, namespace, name, query, body, dry):
+        """Remove an object; in the foreground a ModelServing stays until its pods are gone."""
+        store = self.api.store
+        thing = store.get(plural, namespace, name)
+        policy = (body or {}).get("propagationPolicy") or query.get("propagationPolicy", ["Background"])[0]
+        if not dry and kind == "ModelServing" and policy == "Foreground":
+            thing["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["foregroundDeletion"])
+            store.replace(plural, namespace, thing)
+        elif not dry:
+            store.remove(plural, namespace, name)
+        self.answer(200, thing)
+
+
+def merge_patch(base, patch):
+    """RFC 7386."""
+    if not isinstance(base, dict) or not isinstance(patch, dict):
+        return patch
+    for name in patch:
+        if patch[name] is None:
+            base.pop(name, None)
+        else:
+            base[name] = merge_patch(base.get(name), patch[name])
+    return base
+
+
+def node(text):
+    """``NAME=RESOURCE:COUNT`` as a node."""
+    name, _unused, offer = text.partition("=")
+    resource, _unused, count = offer.rpartition(":")
+    amounts = {"cpu": "192", "memory": "1500Gi"}
+    if resource:
+        amounts[resource] = count
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": amounts}}
+
+
+def write_kubeconfig(path, url):
+    """A kubeconfig for the fake."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "fake", "cluster": {"server": url}}],
+        "users": [{"name": "fake", "user": {"token": "fake"}}],
+        "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "fake"}}],
+        "current-context": "fake",
+    }
+    with open(path, "w", encoding="utf-8") as stream:
+        yaml.safe_dump(config, stream)
+
+
+def main():
+    """Serve until killed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--kubeconfig", required=True, help="written once the server answers")
+    parser.add_argument("--crds", default="", help="directory of CRD files; without it CRDs accept any field")
+    parser.add_argument("--no-crds", action="store_true", help="a cluster without Kthena")
+    parser.add_argument("--no-deployments", action="store_true", help="nobody looks at Deployments")
+    parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
+    parser.add_argument("--namespace", action="append", default=["default"])
+    parser.add_argument("--pace", type=float, default=0.2, help="seconds of a controller's step")
+    options = parser.parse_args()
+    store = Store()
+    Handler.api = Api(store, [] if options.no_crds else load_crds(options.crds))
+    for name in options.namespace:
+        store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for text in options.node:
+        store.create("nodes", "", node(text))
+    server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    server.daemon_threads = True
+    Controller(store, options.pace, not options.no_deployments).start()
+    write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{server.server_address[1]}")
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

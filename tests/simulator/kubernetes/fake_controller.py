@@ -1,0 +1,303 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Plays Kthena's ModelServing controller and the controller of Deployments, as the recorded life cycle shows them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import hashlib
+import json
+import threading
+import time
+
+import fake_pods
+from fake_store import Refused, now
+
+PREFIX = "modelserving.volcano.sh/"
+WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
+
+
+class Controller(threading.Thread):
+    """Looks at everything again and again; ``pace`` is the length of one step in seconds."""
+
+    def __init__(self, store, pace=0.2, deployments=True):
+        super().__init__(daemon=True)
+        self.store, self.pace, self.deployments = store, pace, deployments
+        self.seen = {}
+        self.next_address = 1
+
+    def run(self):
+        """Step for ever."""
+        while True:
+            time.sleep(self.pace)
+            with self.store.lock:
+                for serving in self.store.list("modelservings"):
+                    self.serve(serving)
+                self.orphans()
+                self.pods()
+                if self.deployments:
+                    self.deploy()
+
+    def serve(self, serving):
+        """One step of one ModelServing."""
+        head, name = serving["metadata"], serving["metadata"]["name"]
+        memory = self.seen.setdefault(head["uid"], {"groups": [], "step": 0, "generation": 0})
+        if head.get("deletionTimestamp"):
+            return self.leave(serving, memory)
+        if memory["generation"] != head["generation"]:
+            memory.update(generation=head["generation"], step=0)
+        memory["step"] += 1
+        if memory["step"] == 1:
+            return None  # for a while the old generation's status stands
+        broken = [one for role in serving["spec"]["template"]["roles"] for one in self.refusals(role)]
+        if broken:
+            return None  # only the controller's log would tell
+        self.resize(serving, memory)
+        held = self.update(serving, memory)
+        self.fill(serving, memory)
+        self.report(serving, memory, held)
+        return name
+
+    @staticmethod
+    def refusals(role):
+        """What keeps the server from making the role's pods."""
+        templates = [role["entryTemplate"]] + ([role["workerTemplate"]] if role.get("workerReplicas") else [])
+        return [one for template in templates for one in fake_pods.problems(template["spec"])]
+
+    def own(self, serving, **labels):
+        """The serving's pods with these labels."""
+        wanted = {PREFIX + "name": serving["metadata"]["name"]}
+        wanted.update({PREFIX + key.replace("_", "-"): value for key, value in labels.items()})
+        space = serving["metadata"]["namespace"]
+        return self.store.list("pods", space, lambda pod: wanted.items() <= pod["metadata"].get("labels", {}).items())
+
+    def resize(self, serving, memory):
+        """Groups: new ones get the next number, the highest go first."""
+        wanted = serving["spec"].get("replicas", 1)
+        while len(memory["groups"]) < wanted:
+            memory["groups"].append(max(memory["groups"], default=-1) + 1)
+        while len(memory["groups"]) > wanted:
+            gone = memory["groups"].pop()
+            for pod in self.own(serving, group_name=f"{serving['metadata']['name']}-{gone}"):
+                self.terminate(pod)
+
+    def update(self, serving, memory):
+        """Replace what is of an older revision; returns whether the status lags behind, as it was seen to do."""
+        strategy = (serving["spec"].get("rolloutStrategy") or {}).get("type", "ServingGroupRollingUpdate")
+        old = [pod for pod in self.own(serving) if self.is_old(serving, pod)]
+        going = [pod for pod in self.own(serving) if pod["metadata"].get("deletionTimestamp")]
+        if not old or going:
+            return bool(going)
+        if strategy == "RoleRollingUpdate":
+            roles = {role["name"]: role for role in serving["spec"]["template"]["roles"]}
+            for name in sorted({label(pod, "role") for pod in old}):
+                mine = [pod for pod in self.own(serving, role=name) if not self.is_old(serving, pod)]
+                if "maxUnavailable" in roles.get(name, {}) and not all(ready(pod) for pod in mine):
+                    continue
+                ids = sorted({label(pod, "role-id") for pod in old if label(pod, "role") == name})
+                chosen = ids[-1:] if "maxUnavailable" in roles.get(name, {}) else ids
+                for pod in old:
+                    if label(pod, "role-id") in chosen:
+                        self.terminate(pod)
+            return True
+        if all(ready(pod) for pod in self.own(serving) if not self.is_old(serving, pod)):
+            group = sorted({label(pod, "group-name") for pod in old}, key=lambda one: int(one.rsplit("-", 1)[1]))[-1]
+            for pod in self.own(serving, group_name=group):
+                self.terminate(pod)
+            number = int(group.rsplit("-", 1)[1])
+            if number != max(memory["groups"]):  # seen on v1.0.0: all but the last come back under a new number
+                memory["groups"] = [one for one in memory["groups"] if one != number] + [max(memory["groups"]) + 1]
+        return True
+
+    @staticmethod
+    def is_old(serving, pod):
+        """Whether the pod's role has another template by now."""
+        for role in serving["spec"]["template"]["roles"]:
+            if role["name"] == label(pod, "role"):
+                return label(pod, "role-template-hash") != revision(role)
+        return True
+
+    def fill(self, serving, memory):
+        """Make the pods that lack, and end those that are too many."""
+        for group in memory["groups"]:
+            for role in serving["spec"]["template"]["roles"]:
+                for index in range(role.get("replicas", 1)):
+                    self.make(serving, group, role, index)
+                full = f"{serving['metadata']['name']}-{group}"
+                for pod in self.own(serving, group_name=full, role=role["name"]):
+                    if int(label(pod, "role-id").rsplit("-", 1)[1]) >= role.get("replicas", 1):
+                        self.terminate(pod)
+
+    def make(self, serving, group, role, index):
+        """The pods of one replica of a role: the entry, and its workers."""
+        base, role_id = f"{serving['metadata']['name']}-{group}", f"{role['name']}-{index}"
+        for number in range(role.get("workerReplicas", 0) + 1):
+            template = role["entryTemplate"] if number == 0 else role["workerTemplate"]
+            labels = dict((template.get("metadata") or {}).get("labels") or {})
+            labels.update(
+                {
+                    PREFIX + "name": serving["metadata"]["name"],
+                    PREFIX + "group-name": base,
+                    PREFIX + "role": role["name"],
+                    PREFIX + "role-id": role_id,
+                    PREFIX + "role-template-hash": revision(role),
+                }
+            )
+            if number == 0:
+                labels[PREFIX + "entry"] = "true"
+            head = {"name": f"{base}-{role_id}-{number}", "labels": labels}
+            head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
+            pod["status"] = {"phase": "Pending"}
+            with contextlib.suppress(Refused):  # it is there, or it is still going
+                self.store.create("pods", serving["metadata"]["namespace"], pod)
+
+    def report(self, serving, memory, held):
+        """Write the status; in a role's update it was seen to say Available with no group updated."""
+        groups = memory["groups"]
+        names = [f"{serving['metadata']['name']}-{one}" for one in groups]
+        pods = {name: [one for one in self.own(serving, group_name=name)] for name in names}
+        wanted = sum(
+            role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
+            for role in serving["spec"]["template"]["roles"]
+        )
+        live = {name: [one for one in pods[name] if not one["metadata"].get("deletionTimestamp")] for name in names}
+        updated = [
+            name
+            for name in names
+            if len(live[name]) == wanted and not any(self.is_old(serving, one) for one in live[name])
+        ]
+        available = [name for name in names if len(live[name]) == wanted and all(ready(one) for one in live[name])]
+        status = {
+            "observedGeneration": serving["metadata"]["generation"],
+            "replicas": len(groups),
+            "updatedReplicas": 0 if held else len(updated),
+            "availableReplicas": len(groups) if held else len(available),
+            "currentReplicas": len(available),
+        }
+        done = held or len(available) == len(groups)
+        status["conditions"] = [
+            condition("Progressing", not done, "GroupProgressing"),
+            condition("Available", done, "AllGroupsReady"),
+        ]
+        before = serving.get("status") or {}
+        for one in before.get("conditions", []):  # the time of a condition that stays is kept
+            for mine in status["conditions"]:
+                if mine["type"] == one["type"] and mine["status"] == one["status"]:
+                    mine["lastTransitionTime"] = one["lastTransitionTime"]
+        self.store.set_status("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"], status)
+
+    def leave(self, serving, memory):
+        """Deletion in the foreground: pods go, come once more, and go again."""
+        memory["gone"] = memory.get("gone", 0) + 1
+        if memory["gone"] == 2:
+            self.fill(serving, memory)
+        for pod in self.own(serving):
+            self.terminate(pod)
+        if memory["gone"] > 3 and not self.own(serving):
+            self.store.remove("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"])
+
+    def orphans(self):
+        """Pods whose ModelServing is gone."""
+        names = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in self.store.list("modelservings")}
+        for pod in self.store.list("pods"):
+            owner = label(pod, "name")
+            if owner and (pod["metadata"]["namespace"], owner) not in names:
+                self.terminate(pod)
+
+    def terminate(self, pod):
+        """Begin to end a pod; it is gone two steps later."""
+        if not pod["metadata"].get("deletionTimestamp"):
+            pod["metadata"]["deletionTimestamp"] = now()
+            self.store.replace("pods", pod["metadata"]["namespace"], pod)
+
+    def pods(self):
+        """Pods get ready a few steps after they were made, unless their image is broken."""
+        for pod in self.store.list("pods"):
+            head = pod["metadata"]
+            memory = self.seen.setdefault(head["uid"], {"age": 0, "going": 0})
+            if head.get("deletionTimestamp"):
+                memory["going"] += 1
+                if memory["going"] > 2:
+                    self.store.remove("pods", head["namespace"], head["name"])
+                continue
+            memory["age"] += 1
+            if memory["age"] == 4:
+                self.store.set_status("pods", head["namespace"], head["name"], self.started(pod))
+
+    def started(self, pod):
+        """The status of a pod that has run for a while."""
+        image = pod["spec"]["containers"][0]["image"]
+        good, name = "broken" not in image, pod["spec"]["containers"][0]["name"]
+        state = {"running": {"startedAt": now()}}
+        if not good:
+            message = f'Back-off pulling image "{image}"'
+            state = {"waiting": {"reason": "ImagePullBackOff", "message": message}}
+            self.tell(pod, "Failed", message)
+        self.next_address += 1
+        return {
+            "phase": "Running" if good else "Pending",
+            "podIP": f"10.9.0.{self.next_address}",
+            "hostIP": f"10.9.0.{self.next_address}",
+            "conditions": [{"type": "Ready", "status": "True" if good else "False", "lastTransitionTime": now()}],
+            "containerStatuses": [{"name": name, "image": image, "ready": good, "restartCount": 0, "state": state}],
+        }
+
+    def tell(self, pod, reason, message):
+        """Write an event about a pod."""
+        head = pod["metadata"]
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{head['name']}.{hashlib.sha256(message.encode()).hexdigest()[:10]}"},
+            "involvedObject": {"kind": "Pod", "name": head["name"], "namespace": head["namespace"]},
+            "reason": reason,
+            "message": message,
+            "type": "Warning",
+        }
+        with contextlib.suppress(Refused):  # told before
+            self.store.create("events", head["namespace"], event)
+
+    def deploy(self):
+        """Deployments are done a few steps after their generation."""
+        for one in self.store.list("deployments"):
+            head, count = one["metadata"], one["spec"].get("replicas", 1)
+            memory = self.seen.setdefault(head["uid"], {"generation": 0, "step": 0})
+            if memory["generation"] != head["generation"]:
+                memory.update(generation=head["generation"], step=0)
+            memory["step"] += 1
+            done = count if memory["step"] > 3 else 0
+            status = {"observedGeneration": head["generation"], "replicas": count, "updatedReplicas": count}
+            self.store.set_status(
+                "deployments", head["namespace"], head["name"], dict(status, availableReplicas=done, readyReplicas=done)
+            )
+
+
+def label(thing, name):
+    """One of Kthena's labels."""
+    return thing["metadata"].get("labels", {}).get(PREFIX + name, "")
+
+
+def ready(pod):
+    """Whether the pod says so."""
+    conditions = (pod.get("status") or {}).get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def revision(role):
+    """A mark of the role's templates; its number of replicas is no part of it."""
+    parts = {key: role.get(key) for key in ("entryTemplate", "workerTemplate", "workerReplicas")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def condition(kind, holds, reason):
+    """A condition."""
+    return {
+        "type": kind,
+        "status": "True" if holds else "False",
+        "reason": reason,
+        "message": "said by a fake",
+        "lastTransitionTime": now(),
+    }

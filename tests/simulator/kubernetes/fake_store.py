@@ -1,0 +1,190 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of the fake API server: kept in memory, numbered, watched, merged by server-side apply."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+import uuid
+
+GENERATED = ("ModelServing", "Deployment")
+
+
+class Refused(Exception):
+    """The answer to a request that the server refuses."""
+
+    def __init__(self, code, reason, message):
+        super().__init__(message)
+        self.code, self.reason, self.message = code, reason, message
+
+    def status(self):
+        """The answer's body."""
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "code": self.code,
+        }
+
+
+def now():
+    """The time as Kubernetes writes it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Store:
+    """All objects, by (plural, namespace, name)."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.objects = {}
+        self.applied = {}
+        self.events = []
+        self.version = 100
+
+    def get(self, plural, namespace, name):
+        """A copy of one object, or Refused with 404."""
+        with self.lock:
+            found = self.objects.get((plural, namespace, name))
+            if found is None:
+                raise Refused(404, "NotFound", f'{plural} "{name}" not found')
+            return copy.deepcopy(found)
+
+    def list(self, plural, namespace=None, matches=None):
+        """Copies of all objects of a plural, in order of their names."""
+        with self.lock:
+            return [
+                copy.deepcopy(self.objects[key])
+                for key in sorted(self.objects, key=str)
+                if key[0] == plural
+                and (namespace is None or key[1] == namespace)
+                and (matches is None or matches(self.objects[key]))
+            ]
+
+    def create(self, plural, namespace, thing, dry_run=False):
+        """Add an object."""
+        with self.lock:
+            thing = copy.deepcopy(thing)
+            head = thing["metadata"]
+            key = (plural, namespace, head["name"])
+            if key in self.objects:
+                raise Refused(409, "AlreadyExists", f'{plural} "{head["name"]}" already exists')
+            if namespace:
+                head["namespace"] = namespace
+            head.update(uid=str(uuid.uuid4()), creationTimestamp=now())
+            if thing["kind"] in GENERATED + ("Pod",):
+                head["generation"] = 1
+            if dry_run:
+                return thing
+            self._put(key, thing, "ADDED")
+            return copy.deepcopy(thing)
+
+    def replace(self, plural, namespace, thing, dry_run=False, status=False):
+        """Change an object; a change of its spec is a new generation, and no change is none."""
+        with self.lock:
+            key = (plural, namespace, thing["metadata"]["name"])
+            old = self.objects[key]
+            thing = copy.deepcopy(thing)
+            head = thing["metadata"]
+            for name in ("uid", "creationTimestamp", "generation", "resourceVersion"):
+                if name in old["metadata"]:
+                    head[name] = old["metadata"][name]
+            if not status and "status" in old:
+                thing["status"] = old["status"]
+            if thing == old:
+                return copy.deepcopy(old)
+            if thing["kind"] in GENERATED and thing.get("spec") != old.get("spec"):
+                head["generation"] = old["metadata"]["generation"] + 1
+            if dry_run:
+                return thing
+            self._put(key, thing, "MODIFIED")
+            return copy.deepcopy(thing)
+
+    def remove(self, plural, namespace, name):
+        """Take an object away."""
+        with self.lock:
+            key = (plural, namespace, name)
+            thing = self.objects.pop(key, None)
+            self.applied.pop(key, None)
+            if thing is not None:
+                self.version += 1
+                self._tell("DELETED", key, thing)
+
+    def set_status(self, plural, namespace, name, status):
+        """Write an object's status."""
+        with self.lock:
+            thing = self.objects.get((plural, namespace, name))
+            if thing is not None and thing.get("status") != status:
+                self.replace(plural, namespace, dict(thing, status=status), status=True)
+
+    def apply(self, plural, namespace, thing, manager, force, dry_run, judge):
+        """Server-side apply: fields that the manager no longer names go, fields of others stay or conflict."""
+        with self.lock:
+            key = (plural, namespace, thing["metadata"]["name"])
+            asked, thing = thing, copy.deepcopy(thing)  # what the server fills in does not become the manager's
+            others = {name: value for name, value in self.applied.get(key, {}).items() if name != manager}
+            before = self.applied.get(key, {}).get(manager, {})
+            live = self.objects.get(key)
+            if live is None:
+                judge(thing, None)
+                result = self.create(plural, namespace, thing, dry_run)
+            else:
+                conflicts = [path for value in others.values() for path in _conflicts(value, live, thing, "")]
+                if conflicts and not force:
+                    raise Refused(409, "Conflict", "Apply failed with conflicts: " + ", ".join(sorted(set(conflicts))))
+                kept = _without(copy.deepcopy(live), before, thing, list(others.values()))
+                merged = _merged(kept, thing)
+                judge(merged, live)
+                result = self.replace(plural, namespace, merged, dry_run)
+            if not dry_run:
+                self.applied.setdefault(key, {})[manager] = copy.deepcopy(asked)
+            return result
+
+    def _put(self, key, thing, kind):
+        self.version += 1
+        thing["metadata"]["resourceVersion"] = str(self.version)
+        self.objects[key] = thing
+        self._tell(kind, key, thing)
+
+    def _tell(self, kind, key, thing):
+        self.events.append((self.version, kind, key, copy.deepcopy(thing)))
+        self.changed.notify_all()
+
+
+def _merged(base, over):
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return copy.deepcopy(over)
+    result = dict(base)
+    for name in over:
+        result[name] = _merged(base[name], over[name]) if name in base else copy.deepcopy(over[name])
+    return result
+
+
+def _without(live, before, after, others):
+    """``live`` without what ``before`` named and ``after`` does not, unless somebody else names it."""
+    if not isinstance(live, dict) or not isinstance(before, dict):
+        return live
+    for name in before:
+        theirs = [one[name] for one in others if isinstance(one, dict) and name in one]
+        if name not in after:
+            if not theirs:
+                live.pop(name, None)
+        elif name in live and isinstance(after, dict) and isinstance(after[name], dict):
+            live[name] = _without(live[name], before[name], after[name], theirs)
+    return live
+
+
+def _conflicts(theirs, live, wanted, path):
+    if isinstance(theirs, dict) and isinstance(wanted, dict) and isinstance(live, dict):
+        for name in theirs:
+            if name in wanted and name in live and name not in ("apiVersion", "kind", "name", "namespace"):
+                yield from _conflicts(theirs[name], live[name], wanted[name], path + "." + name)
+    elif live != wanted:
+        yield path

@@ -1,0 +1,472 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A SIMULATOR of a prefill/decode cluster for tests: nothing here computes a language model.
+
+It keeps what a verification can go wrong about: each prompt token has a KV value that depends on all tokens before it
+and on the weights; decode's text is made of the KV it holds, so KV that was lost or changed gives another text; KV
+travels by HTTP from the prefill named in kv_transfer_params and only once; prefix caches, the pool's store, /metrics,
+/tokenize and log lines follow vLLM's and Mooncake's. `faults` break one thing each.
+
+Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv, hang_pull, hang, no_kv_params,
+               failed_pull_flag, no_transfer_line, no_pool_put, no_pool_get, pool_garbage, no_source_metrics,
+               no_external_metrics, no_metrics, truncate, fails_completions, one_listener.
+Router faults: two_prefills, skips_prefill, drops_params, empty_200, swallows_errors, no_done, cut_stream, rewrites,
+               strangers, dead, no_finish.
+Master faults: standby, no_clients, dead, no_gets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+WORDS = ["ka", "lo", "mi", "nu", "pe", "ra", "si", "to", "vu", "we", "xa", "yo", "za", "bi", "co", "du"]
+
+
+class Server:
+    """One HTTP server in a thread; subclasses answer (status, body) or a list of stream chunks by `get` and `post`."""
+
+    def __init__(self, name, faults=()):
+        self.name = name
+        self.faults = set(faults)
+        self.stopping = threading.Event()
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *unused):
+                pass
+
+            def do_GET(self):
+                self._send(*owner.get(self.path))
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self._send(*owner.post(self.path, body, self.headers))
+
+            def _send(self, status, body, kind="application/json"):
+                if status == 0:  # close without an answer
+                    self.close_connection = True
+                    return
+                data = body if isinstance(body, bytes) else body.encode()
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+        class Quiet(ThreadingHTTPServer):
+            daemon_threads = True
+            block_on_close = False
+
+            def handle_error(self, *unused):
+                pass
+
+        self.server = Quiet(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        if "dead" in self.faults:
+            self.server.server_close()
+        else:
+            threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self):
+        self.stopping.set()
+        if "dead" not in self.faults:
+            self.server.shutdown()
+            self.server.server_close()
+
+    def hang(self):
+        self.stopping.wait(120)
+        return 0, ""
+
+
+def call(url, path, body=None, headers=None):
+    """(status, text) of another simulated server."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url + path, data, dict({"Content-Type": "application/json"}, **(headers or {})))
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+
+
+def digest(*parts):
+    return hashlib.sha256("\0".join(str(part) for part in parts).encode()).hexdigest()[:16]
+
+
+class Engine(Server):
+    def __init__(self, name, role, cluster, faults=()):
+        self.role = role
+        self.cluster = cluster
+        self.lock = threading.Lock()
+        self.cache = {}  # chain hash of a block -> KV values of its tokens
+        self.held = {}  # request id -> KV that waits for decode
+        self.count = dict.fromkeys(
+            ("local_compute", "local_cache_hit", "external_kv_transfer", "prompt", "success", "promised", "ttft"), 0
+        )
+        self.log_path = os.path.join(cluster.directory, name + ".log")
+        self.weights = "other" if "other_weights" in faults else "weights"
+        super().__init__(name, faults)
+        self.log("Creating v1 connector with name: SimulatedConnector and engine_id: " + name)
+        for rank in range(cluster.ranks):
+            if role == "prefill" and not ("one_listener" in faults and rank):
+                self.log(f"KVCacheSendingThread started listening on path: tcp://127.0.0.1:{36000 + rank}")
+
+    def log(self, line):
+        with open(self.log_path, "a") as stream:
+            stream.write("INFO 11-21 10:00:00 [simulator] " + line + "\n")
+
+    def get(self, path):
+        if path == "/health":
+            return (503, "") if "unhealthy" in self.faults else (200, "")
+        if path == "/v1/models":
+            name = "stranger" if "wrong_name" in self.faults else self.cluster.model
+            return 200, json.dumps(
+                {"object": "list", "data": [{"id": name, "max_model_len": self.cluster.max_model_len}]}
+            )
+        if path == "/metrics":
+            return (404, "") if "no_metrics" in self.faults else (200, self.metrics(), "text/plain; version=0.0.4")
+        if path.startswith("/kv/"):
+            with self.lock:
+                kv = self.held.pop(path[4:], None)
+            return (200, json.dumps(kv)) if kv else (404, "")
+        return 404, ""
+
+    def metrics(self):
+        labels = f'engine="0",model_name="{self.cluster.model}"'
+        lines = ["# HELP vllm:prompt_tokens_total Number of prefill tokens processed."]
+
+        def counter(name, value, more=""):
+            lines.append(f"vllm:{name}{{{labels}{more}}} {value:.1f}")
+
+        counter("prompt_tokens_total", self.count["prompt"])
+        counter("request_success_total", self.count["success"], ',finished_reason="length"')
+        counter("request_success_total", 0, ',finished_reason="abort"')
+        counter("time_to_first_token_seconds_sum", self.count["ttft"])
+        counter("time_to_first_token_seconds_count", self.count["success"])
+        if "no_source_metrics" not in self.faults:
+            for source in ("local_compute", "local_cache_hit", "external_kv_transfer"):
+                counter("prompt_tokens_by_source_total", self.count[source], f',source="{source}"')
+        if "no_external_metrics" not in self.faults:
+            counter("external_prefix_cache_hits_total", self.count["promised"])
+        return "\n".join(lines) + "\n"
+
+    def post(self, path, body, headers):
+        if self.cluster.api_key and headers.get("Authorization") != "Bearer " + self.cluster.api_key:
+            return 401, json.dumps({"error": "Unauthorized: " + str(headers.get("Authorization"))})
+        if path == "/tokenize":
+            tokens = body["prompt"].split()
+            if not self.cluster.tokenize:
+                return 404, ""
+            return 200, json.dumps({"count": len(tokens), "max_model_len": self.cluster.max_model_len})
+        if path != "/v1/completions":
+            return 404, ""
+        if "hang" in self.faults:
+            return self.hang()
+        if "fails_completions" in self.faults:
+            return 500, json.dumps({"error": "EngineCore died"})
+        return self.complete(body, headers.get("X-Request-Id") or uuid.uuid4().hex)
+
+    def complete(self, body, request_id):
+        tokens = body["prompt"].split()
+        if len(tokens) + body["max_tokens"] > self.cluster.max_model_len:
+            if "truncate" not in self.faults:
+                return 400, json.dumps({"error": {"message": "maximum context length exceeded", "code": 400}})
+            tokens = tokens[: self.cluster.max_model_len - body["max_tokens"]]
+        started = time.monotonic()
+        params = body.get("kv_transfer_params") or {}
+        if params.get("do_remote_prefill") and "hang_pull" in self.faults:
+            return self.hang()
+        kv, sources = self.kv_of(tokens, body.get("cache_salt", ""), params)
+        if kv is None:
+            return 500, json.dumps({"error": "KV load failed"})
+        text = self.text_of(kv, body["max_tokens"])
+        with self.lock:
+            for source, number in sources.items():
+                self.count[source] += number
+            self.count["promised"] += sources["external_kv_transfer"]
+            self.count["prompt"] += len(tokens)
+            self.count["success"] += 1
+            self.count["ttft"] += time.monotonic() - started
+        answer = {
+            "id": "cmpl-" + request_id,
+            "object": "text_completion",
+            "choices": [{"index": 0, "text": text, "finish_reason": "length"}],
+            "usage": {"prompt_tokens": len(tokens), "completion_tokens": body["max_tokens"]},
+        }
+        if params.get("do_remote_decode") and "no_kv_params" not in self.faults:
+            answer["kv_transfer_params"] = self.hold(request_id, kv)
+        return (
+            (200, stream_of(answer), "text/event-stream; charset=utf-8")
+            if body.get("stream")
+            else (200, json.dumps(answer))
+        )
+
+    def hold(self, request_id, kv):
+        with self.lock:
+            self.held[request_id] = kv
+        blocks = -(-len(kv) // self.cluster.block_size)
+        self.log(f"Delaying free of {blocks} blocks for request cmpl-{request_id}-0")
+        return {
+            "do_remote_prefill": True,
+            "do_remote_decode": False,
+            "remote_engine_id": self.name,
+            "remote_request_id": request_id,
+            "remote_block_ids": list(range(blocks)),
+            "remote_host": "127.0.0.1",
+            "remote_port": self.server.server_port,
+        }
+
+    def kv_of(self, tokens, salt, params):
+        """(KV per token, tokens by source); local cache first, then prefill's KV or the pool's, then own work."""
+        size = self.cluster.block_size
+        full = (len(tokens) - 1) // size
+        hashes = [digest(salt, *tokens[: (number + 1) * size]) for number in range(full)]
+        kv = []
+        for one in hashes:
+            if one not in self.cache:
+                break
+            kv += self.cache[one]
+        sources = {"local_cache_hit": len(kv), "external_kv_transfer": 0}
+        if params.get("do_remote_prefill") and "recompute" not in self.faults:
+            got = self.pull(params)
+            if got is None:
+                return None, {}
+            sources["external_kv_transfer"] = len(got) - len(kv)
+            kv = kv + got[len(kv) :]
+        elif self.cluster.store is not None:
+            got = self.pool_get(hashes[len(kv) // size :])
+            sources["external_kv_transfer"] = len(got)
+            kv = kv + got
+        sources["local_compute"] = len(tokens) - len(kv)
+        kv = kv + [digest(self.weights, *tokens[: number + 1]) for number in range(len(kv), len(tokens))]
+        for number, one in enumerate(hashes):
+            self.cache[one] = kv[number * size : (number + 1) * size]
+        if self.cluster.store is not None and "no_pool_put" not in self.faults:
+            self.cluster.master.put({one: self.cache[one] for one in hashes})
+        return kv, sources
+
+    def pull(self, params):
+        address = "http://{}:{}".format(params["remote_host"], params["remote_port"])
+        status, text = call(address, "/kv/" + params["remote_request_id"])
+        if "failed_pull_flag" in self.faults:
+            self.log("Mooncake transfer failed, ret: -1")
+        if status != 200:
+            return None
+        if "no_transfer_line" not in self.faults:
+            line = "KV cache transfer for request {0} took 1.25 ms. local_ip 127.0.0.1"
+            self.log(line.format(params["remote_request_id"]))
+        kv = json.loads(text)
+        return [value[::-1] for value in kv] if "garbage_kv" in self.faults else kv
+
+    def pool_get(self, hashes):
+        if "no_pool_get" in self.faults:
+            return []
+        got = self.cluster.master.get_values(hashes)
+        return [value[::-1] for value in got] if "pool_garbage" in self.faults else got
+
+    def text_of(self, kv, number):
+        state = digest(self.weights, *kv)
+        return "".join(" " + WORDS[int(digest(state, step), 16) % len(WORDS)] for step in range(number))
+
+
+def stream_of(answer):
+    words = [" " + word for word in answer["choices"][0]["text"].split()]
+    events = []
+    for number, word in enumerate(words):
+        last = number == len(words) - 1
+        choice = {"index": 0, "text": word, "finish_reason": "length" if last else None}
+        events.append({"id": answer["id"], "object": "text_completion", "choices": [choice]})
+    events.append({"id": answer["id"], "choices": [], "usage": answer["usage"]})
+    return "".join("data: " + json.dumps(event) + "\n\n" for event in events) + "data: [DONE]\n\n"
+
+
+class Master(Server):
+    def __init__(self, name, cluster, faults=()):
+        self.cluster = cluster
+        self.values = {}
+        self.gets = 0
+        self.lock = threading.Lock()
+        super().__init__(name, faults)
+
+    def put(self, values):
+        with self.lock:
+            self.values.update(values)
+
+    def get_values(self, hashes):
+        got = []
+        with self.lock:
+            for one in hashes:
+                if one not in self.values:
+                    break
+                got += self.values[one]
+                self.gets += 1
+        return got
+
+    def get(self, path):
+        if path == "/health":
+            return 200, json.dumps({"role": "leader", "service_ready": "standby" not in self.faults})
+        if path != "/metrics":
+            return 404, ""
+        clients = 0 if "no_clients" in self.faults else len(self.cluster.engines)
+        lines = [
+            f"master_active_clients {clients}",
+            f"master_total_capacity_bytes {clients * 1024}",
+            f"master_key_count {len(self.values)}",
+            "valid_get_nums_ {}".format(0 if "no_gets" in self.faults else self.gets),
+        ]
+        return 200, "\n".join(lines) + "\n", "text/plain"
+
+
+class Router(Server):
+    """Prefill first, then decode with what prefill answered; round robin. Errors reach the client unless a fault hides them."""
+
+    def __init__(self, name, cluster, faults=()):
+        self.cluster = cluster
+        self.turn = -1
+        super().__init__(name, faults)
+
+    def get(self, path):
+        return (200, "{}") if path == "/health" else (404, "")
+
+    def post(self, path, body, headers):
+        if self.cluster.entry_key and headers.get("Authorization") != "Bearer " + self.cluster.entry_key:
+            return 401, "{}"
+        if "empty_200" in self.faults:
+            return 200, ""
+        if "rewrites" in self.faults:
+            body = dict(body, prompt="You are helpful . " + body["prompt"])
+        status, text = self.route(path, body)
+        if status != 200:
+            return (200, "") if "swallows_errors" in self.faults else (status or 502, text)
+        text = text.replace('"length"', "null") if "no_finish" in self.faults else text
+        if not body.get("stream"):
+            return 200, text
+        if "no_done" in self.faults:
+            text = text.replace("data: [DONE]\n\n", "")
+        if "cut_stream" in self.faults:
+            text = text[: len(text) // 2]
+        return 200, text, "text/event-stream"
+
+    def route(self, path, body):
+        self.turn += 1
+        headers = {"X-Request-Id": uuid.uuid4().hex}
+        if self.cluster.api_key:
+            headers["Authorization"] = "Bearer " + self.cluster.api_key
+        firsts, seconds = self.cluster.role("prefill"), self.cluster.role("decode")
+        if "strangers" in self.faults:
+            firsts, seconds = self.cluster.strangers[:1], self.cluster.strangers[1:]
+        if not firsts:
+            engines = self.cluster.role("colocated") or seconds
+            return call(engines[self.turn % len(engines)].url, path, body, headers)
+        if "two_prefills" in self.faults:
+            seconds = firsts[::-1]
+        first, second = firsts[self.turn % len(firsts)], seconds[self.turn // len(firsts) % len(seconds)]
+        if "skips_prefill" not in self.faults:
+            asked = {"do_remote_decode": True, "do_remote_prefill": False}
+            half = dict(body, max_tokens=1, stream=False, kv_transfer_params=asked)
+            status, text = call(first.url, path, half, headers)
+            if status != 200:
+                return status, text
+            if "drops_params" not in self.faults:
+                body = dict(body, kv_transfer_params=json.loads(text).get("kv_transfer_params"))
+        return call(second.url, path, body, headers)
+
+
+class Cluster:
+    """with Cluster(directory, prefill=2, decode=1, faults={"decode-0": {"recompute"}}) as cluster: verify(cluster.plan())"""
+
+    model = "tiny"
+
+    def __init__(self, directory, prefill=0, decode=0, colocated=0, pool=False, faults=None, **settings):
+        self.directory = str(directory)
+        self.block_size = settings.pop("block_size", 8)
+        self.max_model_len = settings.pop("max_model_len", 200)
+        self.ranks = settings.pop("ranks", 1)
+        self.api_key = settings.pop("api_key", "")
+        self.entry_key = settings.pop("entry_key", "")
+        self.tokenize = settings.pop("tokenize", True)
+        assert not settings, settings
+        faults = dict(faults or {})
+        self.store = True if pool else None
+        self.engines = []
+        self.master = Master("mooncake_master-0", self, faults.pop("mooncake_master-0", ())) if pool else None
+        for role, number in (("prefill", prefill), ("decode", decode), ("colocated", colocated)):
+            for index in range(number):
+                name = f"{role}-{index}"
+                self.engines.append(Engine(name, role, self, faults.pop(name, ())))
+        self.router = Router("router-0", self, faults.pop("router-0", ()))
+        self.strangers = []
+        if "strangers" in self.router.faults:
+            self.strangers = [Engine("stranger-" + role, role, self) for role in ("prefill", "decode")]
+        assert not faults, f"no such service: {faults}"
+
+    def role(self, role):
+        return [engine for engine in self.engines if engine.role == role]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        for server in self.engines + self.strangers + [self.router] + ([self.master] if self.master else []):
+            server.stop()
+
+    def plan(self, **changes):
+        """The `verify` section of this cluster's plan."""
+        engines = {
+            role: [self._engine(engine) for engine in self.role(role)] for role in ("prefill", "decode", "colocated")
+        }
+        split = bool(self.role("decode"))
+        plan = {
+            "mode": ("disaggregated+pool" if self.store else "disaggregated")
+            if split
+            else "pool"
+            if self.store
+            else "colocated",
+            "model": self.model,
+            "entry": {"name": "router-0", "host": "node1", "url": self.router.url, "kind": "load_balance"},
+            "store": None,
+            "transfer": {
+                "protocol": "prefill_answers" if split else "none",
+                "listeners_per_prefill": self.ranks if split else 0,
+                "lines_per_request": 1,
+            },
+            "release": {
+                "name": "simulated",
+                "has_prompt_tokens_by_source": True,
+                "has_external_prefix_cache": True,
+                "lines": {
+                    "transferred": "KV cache transfer for request ",
+                    "delayed": "Delaying free of ",
+                    "listening": "started listening on path: tcp://",
+                },
+                "known_limits": [],
+            },
+            "block_size": self.block_size,
+            "min_prompt_tokens": 0,
+            "max_tokens": 8,
+        }
+        if self.store:
+            number = len(self.engines)
+            store = {"name": "mooncake_master-0", "host": "node1", "master_url": self.master.url}
+            plan["store"] = dict(store, clients=number, capacity_bytes=1024 * number)
+        plan.update(engines)
+        plan.update(changes)
+        return plan
+
+    @staticmethod
+    def _engine(engine):
+        log = {"kind": "file", "path": engine.log_path}
+        return {"name": engine.name, "host": "node1", "url": engine.url, "log": log}

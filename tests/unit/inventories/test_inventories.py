@@ -1,0 +1,120 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every inventory that we ship can be planned, and its plan says what its comment promises."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.vars.manager import VariableManager
+from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
+
+INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
+OURS = ("a3_2p1d", "a3_2p1d_layerwise", "seed_colocated_pool", "seed_llmdatadist", "seed_mooncake_pd", "seed_w8a8")
+
+
+def plan_of(name):
+    loader = DataLoader()
+    inventory = InventoryManager(loader=loader, sources=[str(INVENTORIES / name / "hosts.yml")])
+    variables = VariableManager(loader=loader, inventory=inventory)
+    hostvars = {host.name: variables.get_vars(host=host) for host in inventory.get_hosts()}
+    controller = next(iter(hostvars.values()))
+    return launch_plan_filter(controller, hostvars, inventory.get_groups_dict())
+
+
+def service(plan, name):
+    return next(one for one in plan["services"] if one["name"] == name)
+
+
+def flag(one, name):
+    return one["argv"][one["argv"].index(name) + 1]
+
+
+def kv(one):
+    return json.loads(flag(one, "--kv-transfer-config"))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_plans_and_prints(name):
+    plan = plan_of(name)
+    assert len(plan_table(plan)) > 3
+    assert len(plan_table(plan, "commands")) > 20
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_fits_on_a_screen(name):
+    lines = (INVENTORIES / name / "group_vars" / "all.yml").read_text().splitlines()
+    assert len([line for line in lines if line and not line.startswith(("#", "---"))]) <= 40
+
+
+def test_a3_2p1d():
+    plan = plan_of("a3_2p1d")
+    kinds = [one["kind"] for one in plan["services"]]
+    assert (kinds.count("prefill"), kinds.count("decode"), kinds.count("router")) == (2, 32, 1)
+    assert kv(service(plan, "decode-0-31"))["kv_connector"] == "MooncakeConnectorV1"
+    router = service(plan, "router")["argv"]
+    assert len(router[router.index("--decoder-hosts") + 1 : router.index("--decoder-ports")]) == 32
+
+
+def test_a3_2p1d_layerwise():
+    plan = plan_of("a3_2p1d_layerwise")
+    assert kv(service(plan, "prefill-0"))["kv_connector"] == "MooncakeLayerwiseConnector"
+    assert plan["software"]["router"]["flavour"] == "layerwise"
+    assert service(plan, "router")["argv"][3] != "0.0.0.0"
+
+
+def test_seed_mooncake_pd_keeps_the_pools_of_0_3_7_clear():
+    plan = plan_of("seed_mooncake_pd")
+    prefill, decode = service(plan, "prefill-0"), service(plan, "decode-0")
+    assert (prefill["devices"], decode["devices"]) == (list(range(8)), list(range(8, 16)))
+    assert int(kv(prefill)["kv_port"]) > 36000
+    assert prefill["container"]["image"] == "quay.io/ascend/vllm-ascend:v0.13.0-a3"
+    assert "/etc/hccn.conf:/etc/hccn.conf:ro" in prefill["container"]["mounts"]
+
+
+def test_seed_llmdatadist_names_the_rank_table():
+    plan = plan_of("seed_llmdatadist")
+    decode = service(plan, "decode-1")
+    path = decode["env"]["DISAGGREGATED_PREFILL_RANK_TABLE_PATH"]
+    assert {"path": path, "content": "", "mode": "0640", "from": "rank_table"} in decode["files"]
+    assert decode["env"]["VLLM_ASCEND_LLMDD_RPC_PORT"] == "5900"
+    assert decode["env"]["ASCEND_RT_VISIBLE_DEVICES"] == "6,7"
+    assert kv(decode) == {
+        "kv_buffer_device": "npu",
+        "kv_connector": "LLMDataDistCMgrConnector",
+        "kv_parallel_size": 1,
+        "kv_role": "kv_consumer",
+    }
+
+
+def test_seed_w8a8_uses_the_names_of_0_9_1():
+    decode = service(plan_of("seed_w8a8"), "decode-0")
+    assert decode["env"]["VLLM_LLMDD_RPC_PORT"] == "5900"
+    assert decode["env"]["VLLM_USE_V1"] == "1"
+    assert "/usr/local/Ascend/nnal/atb/set_env.sh" in decode["source"]
+
+
+def test_seed_colocated_pool_shares_a_store():
+    plan = plan_of("seed_colocated_pool")
+    engine = service(plan, "colocated-1")
+    assert kv(engine)["kv_connector"] == "MooncakeConnectorStoreV1"
+    assert kv(engine)["kv_connector_extra_config"]["register_buffer"] is True
+    config = json.loads(next(one["content"] for one in engine["files"] if one["path"].endswith("mooncake.json")))
+    assert config["global_segment_size"] == 25 << 30
+    assert config["local_hostname"] == "192.0.2.189"
+    assert engine["env"]["ASCEND_BUFFER_POOL"] == "4:8"
+    assert engine["env"]["PYTHONHASHSEED"] == "0"
+    assert engine["start"]["needs"] == ["mooncake-master"]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_verification_understands_its_section(name):
+    reader = pytest.importorskip("ansible_collections.ascend.inference.plugins.module_utils._verify_plan")
+    section = reader.read_plan(plan_of(name)["verify"])
+    assert section.engines

@@ -1,0 +1,89 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run modules in this process against simulated hosts; works on ansible-core 2.17 to 2.21 and on Python 3.7."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+
+import pytest
+from ansible.module_utils import basic
+
+SIMULATOR = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "simulator"))
+if SIMULATOR not in sys.path:
+    sys.path.insert(0, SIMULATOR)
+
+import ascend_cluster  # (found through the line above)
+
+
+class Exit(Exception):
+    pass
+
+
+def arguments(params):
+    """A context in which AnsibleModule finds ``params`` as its arguments."""
+    try:
+        from ansible.module_utils.testing import patch_module_args
+    except ImportError:  # before 2.19
+        return _old_arguments(params)
+    return patch_module_args(params)
+
+
+@contextlib.contextmanager
+def _old_arguments(params):
+    before = basic._ANSIBLE_ARGS
+    basic._ANSIBLE_ARGS = json.dumps({"ANSIBLE_MODULE_ARGS": params}).encode()
+    try:
+        yield
+    finally:
+        basic._ANSIBLE_ARGS = before
+
+
+@pytest.fixture
+def run_module(monkeypatch):
+    """``run_module("npu_info", check=False, **options)`` -> the result as a dict, with ``failed`` and ``warnings`` always in it."""
+
+    def leave(failed):
+        def end(self, msg=None, **result):
+            raise Exit(dict({"failed": failed, "msg": msg}, **result))
+
+        return end
+
+    monkeypatch.setattr(basic.AnsibleModule, "exit_json", leave(False))
+    monkeypatch.setattr(basic.AnsibleModule, "fail_json", leave(True))
+
+    def run(name, check=False, **options):
+        warnings = []
+        monkeypatch.setattr(basic.AnsibleModule, "warn", lambda self, warning, **kwargs: warnings.append(warning))
+        module = importlib.import_module(f"ansible_collections.ascend.inference.plugins.modules.{name}")
+        with arguments(dict(options, _ansible_check_mode=check, _ansible_diff=True)), pytest.raises(Exit) as left:
+            module.main()
+        return dict(left.value.args[0], warnings=warnings)
+
+    return run
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """``cluster(hosts=1, generation="a3", devices=16, **changes)``: simulated hosts in this test's folder."""
+    return lambda **options: ascend_cluster.cluster(tmp_path, **options)
+
+
+@pytest.fixture
+def printing(tmp_path):
+    """``printing(text, rc=0, err="")`` -> a program that always prints this, whatever it is asked."""
+
+    def write(text, rc=0, err=""):
+        for name, content in (("out", text), ("err", err)):
+            (tmp_path / name).write_text(content, encoding="utf-8")
+        program = tmp_path / "program"
+        program.write_text(f"#!/bin/sh\ncat '{tmp_path}/out'\ncat '{tmp_path}/err' >&2\nexit {rc}\n", encoding="utf-8")
+        program.chmod(0o755)
+        return str(program)
+
+    return write

@@ -1,0 +1,192 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""npu-smi's other answers. The texts have the shape of published ones, with values of their own."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _npu_smi as npu_smi
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+
+TOPOLOGY = (
+    "\t   NPU0       NPU3       CPU Affinity\nNPU0       X          HCCS       0-23,96-119\nNPU3       HCCS       X          24-47\n\n"
+    "Legend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n"
+)
+DIES = "           Phy-ID8    Phy-ID9\nPhy-ID8    X          SIO\nPhy-ID9    SIO        X\n\nLegend:\n\n  X    = Self\n"
+MAPPING = (
+    "\tNPU ID                         Chip ID                        Chip Logic ID                  Chip Name                     \n"
+    "\t2                              0                              0                              Ascend 910B2\n"
+    "\t2                              1                              -                              Mcu                           \n"
+)
+
+ANSWERS = {
+    "950 -v": (npu_smi.parse_version, "npu-smi version: 26.1.0\n", "26.1.0"),
+    "25.0 -l, two NPUs": (
+        npu_smi.parse_list,
+        "\tTotal Count                    : 2\n\n\tNPU ID                         : 3\n\tChip Count                     : 1\n\n"
+        "\tNPU ID                         : 7\n\tChip Count                     : 1\n",
+        [{"npu_id": 3, "chip_count": 1}, {"npu_id": 7, "chip_count": 1}],
+    ),
+    "25.0 -m of an A2, Mcu row, blank in the name": (
+        npu_smi.parse_mapping,
+        MAPPING,
+        [
+            {
+                "npu_id": 2,
+                "chip_id": 0,
+                "chip_logic_id": 0,
+                "chip_phy_id": None,
+                "slot_id": None,
+                "chip_name": "Ascend 910B2",
+            }
+        ],
+    ),
+    "25.5 -m of an A3, leading blanks, an unusable NPU": (
+        npu_smi.parse_mapping,
+        "    NPU ID       Chip ID     Chip Logic ID    Chip Phy-ID    Chip Name\n    1    1    3    3    Ascend910\n"
+        "    -1    0    -    -    Ascend910\n",
+        [
+            {
+                "npu_id": 1,
+                "chip_id": 1,
+                "chip_logic_id": 3,
+                "chip_phy_id": 3,
+                "slot_id": None,
+                "chip_name": "Ascend910",
+            },
+            {
+                "npu_id": None,
+                "chip_id": 0,
+                "chip_logic_id": None,
+                "chip_phy_id": None,
+                "slot_id": None,
+                "chip_name": "Ascend910",
+            },
+        ],
+    ),
+    "23.0 -t common with the MCU's own block": (
+        npu_smi.parse_pairs,
+        "        NPU ID                         : 4\n        Chip Count                     : 1\n\n"
+        "        Chip ID                        : 0\n        Aicore Freq(MHZ)               : 1650\n"
+        "        Temperature(C)                 : 47\n        NPU Real-time Power(W)         : 95.1\n\n"
+        "        Chip Name                      : mcu\n        Temperature(C)                 : 36\n",
+        {
+            "npu_id": 4,
+            "chip_count": 1,
+            "chip_id": 0,
+            "aicore_freq_mhz": 1650,
+            "temperature_celsius": 47,
+            "npu_real_time_power_watts": 95.1,
+            "mcu": {"temperature_celsius": 36},
+        },
+    ),
+    "23.0 -t board, hex and bus stay words": (
+        npu_smi.parse_pairs,
+        "\tNPU ID                         : 1\n\tFirmware Version               : 7.3.0.1\n\tBoard ID : 0x30\n\tPCB ID : NA\n"
+        "\tPCIe Bus Info                  : 0000:81:00.0\n",
+        {
+            "npu_id": 1,
+            "firmware_version": "7.3.0.1",
+            "board_id": "0x30",
+            "pcb_id": None,
+            "pcie_bus_info": "0000:81:00.0",
+        },
+    ),
+    "23.0 -t board -c, a die's id of digits only": (
+        npu_smi.parse_pairs,
+        "\tNPU ID                         : 1\n\tNDie ID                        : 37216594 20401011 4E10C8D4\n"
+        "\tFirmware Version               : 7.3\n",
+        {"npu_id": 1, "ndie_id": "37216594 20401011 4E10C8D4", "firmware_version": "7.3"},
+    ),
+    "23.0 -t health, three codes, messages with empty keys": (
+        npu_smi.parse_health,
+        "\tHealth Status                  : Alarm\n\tError Code                     : 80E01801 a4025021\n"
+        "\tError Information              : first fault\n\n\t                               : node type=x, state=lost\n\n",
+        {
+            "status": "Alarm",
+            "error_codes": ["80E01801", "A4025021"],
+            "messages": ["first fault", "node type=x, state=lost"],
+        },
+    ),
+    "950 -t health, no codes": (
+        npu_smi.parse_health,
+        "        NPU ID : 0\n        Health                         : OK\n        Error Code : NA\n        Error Information : NA\n",
+        {"status": "OK", "error_codes": [], "messages": []},
+    ),
+    "A3 spod-info": (
+        npu_smi.parse_superpod,
+        "\tSDID                           : 50724867\n\tSuper Pod Size                 : 384\n\tSuper Pod ID                   : 2\n"
+        "\tServer Index                   : 12\n",
+        {"sdid": 50724867, "super_pod_size": 384, "super_pod_id": 2, "server_index": 12},
+    ),
+    "24.1 topology of an A2": (
+        npu_smi.parse_topology,
+        TOPOLOGY,
+        {
+            "matrix": {"0": {"0": "X", "3": "HCCS"}, "3": {"0": "HCCS", "3": "X"}},
+            "cpu_affinity": {"0": "0-23,96-119", "3": "24-47"},
+        },
+    ),
+    "A3 topology in a container, no CPU column": (
+        npu_smi.parse_topology,
+        DIES,
+        {"matrix": {"8": {"8": "X", "9": "SIO"}, "9": {"8": "SIO", "9": "X"}}, "cpu_affinity": {}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answer(name):
+    parse, text, expected = ANSWERS[name]
+    assert parse(text) == expected
+
+
+NOT_SUPPORTED = "This device does not support querying this.\n"
+BAD = {
+    "version": (npu_smi.parse_version, "npu-smi 25.0\n"),
+    "list without NPU": (npu_smi.parse_list, "\tTotal Count : 0\n"),
+    "list not supported": (npu_smi.parse_list, NOT_SUPPORTED),
+    "mapping without rows": (npu_smi.parse_mapping, MAPPING.splitlines()[0]),
+    "mapping, blank in an id": (npu_smi.parse_mapping, MAPPING.replace("2                              0", "2 1 0", 1)),
+    "mapping, letter in an id": (npu_smi.parse_mapping, MAPPING.replace("\t2   ", "\tz   ", 1)),
+    "pairs not supported": (npu_smi.parse_pairs, NOT_SUPPORTED),
+    "pairs, a table": (npu_smi.parse_pairs, "| npu-smi 25.0   Version: 25.0 |\n"),
+    "pairs, two chips": (npu_smi.parse_pairs, "\tChip ID : 0\n\tHBM(MB) : 1\n\n\tChip ID : 1\n\tHBM(MB) : 2\n"),
+    "pairs, blank in a number": (npu_smi.parse_pairs, "\tHBM Capacity(MB) : 65 536\n"),
+    "health without status": (npu_smi.parse_health, "\tError Code : NA\n"),
+    "health, odd code": (npu_smi.parse_health, "\tHealth : OK\n\tError Code : what\n"),
+    "superpod without SDID": (npu_smi.parse_superpod, "\tSuper Pod ID : 1\n\tServer Index : 1\n"),
+    "superpod, damaged SDID": (npu_smi.parse_superpod, "\tSDID : 16 777216\n\tSuper Pod ID : 1\n\tServer Index : 1\n"),
+    "topology not supported": (npu_smi.parse_topology, NOT_SUPPORTED),
+    "topology, a row is missing": (npu_smi.parse_topology, DIES.replace("Phy-ID9    SIO        X\n", "")),
+    "topology, a cell is missing": (npu_smi.parse_topology, DIES.replace("Phy-ID9    SIO        X", "Phy-ID9    SIO")),
+    "topology, not symmetric": (npu_smi.parse_topology, DIES.replace("Phy-ID9    SIO", "Phy-ID9    SYS")),
+    "topology, unknown link": (npu_smi.parse_topology, DIES.replace("SIO", "S10")),
+    "empty": (npu_smi.parse_pairs, "\n"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_not_understood_is_an_error(name):
+    parse, text = BAD[name]
+    with pytest.raises(ParseError):
+        parse(text)
+
+
+def test_an_answer_about_another_npu_is_an_error():
+    with pytest.raises(ParseError, match="asked for NPU 3, the answer is about NPU 4"):
+        npu_smi.parse_pairs("\tNPU ID : 4\n\tBoard ID : 0x1\n", 3)
+    with pytest.raises(ParseError, match="about NPU 4"):
+        npu_smi.parse_health("\tNPU ID : 4\n\tHealth : OK\n", 3)
+    with pytest.raises(ParseError, match="a key like"):
+        npu_smi.parse_pairs("Usage: npu-smi info\n", 3, "capacity")
+
+
+def test_sdid_bits():
+    sdid = (12 << 22) | (6 << 18) | (1 << 16) | 13
+    record = {"sdid": sdid, "server_index": 12, "super_pod_id": 0}
+    assert npu_smi.sdid_parts(sdid) == {"server_index": 12, "chip": 6, "die": 1, "device": 13}
+    assert npu_smi.sdid_complaints(record, 13) == []
+    assert "device 13, but it belongs to device 12" in npu_smi.sdid_complaints(record, 12)[0]
+    assert "server_index" in npu_smi.sdid_complaints(dict(record, server_index=11), 13)[0]

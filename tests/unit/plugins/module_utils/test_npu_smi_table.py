@@ -1,0 +1,343 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of npu-smi info. The texts have the shape of published ones, with values of their own."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+
+A2 = """
++------------------------------------------------------------------------------------------------+
+| npu-smi 24.1.rc2                 Version: 24.1.rc2.b040                                        |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 2     910B2               | OK            | 96.4        41                16   / 32            |
+| 0                         | 0000:81:00.0  | 12          0    / 0          58213/ 65536         |
++===========================+===============+====================================================+
+| 6     910B2               | Alarm         | 91.0        40                0    / 0             |
+| 0                         | 0000:41:00.0  | 0           0    / 0          3391 / 65536         |
++===========================+===============+====================================================+
++---------------------------+---------------+----------------------------------------------------+
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
++===========================+===============+====================================================+
+| 2       0                 | 24017         | VLLMWorker_TP            | 54882                   |
+| 2       0                 | 24019         |                          | 61                      |
++===========================+===============+====================================================+
+| No running processes found in NPU 6                                                            |
++===========================+===============+====================================================+
+"""
+A3 = """
++------------------------------------------------------------------------------------------------+
+| npu-smi 25.5.0                   Version: 25.5.0                                               |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 5     Ascend910           | OK            | 171.3       44                0    / 0             |
+| 0     10                  | 0000:8A:00.0  | 0           0    / 0          3120 / 65536         |
++------------------------------------------------------------------------------------------------+
+| 5     Ascend910           | Warning       | -           46                0    / 0             |
+| 1     11                  | 0000:8C:00.0  | 7           0    / 0          61877/ 65536         |
++===========================+===============+====================================================+
++---------------------------+---------------+----------------------------------------------------+
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
++===========================+===============+====================================================+
+| 5       1                 | 881           |                          | 58690                   |
++===========================+===============+====================================================+
+"""
+WIDE = """
++------------------------------------------------------------------------------------------------------------------+
+| npu-smi 26.0.rc2                 Version: 26.0.rc2                                                               |
++---------------------------+---------------+----------------------------------------------------------------------+
+| NPU   Name                | Health        | Power(W)             Temp(C)                 Hugepages-Usage(page)   |
+| Chip                      | Bus-Id        | AICore(%)            Memory-Usage(MB)        HBM-Usage(MB)           |
++===========================+===============+======================================================================+
+| 1     910B4               | OK            | 83.2                 34                      0    / 0                |
+| 0                         | 0000:C2:00.0  | 0                    0    / 0                2790 / 32768            |
++===========================+===============+======================================================================+
++---------------------------+---------------+----------------------------------------------------------------------+
+| NPU     Chip              | Process id    | Process name       | Process memory(MB)    | Process id in container |
++===========================+===============+======================================================================+
+| 1       0                 | 5117          | python3            | 182                   | NA                      |
+| 1       0                 | 5120          | python3            | 97                    | 44                      |
++===========================+===============+======================================================================+
+"""
+DUO = """
++--------------------------------------------------------------------------------------------------------+
+| npu-smi 25.0.1                                   Version: 25.0.1                                       |
++-------------------------------+-----------------+------------------------------------------------------+
+| NPU     Name                  | Health          | Power(W)     Temp(C)           Hugepages-Usage(page) |
+| Chip    Device                | Bus-Id          | AICore(%)    Memory-Usage(MB)                        |
++===============================+=================+======================================================+
+| 32      310P3                 | OK              | NA           47                8200  / 8200          |
+| 0       0                     | 0000:02:00.0    | 0            18211/ 44280                            |
++-------------------------------+-----------------+------------------------------------------------------+
+| 32      310P3                 | OK              | NA           45                0     / 0             |
+| 1       1                     | 0000:02:00.0    | 0            1502 / 43690                            |
++===============================+=================+======================================================+
+| 32768   310P3                 | OK              | NA           49                0     / 0             |
+| 0       2                     | NA              | 0            1499 / 44280                            |
++===============================+=================+======================================================+
+"""
+FIRST = """
++------------------------------------------------------------------------------------------------+
+| npu-smi 23.0.3                   Version: 23.0.2                                               |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 3     910PremiumA         | OK            | 70.1        39                900  / 1024          |
+| 0                         | 0000:02:00.0  | 100         4410 / 15137      30698/ 32768         |
++===========================+===============+====================================================+
+"""
+NINE = """
++-------------------------------------------------------------------------------------------------+
+| npu-smi 26.1.0                          Version: 26.1.0                                         |
++---------------------------+---------------+-----------------------------------------------------+
+| NPU ID | Name             | Health        | Power(W)    Temp(C)           Hugepages-Usage(page) |
+|        |                  | Bus-Id        | NPU Util(%) Memory-Usage(MB)  HBM-Usage(MB)         |
++========+==================+===============+=====================================================+
+| 4      | 950DT            | OK            | 210.9       58                0     / 0             |
+|        |                  | 0000:92:00.0  | 3           0    / 0          4512  / 131072        |
++========+==================+===============+=====================================================+
++---------------------------+---------------+-----------------------------------------------------+
+| NPU ID                    | Process id    | Process name             | Process memory(MB)       |
++===========================+===============+=====================================================+
+| 4                         | 77            | train                    | 4001                     |
++===========================+===============+=====================================================+
+"""
+
+# id = version + where + what: text, generation, versions, then per record the fields that matter
+TABLES = {
+    "24.1 A2, sparse ids, five digits before the slash, empty process name": (
+        A2,
+        "a2",
+        ("24.1.rc2", "24.1.rc2.b040"),
+        [
+            dict(
+                npu_id=2,
+                chip_id=0,
+                device_id=None,
+                name="910B2",
+                health="OK",
+                bus_id="0000:81:00.0",
+                power_watts=96.4,
+                temperature_celsius=41,
+                aicore_percent=12,
+                memory_used_mib=0,
+                memory_total_mib=0,
+                hbm_used_mib=58213,
+                hbm_total_mib=65536,
+                hugepages_used=16,
+                hugepages_total=32,
+                processes=[
+                    dict(pid=24017, name="VLLMWorker_TP", memory_mib=54882, container_pid=None),
+                    dict(pid=24019, name="", memory_mib=61, container_pid=None),
+                ],
+            ),
+            dict(npu_id=6, health="Alarm", hbm_used_mib=3391, processes=[]),
+        ],
+    ),
+    "25.5 A3, two dies, power of the first only": (
+        A3,
+        "a3",
+        ("25.5.0", "25.5.0"),
+        [
+            dict(npu_id=5, chip_id=0, device_id=10, power_watts=171.3, health="OK", processes=[]),
+            dict(
+                npu_id=5,
+                chip_id=1,
+                device_id=11,
+                power_watts=None,
+                health="Warning",
+                hbm_used_mib=61877,
+                processes=[dict(pid=881, name="", memory_mib=58690, container_pid=None)],
+            ),
+        ],
+    ),
+    "26.0 A2, 116 columns, container pids": (
+        WIDE,
+        "a2",
+        ("26.0.rc2", "26.0.rc2"),
+        [
+            dict(
+                npu_id=1,
+                power_watts=83.2,
+                hbm_used_mib=2790,
+                processes=[
+                    dict(pid=5117, name="python3", memory_mib=182, container_pid=None),
+                    dict(pid=5120, name="python3", memory_mib=97, container_pid=44),
+                ],
+            )
+        ],
+    ),
+    "25.0 310P duo, no HBM, no power, no bus id": (
+        DUO,
+        "310p",
+        ("25.0.1", "25.0.1"),
+        [
+            dict(
+                npu_id=32,
+                chip_id=0,
+                device_id=0,
+                power_watts=None,
+                memory_used_mib=18211,
+                hbm_total_mib=None,
+                hugepages_used=8200,
+            ),
+            dict(npu_id=32, chip_id=1, device_id=1, memory_total_mib=43690),
+            dict(npu_id=32768, chip_id=0, device_id=2, bus_id=None),
+        ],
+    ),
+    "23.0 first 910, DDR memory, tool and driver differ": (
+        FIRST,
+        "910a",
+        ("23.0.3", "23.0.2"),
+        [
+            dict(
+                npu_id=3,
+                name="910PremiumA",
+                aicore_percent=100,
+                memory_used_mib=4410,
+                memory_total_mib=15137,
+                hbm_used_mib=30698,
+            )
+        ],
+    ),
+    "26.1 950, no chip ids": (
+        NINE,
+        "950",
+        ("26.1.0", "26.1.0"),
+        [
+            dict(
+                npu_id=4,
+                chip_id=None,
+                name="950DT",
+                aicore_percent=3,
+                hbm_used_mib=4512,
+                hbm_total_mib=131072,
+                processes=[dict(pid=77, name="train", memory_mib=4001, container_pid=None)],
+            )
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table(name):
+    text, generation, versions, records = TABLES[name]
+    result = parse_info(text)
+    assert result["generation"] == generation
+    assert (result["npu_smi_version"], result["driver_version"]) == versions
+    assert [{field: npu[field] for field in record} for npu, record in zip(result["npus"], records)] == records
+    assert len(result["npus"]) == len(records)
+
+
+@pytest.mark.parametrize("name", ["24.1 A2, sparse ids, five digits before the slash, empty process name"])
+def test_tabs_for_blanks_and_indentation_change_nothing(name):
+    text = TABLES[name][0]
+    tabbed = "\n".join("   " + line.replace("    ", "\t").rstrip() for line in text.splitlines())
+    assert parse_info(tabbed)["npus"] == parse_info(text)["npus"]
+
+
+def drop(text, *parts):
+    """The text without the lines that contain one of the parts."""
+    return "\n".join(line for line in text.splitlines() if not any(part in line for part in parts))
+
+
+def test_missing_card_row_leaves_the_chip_with_its_sibling_s_npu():
+    result = parse_info(drop(A3, "| Warning"))
+    assert [(npu["npu_id"], npu["chip_id"], npu["health"], npu["hbm_used_mib"]) for npu in result["npus"]] == [
+        (5, 0, "OK", 3120),
+        (5, 1, None, 61877),
+    ]
+    assert any("no card row" in warning for warning in result["warnings"])
+
+
+def test_missing_card_row_of_an_a2_is_named_by_the_process_part():
+    result = parse_info(drop(A2, "| Alarm"))
+    assert [(npu["npu_id"], npu["health"], npu["hbm_used_mib"]) for npu in result["npus"]] == [
+        (2, "OK", 58213),
+        (6, None, 3391),
+    ]
+
+
+def test_missing_chip_row_is_a_warning():
+    result = parse_info(drop(A2, "3391"))
+    assert [(npu["npu_id"], npu["chip_id"], npu["hbm_total_mib"]) for npu in result["npus"]] == [
+        (2, 0, 65536),
+        (6, None, None),
+    ]
+    assert any("NPU 6 has no chip row" in warning for warning in result["warnings"])
+
+
+def test_a_die_s_card_row_is_never_joined_with_the_other_die_s_chip_row():
+    result = parse_info(drop(A3, "8A:00.0", "| Warning"))
+    assert [(npu["power_watts"], npu["hbm_used_mib"]) for npu in result["npus"]] == [(None, 61877), (171.3, None)]
+
+
+def test_closing_warning_is_kept_and_harmless():
+    closing = "[WARNING]The driver package may not be completely installed. Reinstall."
+    result = parse_info(A2 + closing + "\n")
+    assert result["warnings"] == [closing]
+    assert len(result["npus"]) == 2
+
+
+def test_no_process_part_is_said():
+    result = parse_info(FIRST)
+    assert any("no process part" in warning for warning in result["warnings"])
+
+
+def test_rows_without_header_are_told_by_their_shape():
+    rows = "\n".join(line for line in A3.splitlines() if line.startswith(("| 5     A", "| 0     1", "| 1     1")))
+    result = parse_info(rows)
+    assert result["generation"] == "a3"
+    assert [(npu["device_id"], npu["hbm_used_mib"]) for npu in result["npus"]] == [(10, 3120), (11, 61877)]
+
+
+@pytest.mark.parametrize(
+    "name, before, after, said",
+    [
+        ("unknown column", "Power(W)", "Watts", "unknown column"),
+        ("blank inside a number", "58213/ 65536", "58 213/ 65536", "fits no column layout"),
+        ("blank inside an NPU id", "| 6     910B2", "| 6 1   910B2", "fits no column layout"),
+        ("leading zero", "3391 / 65536", "0391 / 65536", "fits no column layout"),
+        ("letter in a number", "96.4", "9b.4", "fits no column layout"),
+        ("no slash", "3391 / 65536", "3391   65536", "fits no column layout"),
+        (
+            "row cut off",
+            "| 2     910B2               | OK            |",
+            "| 2     910B2               | OK",
+            "fits no column layout",
+        ),
+        ("line cut off", "3391 / 65536         |", "3391 / 65536", "cut off"),
+        ("text between rows", "| 6     910B2", "Segmentation fault\n| 6     910B2", "expected a row"),
+        ("chip twice", "| 6     910B2", "| 2     910B2", "listed twice"),
+        ("process without pid", "| 24017 ", "|       ", "fits no column layout"),
+    ],
+)
+def test_damage_is_an_error_that_quotes_the_text(name, before, after, said):
+    damaged = A2.replace(before, after, 1)
+    assert damaged != A2
+    with pytest.raises(ParseError, match=said) as error:
+        parse_info(damaged)
+    assert "'" in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "dcmi module initialize failed. ret is -8005\n", A2.split("| 2 ")[0]])
+def test_nothing_is_an_error_never_an_empty_list(text):
+    with pytest.raises(ParseError):
+        parse_info(text)
+
+
+def test_doubtful_values_are_warnings():
+    result = parse_info(A2.replace("58213/ 65536", "68213/ 65536").replace("| 12   ", "| 112  "))
+    assert any("more than hbm_total_mib" in warning for warning in result["warnings"])
+    assert any("more than 100" in warning for warning in result["warnings"])
+    lost = parse_info(A2.replace("58213/ 65536", "5821/ 65536"))
+    assert any("not as wide" in warning for warning in lost["warnings"])

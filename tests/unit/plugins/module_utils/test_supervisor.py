@@ -1,0 +1,96 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Against a real supervisord where the package is installed; what to start and to restart, everywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+import pytest
+from ansible_collections.ascend.inference.plugins.modules import supervisor_programs as module
+
+
+def program(tmp_path, name, planned, running):
+    path = tmp_path / f"{name}.digest"
+    path.write_text(running + "\n")
+    return {"name": name, "digest": planned, "digest_file": str(path), "newer": []}
+
+
+def test_only_what_differs_is_restarted(tmp_path):
+    programs = [
+        program(tmp_path, "same", "1", "1"),
+        program(tmp_path, "other", "2", "1"),
+        program(tmp_path, "off", "1", "1"),
+    ]
+    states = {
+        "same": {"state": "RUNNING", "start": 0},
+        "other": {"state": "STARTING", "start": 0},
+        "off": {"state": "FATAL"},
+    }
+    assert module.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
+    assert module.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
+    assert module.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
+
+
+def test_a_program_that_never_said_what_it_runs_is_restarted(tmp_path):
+    one = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
+    assert module.outdated(one, {"start": 0})
+
+
+def test_a_newer_secret_restarts(tmp_path):
+    secret = tmp_path / "secrets.sh"
+    secret.touch()
+    one = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
+    began = os.stat(str(secret)).st_mtime
+    assert module.outdated(one, {"start": began - 60})
+    assert not module.outdated(one, {"start": began})
+
+
+CONFIG = """
+[unix_http_server]
+file={folder}/s
+[supervisord]
+pidfile={folder}/pid
+logfile={folder}/log
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+"""
+PROGRAM = "[program:{0}]\ncommand=/bin/sh -c 'echo 1 > {folder}/{0}.digest; exec sleep 1000'\nautostart=false\n"
+
+
+@pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="supervisor 4.3 needs more than Python 3.7's own packages")
+def test_life_of_a_real_supervisord(tmp_path):
+    def call(check=False, **words):
+        params = {"socket": str(tmp_path / "s"), "timeout": 60, "state": "started", "programs": programs}
+        params.update(command=shutil.which("supervisord"), config=str(tmp_path / "conf"))
+        return module.work(
+            type("M", (), {"params": dict(params, **words), "check_mode": check}), module.Supervisor(params["socket"])
+        )
+
+    def configure(*names):
+        text = CONFIG + "".join(PROGRAM.replace("{0}", name) for name in names)
+        (tmp_path / "conf").write_text(text.replace("{folder}", str(tmp_path)))
+        return [
+            {"name": one, "digest": "1", "digest_file": str(tmp_path / f"{one}.digest"), "newer": []} for one in names
+        ]
+
+    programs = configure("a", "b")
+    assert call(check=True, state="present")["changed"] and not (tmp_path / "pid").exists()
+    assert call(state="present")["changed"] and not call(state="present")["changed"]
+    try:
+        assert call()["started"] == ["a", "b"]
+        while not (tmp_path / "b.digest").exists() or not (tmp_path / "a.digest").exists():
+            pass
+        assert not call()["changed"]
+        programs[0]["digest"] = "2"
+        assert call(check=True)["restarted"] == call()["restarted"] == ["a"]
+        programs = configure("b")
+        assert call(state="present")["stopped"] == ["a"]
+        assert call(state="stopped")["stopped"] == ["b"] and not call(state="stopped")["changed"]
+    finally:
+        assert call(state="absent")["changed"]
+    assert not call(state="absent")["changed"]

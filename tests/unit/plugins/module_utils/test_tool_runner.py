@@ -1,0 +1,146 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runner: time limit, process group, streams, environment, where tools are found; and what error texts mean."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _runner as runner
+from ansible_collections.ascend.inference.plugins.module_utils import _tool_errors as errors
+
+LIMIT = 60
+
+
+def python(code, *args):
+    return [sys.executable, "-c", code] + list(args)
+
+
+def test_both_streams_and_the_exit_status_are_kept():
+    output = runner.run(python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(13)"), LIMIT)
+    assert (output.rc, output.stdout, output.stderr, output.timed_out) == (13, "out\n", "err\n", False)
+
+
+def test_prompts_get_their_answer_and_queries_the_end_of_file():
+    code = "import sys; print(repr(sys.stdin.read()))"
+    assert runner.run(python(code), LIMIT, stdin="y\n").stdout == "'y\\n'\n"
+    assert runner.run(python(code), LIMIT).stdout == "''\n"
+
+
+def test_odd_bytes_are_no_crash():
+    assert runner.run(python("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')"), LIMIT).stdout == "\ufffd\ufffd"
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as handle:
+            return " Z " not in handle.read()
+    except OSError:
+        return False
+
+
+def test_a_hanging_tool_is_killed_with_its_children(tmp_path):
+    pid = tmp_path / "pid"
+    code = "import subprocess, sys; p = subprocess.Popen(['sleep', '600']); open(sys.argv[1], 'w').write(str(p.pid)); print('half', flush=True); p.wait()"
+    output = runner.run(python(code, str(pid)), 3)
+    assert output.timed_out and output.rc is None and output.stdout == "half\n"
+    child = int(pid.read_text())
+    for _attempt in range(100):
+        if not alive(child):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the child of the killed tool still runs")
+
+
+def test_a_program_that_cannot_start(tmp_path):
+    with pytest.raises(runner.ToolMissing, match="cannot be started"):
+        runner.run([str(tmp_path / "nothing")], LIMIT)
+
+
+def test_environment(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "LIBRARIES", (str(tmp_path), "/not/there"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/a")
+    env = runner.environment({"X": "1"})
+    assert env["LD_LIBRARY_PATH"] == f"/a{os.pathsep}{tmp_path}" and env["LC_ALL"] == "C" and env["X"] == "1"
+
+
+def test_tools_are_found_in_path_and_the_driver_s_places(monkeypatch, tmp_path):
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+    tool = tmp_path / "second" / "npu-smi"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "first"))
+    monkeypatch.setattr(runner, "PLACES", (str(tmp_path / "second"),))
+    assert runner.find_executable("npu-smi") == str(tool)
+    with pytest.raises(runner.ToolMissing, match="option 'executable'"):
+        runner.find_executable("hccn_tool")
+
+
+def output(stdout="", stderr="", rc=0, timed_out=False):
+    return runner.Output(["/usr/bin/hccn_tool", "-i", "3", "-ip", "-g"], rc, stdout, stderr, timed_out)
+
+
+@pytest.mark.parametrize(
+    "stdout, stderr, kind, advice",
+    [
+        (
+            "",
+            "npu-smi: error while loading shared libraries: libc_sec.so: cannot open shared object file",
+            "loader",
+            "LD_LIBRARY_PATH",
+        ),
+        (
+            "",
+            "ImportError: libascend_hal.so: cannot open shared object file: No such file",
+            "loader",
+            "libascend_hal.so",
+        ),
+        ("dcmi module initialize failed. ret is -8005\n", "", "driver", "reboot"),
+        (
+            "DrvMngGetConsoleLogLevel failed. (ret=4)\ndcmi module initialize failed. ret is -8005\n",
+            "",
+            "driver",
+            "HwHiAiUser",
+        ),
+        (
+            "dcmi model initialized failed, because the device is used. ret is -8020\n",
+            "",
+            "container",
+            "another container",
+        ),
+        ("This device does not support querying spod-info.\n", "", "unsupported", "does not support spod-info"),
+        ("This device does not support hccs topo.\n", "", "unsupported", "does not support hccs topo"),
+        ("This command cannot be executed on a VM or container.\n", "", "unsupported", "on the host"),
+        ("There is no NPU card on this server.\n", "", "absent", "lspci"),
+        ("Invalid card id.\nError parameter of -i\n", "", "absent", "no such device"),
+        ("hccn_tool is busy, please try again\n", "", "busy", "try again"),
+        ("", "permission denied: pls check this cmd run permission.\n", "permission", "become: true"),
+        ("", "Get ipconf failed, because no ip was preset there!\n", "unset", "nothing is configured"),
+        ("", "Get gateway failed, because no gateway was preset there!\n", "unset", "nothing is configured"),
+        ("", "The ip address configured is conflicted!\n", "refused", "192.168.1.0/24"),
+        ("", "Get unknown option!\n", "usage", "support matrix"),
+        ("", "Command execute failed!\n", "failed", "/var/log/hccn_tool"),
+        ("Optical module is not present.\n", "", "unset", "plugged in"),
+    ],
+)
+def test_error_texts_say_what_to_do(stdout, stderr, kind, advice):
+    found = errors.complaint(output(stdout, stderr, 1))
+    assert found.kind == kind and advice in found.message
+    first = (stderr or stdout).splitlines()
+    assert any(line[:200] in found.message for line in first)
+
+
+def test_no_complaint_about_an_answer():
+    assert errors.complaint(output("ipaddr:10.0.0.1\nnetmask:255.255.255.0\n")) is None
+
+
+def test_time_out_and_unknown_failures():
+    assert errors.complaint(output(timed_out=True)).kind == "hung"
+    assert "exit status 9, boom" in str(errors.failure(output("", "boom\n", 9)))
+    assert "no output" in str(errors.failure(output("", "", 0)))

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HTTP 200 is not an answer: what makes one whole."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import (
+    excerpt,
+    read_answer,
+    read_stream,
+    same_text,
+)
+from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply
+
+
+def reply(body="", status=200, error="", events=()):
+    return Reply(status, body, 0.5, error, "", tuple(events))
+
+
+def completion(**changes):
+    choice = {"text": " river", "finish_reason": "length"}
+    choice.update(changes.pop("choice", {}))
+    return json.dumps(
+        dict({"id": "cmpl-7", "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}, **changes)
+    )
+
+
+def chunk(text="", reason=None, **more):
+    return json.dumps(dict({"id": "cmpl-7", "choices": [{"text": text, "finish_reason": reason}]}, **more))
+
+
+def test_a_whole_answer():
+    answer = read_answer(reply(completion(kv_transfer_params={"do_remote_prefill": True})))
+    assert answer.whole
+    assert (answer.text, answer.prompt_tokens, answer.request_id, answer.seconds) == (" river", 9, "cmpl-7", 0.5)
+    assert answer.kv_transfer_params == {"do_remote_prefill": True}
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        (reply(error="refused", status=0), "refused"),
+        (reply(error="cut"), "cut"),
+        (reply(error="timeout", status=0), "timeout"),
+        (reply("boom", status=500), "http_error"),
+        (reply("", status=404), "http_error"),
+        (reply(""), "empty"),
+        (reply(" \n"), "empty"),
+        (reply("<html>"), "not_json"),
+        (reply("null"), "not_json"),
+        (reply('{"choices": []}'), "not_json"),
+        (reply('{"error": "no"}'), "not_json"),
+        (reply(completion(choice={"text": ""})), "incomplete"),
+        (reply(completion(choice={"finish_reason": None})), "incomplete"),
+        (reply(completion(choice={"finish_reason": "abort"})), "incomplete"),
+        (reply(completion(choice={"finish_reason": "error"})), "incomplete"),
+        (reply(completion(usage={"prompt_tokens": 9, "completion_tokens": 0})), "incomplete"),
+        (reply(completion(usage=None)), "incomplete"),
+    ],
+)
+def test_what_is_no_answer(broken, problem):
+    answer = read_answer(broken)
+    assert answer.problem == problem
+    assert answer.detail or problem in ("refused", "cut")
+
+
+def test_a_whole_stream_with_usage_and_without():
+    events = [(0.2, chunk(" ri")), (0.3, chunk("ver", "length")), (0.4, "[DONE]")]
+    plain = read_stream(reply("x", events=events))
+    assert (plain.problem, plain.text, plain.ttft, plain.completion_tokens) == ("", " river", 0.2, 2)
+    usage = json.dumps({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}})
+    told = read_stream(reply("x", events=[*events[:2], (0.35, usage), events[2]]))
+    assert (told.problem, told.prompt_tokens, told.completion_tokens) == ("", 9, 5)
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ([(0.2, chunk(" ri")), (0.3, chunk("ver", "length"))], "no_done"),
+        ([(0.2, chunk(" ri")), (0.3, "[DONE]")], "incomplete"),
+        ([(0.2, chunk("", "length")), (0.3, "[DONE]")], "incomplete"),
+        ([(0.2, chunk(" ri", "length")), (0.3, "[DONE]"), (0.4, chunk("x"))], "no_done"),
+        ([(0.3, "[DONE]")], "not_json"),
+        ([(0.1, '{"error": {"message": "no"}}'), (0.3, "[DONE]")], "incomplete"),
+        ([], "not_json"),
+    ],
+)
+def test_what_is_no_stream(events, problem):
+    assert read_stream(reply("x", events=events)).problem == problem
+
+
+def test_empty_text_before_the_first_word_is_no_first_token():
+    events = [(0.1, chunk("")), (0.6, chunk(" river", "length")), (0.7, "[DONE]")]
+    assert read_stream(reply("x", events=events)).ttft == 0.6
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "exact", "same"),
+    [
+        ("abc", "abc", True, True),
+        ("abcd", "abc", True, False),
+        ("abcd", "abc", False, True),
+        ("abcd", "abd", False, False),
+        ("abü", "ab\ufffd", False, True),
+        ("abc", "", False, False),
+        ("abc", "\ufffd", False, False),
+    ],
+)
+def test_same_text(answer, reference, exact, same):
+    assert same_text(answer, reference, exact) is same
+
+
+def test_excerpt_is_one_short_line():
+    assert excerpt("a\n b") == "a b"
+    assert len(excerpt("x" * 500)) == 201

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One exchange with peers that misbehave."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Target, ask
+
+
+@pytest.fixture
+def peer():
+    """A peer that answers each connection with fixed bytes (None: nothing, and stays open)."""
+    opened = []
+
+    def start(data, close=True):
+        server = socket.socket()
+        server.bind(("127.0.0.1", 0))
+        server.listen(5)
+        opened.append(server)
+
+        def serve():
+            connection, unused = server.accept()
+            opened.append(connection)
+            connection.recv(65536)
+            if data:
+                connection.sendall(data)
+            if close:
+                connection.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return Target(f"http://127.0.0.1:{server.getsockname()[1]}")
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_an_answer(peer):
+    reply = ask(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"), "/health")
+    assert (reply.status, reply.body, reply.error) == (200, "OK", "")
+
+
+def test_nobody_listens():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else can take it
+        reply = ask(Target(f"http://127.0.0.1:{taken.getsockname()[1]}"), "/health")
+    assert (reply.error, reply.status, reply.never_connected) == ("refused", 0, True)
+
+
+def test_an_unknown_name_is_unreachable():
+    assert ask(Target("http://no-such-host.invalid:80"), "/").error == "unreachable"
+
+
+def test_silence_is_a_timeout(peer):
+    assert ask(peer(None, close=False), "/", timeout=0.3).error == "timeout"
+
+
+def test_a_closed_connection_is_cut_and_not_tried_again(peer):
+    reply = ask(peer(None), "/")
+    assert reply.error == "cut"
+    assert not reply.never_connected
+
+
+def test_a_broken_body_keeps_what_came(peer):
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    reply = ask(peer(head + b"a\r\ndata: one\n\r\n" + b"ff\r\ndata: tw"), "/")
+    assert reply.status == 200
+    assert [data for unused, data in reply.events][:1] == ["one"]
+
+
+def test_garbage_is_cut(peer):
+    assert ask(peer(b"\x00\x01\x02\r\n\r\n"), "/").error == "cut"
+
+
+def test_tls_asked_of_a_plain_server(peer):
+    target = peer(b"HTTP/1.1 400 Bad\r\n\r\n")
+    assert ask(target._replace(url=target.url.replace("http:", "https:")), "/", timeout=5).error == "tls"
+
+
+def test_a_missing_ca_file_is_said():
+    reply = ask(Target("https://127.0.0.1:1", ca_path="/no/such/ca.pem"), "/")
+    assert reply.error == "tls"
+    assert reply.detail
+
+
+def test_environment_proxies_are_not_used(peer, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    assert ask(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), "/").status == 200

@@ -1,0 +1,129 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What came into a log since the mark, also when it was rotated meanwhile."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Lines, Log
+from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import core_id
+
+LINES = Lines("KV cache transfer for request ", "Delaying free of ", "started listening on path: tcp://")
+
+
+def file_log(path):
+    return Log("file", str(path), "", "")
+
+
+def never(argv):
+    raise AssertionError(argv)
+
+
+def since(path, marks):
+    return logs.read([("one", file_log(path))], marks, LINES, never)["one"]
+
+
+def test_only_what_came_after_the_mark_counts(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("Mooncake transfer failed\nKVCacheSendingThread started listening on path: tcp://h:1\n")
+    marks = logs.mark([("one", file_log(path))])
+    with path.open("a") as stream:
+        stream.write(
+            "KV cache transfer for request r1 took 12.50 ms. local_ip x\nDelaying free of 3 blocks for request r1\n"
+        )
+    found = since(path, marks)
+    assert found["readable"] is True
+    assert found["red_flags"] == []
+    assert found["transfer_ms"] == [12.5]
+    assert len(found["transferred"]) == len(found["delayed"]) == found["listening"] == 1
+    assert found["tail"][0] == "Mooncake transfer failed"
+
+
+def test_a_rotated_log_is_read_on(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("old\n")
+    marks = logs.mark([("one", file_log(path))])
+    with path.open("a") as stream:
+        stream.write("KV cache transfer for request r1 took 1.00 ms\n")
+    os.rename(path, str(path) + ".1")
+    path.write_text("KV cache transfer for request r2 took 2.00 ms\n")
+    assert since(path, marks)["transfer_ms"] == [1.0, 2.0]
+
+
+def test_a_log_truncated_in_place_is_read_from_its_start(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("x" * 500 + "\n")
+    marks = logs.mark([("one", file_log(path))])
+    path.write_text("KV cache transfer for request r2 took 2.00 ms\n")
+    assert since(path, marks)["transfer_ms"] == [2.0]
+
+
+def test_a_log_that_appears_later_is_read_whole(tmp_path):
+    path = tmp_path / "one.log"
+    marks = logs.mark([("one", file_log(path))])
+    path.write_text("KV cache transfer for request r2 took 2.00 ms\n")
+    assert since(path, marks)["transfer_ms"] == [2.0]
+
+
+def test_averages_of_vllm_s_own_connector_are_times_too(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("KV Transfer metrics: Num successful transfers=2, Avg xfer time (ms)=3.5, Num failed transfers=0\n")
+    assert (since(path, {})["transfer_ms"], since(path, {})["red_flags"]) == ([3.5], [])
+
+
+def test_a_missing_log_is_said(tmp_path):
+    found = since(tmp_path / "none.log", {})
+    assert found["readable"] is False
+    assert "none.log" in found["problem"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ERROR Mooncake transfer failed, ret: -1",
+        "batch failed status: 103900",
+        "Force freed expired request: r1. Reason: Request exceeded timeout threshold (480 seconds)",
+        "Force freed request: r1",
+        "Failing 3 request(s) due to KV load failure (policy=fail)",
+        "Recovered from KV load failure: 1 request(s) rescheduled",
+        "Counters can only be incremented by non-negative amounts.",
+        "Instance 10.0.0.3:7100 was not added to the proxy.",
+        "KV Transfer metrics: Num successful transfers=2, Avg xfer time (ms)=3.5, Num failed transfers=0, Num failed recvs=1",
+    ],
+)
+def test_red_flags(tmp_path, line):
+    path = tmp_path / "one.log"
+    path.write_text("INFO fine\n" + line + "\n")
+    assert since(path, {})["red_flags"] == [line]
+
+
+def test_the_journal_and_docker_are_asked_for_the_window():
+    asked = []
+
+    def run(argv):
+        asked.append(" ".join(argv))
+        return 0, "KV cache transfer for request r9 took 3 ms\n"
+
+    services = [("a", Log("journald", "", "inference-a.service", "")), ("b", Log("docker", "", "", "inference-b"))]
+    found = logs.read(services, {"a": {"time": 77}, "b": {"time": 88}}, LINES, run)
+    assert found["a"]["transfer_ms"] == found["b"]["transfer_ms"] == [3.0]
+    assert asked == [
+        "journalctl --no-pager --output=cat --unit=inference-a.service --lines=20000",
+        "journalctl --no-pager --output=cat --unit=inference-a.service --since=@77",
+        "docker logs --tail=20000 inference-b",
+        "docker logs --since=88 inference-b",
+    ]
+
+
+def test_a_tool_that_refuses_is_said():
+    found = logs.read([("b", Log("docker", "", "", "inference-b"))], {}, LINES, lambda argv: (1, "No such container"))
+    assert found["b"]["readable"] is False
+    assert "No such container" in found["b"]["problem"]
+
+
+def test_the_part_of_the_id_that_both_sides_log():
+    assert core_id("cmpl-4f2a") == core_id("chatcmpl-4f2a") == "4f2a"

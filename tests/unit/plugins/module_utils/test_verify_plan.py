@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The section's shape: every violation at once, each with its place and the way out."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, argument_spec, read_plan
+
+
+def section(**changes):
+    base = {
+        "mode": "disaggregated",
+        "model": "tiny",
+        "entry": {"url": "http://10.1.1.1:8000/", "kind": "vllm_router"},
+        "prefill": [{"name": "prefill-0", "url": "http://10.1.1.1:7100"}],
+        "decode": [{"name": "decode-0", "url": "http://10.1.1.2:7100"}],
+        "release": {"name": "0.23.0", "has_prompt_tokens_by_source": True, "has_external_prefix_cache": True},
+        "block_size": 128,
+    }
+    return dict(base, **changes)
+
+
+def problems(value):
+    with pytest.raises(PlanError) as raised:
+        read_plan(value)
+    return raised.value.problems
+
+
+def test_defaults_and_normal_forms():
+    plan = read_plan(section())
+    assert plan.entry.url == "http://10.1.1.1:8000"
+    assert (plan.match, plan.max_tokens, plan.compared_tokens, plan.store) == ("exact", 16, 16, None)
+    assert [engine.role for engine in plan.engines] == ["prefill", "decode"]
+    assert plan.engines[0].log.kind == "none"
+    assert read_plan(section(match="prefix:4")).compared_tokens == 4
+    assert read_plan(section(match="prefix:400")).compared_tokens == 16
+
+
+def test_every_violation_is_told_at_once():
+    found = problems(
+        section(
+            mode="dissagregated",
+            modle="x",
+            block_size="128",
+            entry={"url": "10.1.1.1:8000", "kind": "nginx"},
+            prefill=[{"name": "prefill-0", "url": "http://10.1.1.1:7100", "log": {"kind": "file"}}],
+            release={"name": "0.23.0", "has_prompt_tokens_by_source": True, "known_limits": ["slow"]},
+        )
+    )
+    text = "\n".join(found)
+    assert len(found) == 8
+    for word in (
+        "verify.modle: unknown key",
+        "verify.mode is 'dissagregated', but has to be one of: disaggregated, pool",
+        "verify.block_size is '128', but has to be a int",
+        "verify.entry.url is '10.1.1.1:8000', but has to start with http://",
+        "verify.entry.kind is 'nginx'",
+        "verify.prefill[0].log.path is missing",
+        "verify.release.has_external_prefix_cache is missing",
+        "verify.release.known_limits has 'slow'; known are: empty_200",
+    ):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"decode": []}, "verify.decode is empty"),
+        ({"mode": "pool", "colocated": []}, "verify.colocated is empty"),
+        ({"mode": "disaggregated+pool"}, "verify.store is missing"),
+        ({"decode": [{"name": "prefill-0", "url": "http://10.1.1.2:7100"}]}, "two services 'prefill-0'"),
+        ({"store": {"master_url": "http://10.1.1.1:9003", "readers": ["decode-7"]}}, "'decode-7', which is no engine"),
+        ({"block_size": 0}, "verify.block_size is 0"),
+        ({"max_tokens": 1}, "verify.max_tokens is 1"),
+        ({"match": "prefix:0"}, "verify.match is 'prefix:0'"),
+        ({"match": "roughly"}, "verify.match is 'roughly'"),
+        ({"max_pairs": -1}, "verify.max_pairs is -1"),
+        ({"block_size": True}, "verify.block_size is True"),
+    ],
+)
+def test_contradictions(changes, word):
+    assert any(word in problem for problem in problems(section(**changes)))
+
+
+@pytest.mark.parametrize("value", [None, [], "verify"])
+def test_something_else_than_a_mapping(value):
+    assert "has to be a mapping" in problems(value)[0]
+
+
+def test_the_argument_spec_has_all_keys_and_hides_no_secret_name():
+    spec = argument_spec()
+    assert spec["entry"]["options"]["api_key"]["no_log"] is False
+    assert spec["prefill"]["elements"] == "dict"
+    assert spec["store"]["options"]["writers"]["elements"] == "str"
+    assert "default" not in spec["store"]
+    assert spec["mode"]["required"] is True

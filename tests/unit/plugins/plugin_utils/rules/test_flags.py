@@ -1,0 +1,52 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The collected options: what a version knows, when an option came and went."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._flags import known, number, options, spans, spelled
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+
+
+@pytest.mark.parametrize("program", ["vllm", "mooncake_master", "vllm_router"])
+def test_every_line_is_readable_and_spans_do_not_overlap(program):
+    for one in options(program):
+        assert one.kind.rstrip("+?") in ("flag", "bool", "int", "float", "size", "json", "str", "string"), one
+        others = [two for two in spans(program, one.name) if two is not one]
+        for two in others:
+            first, second = sorted((one, two), key=lambda row: number(row.since or "0"))
+            assert first.last and number(first.last) < number(second.since)
+
+
+def test_an_option_changes_with_the_versions():
+    assert known("vllm", "0.13.0")["block-size"].choices
+    assert not known("vllm", "0.23.0")["block-size"].choices
+    assert "disable-log-requests" in known("vllm", "0.13.0")
+    assert "disable-log-requests" not in known("vllm", "0.23.0")
+
+
+def test_a_version_between_two_collected_ones_is_like_the_earlier():
+    assert known("vllm", "0.11.2") == known("vllm", "0.11.0")
+    assert known("mooncake_master", "0.3.11") == known("mooncake_master", "0.3.10.post2")
+
+
+def test_before_the_first_collected_version_nothing_is_known():
+    assert known("vllm", "0.8.5") == {}
+
+
+def test_short_spellings_lead_to_the_long_name():
+    assert spelled("vllm", "0.23.0")["tp"] == "tensor-parallel-size"
+
+
+@pytest.mark.parametrize("name", [one for one in RELEASES if RELEASES[one].vllm_version >= (0, 9, 1)])
+def test_the_options_of_every_release_are_collected(name):
+    flags = known("vllm", RELEASES[name].vllm)
+    assert {"tensor-parallel-size", "kv-transfer-config", "max-model-len", "served-model-name"} <= set(flags)
+    assert flags["max-num-seqs"].kind == "int" and flags["enforce-eager"].kind == "bool"
+
+
+def test_post_releases_and_candidates_compare():
+    assert number("0.3.11.post1") > number("0.3.11") > number("0.3.9")
+    assert number("0.11.0rc3") == number("0.11.0")

@@ -1,0 +1,261 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan as Kubernetes objects, held against objects written by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.check import check_manifest
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_script import quoted
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import objects, plan, roles
+
+OURS = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
+PROBE = {"httpGet": {"path": "/health", "port": 7200, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 2}
+PREFILL = {
+    "hostNetwork": True,
+    "terminationGracePeriodSeconds": 60,
+    "containers": [
+        {
+            "name": "prefill",
+            "image": "quay.io/ascend/vllm-ascend:v0.13.0-a3",
+            "command": ["/bin/bash"],
+            "args": ["-c", "cd /workspace && exec ./prefill.sh"],
+            "env": [
+                {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+                {
+                    "name": "GROUP_NAME",
+                    "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['modelserving.volcano.sh/group-name']"}},
+                },
+                {
+                    "name": "ROLE_ID",
+                    "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['modelserving.volcano.sh/role-id']"}},
+                },
+            ],
+            "resources": {
+                "limits": {"cpu": "8", "memory": "20Gi", "example.com/npu": "4"},
+                "requests": {"cpu": "4", "memory": "10Gi", "example.com/npu": "4"},
+            },
+            "volumeMounts": [
+                {"name": "model", "mountPath": "/data/models"},
+                {"name": "dshm", "mountPath": "/dev/shm"},
+                {"name": "hccn-conf", "mountPath": "/etc/hccn.conf"},
+                {"name": "hccn-tool", "mountPath": "/usr/local/Ascend/driver/tools/hccn_tool"},
+                {"name": "ascend-install-info", "mountPath": "/etc/ascend_install.info"},
+                {"name": "config", "mountPath": "/workspace/prefill.sh", "subPath": "prefill.sh"},
+                {"name": "config", "mountPath": "/workspace/shell.sh", "subPath": "prefill-shell.sh"},
+            ],
+            "ports": [{"containerPort": 7200, "name": "server"}],
+            "startupProbe": {**PROBE, "failureThreshold": 180},
+            "readinessProbe": {**PROBE, "failureThreshold": 3},
+        }
+    ],
+    "volumes": [
+        {"name": "model", "hostPath": {"path": "/data/models", "type": "Directory"}},
+        {"name": "dshm", "emptyDir": {"medium": "Memory"}},
+        {"name": "hccn-conf", "hostPath": {"path": "/etc/hccn.conf"}},
+        {"name": "hccn-tool", "hostPath": {"path": "/usr/local/Ascend/driver/tools/hccn_tool"}},
+        {"name": "ascend-install-info", "hostPath": {"path": "/etc/ascend_install.info"}},
+        {"name": "config", "configMap": {"name": "demo-cm", "defaultMode": 493}},
+    ],
+}
+ROUTER_SCRIPT = """\
+#!/bin/bash
+# Starts router. Written by ascend.inference: changes here are lost.
+set -eu
+exec python3 /vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1/load_balance_proxy_server_example.py \\
+  --host "${POD_IP}" \\
+  --port 8000 \\
+  --prefiller-hosts "${PREFILL_0}" \\
+  --prefiller-ports 7200 \\
+  --decoder-hosts "${DECODE_0}" \\
+  --decoder-ports 7300
+"""
+
+
+def scripts(planned):
+    """The start scripts."""
+    return next(one["data"] for one in objects(planned, "ConfigMap") if one["metadata"]["name"] == "demo-cm")
+
+
+def test_the_model_serving():
+    serving = objects(plan(), "ModelServing")[0]
+    template = serving["spec"].pop("template")
+    assert serving == {
+        "apiVersion": "workload.serving.volcano.sh/v1alpha1",
+        "kind": "ModelServing",
+        "metadata": {
+            "name": "demo",
+            "namespace": "serving",
+            "labels": {**OURS, "app.kubernetes.io/component": "engines"},
+        },
+        "spec": {
+            "replicas": 1,
+            "schedulerName": "volcano",
+            "recoveryPolicy": "RoleRecreate",
+            "rolloutStrategy": {"type": "RoleRollingUpdate"},
+        },
+    }
+    assert template["restartGracePeriodSeconds"] == 60
+    prefill = template["roles"][0]
+    assert list(prefill["entryTemplate"]["metadata"]["annotations"]) == ["ascend.inference/config-sha256"]
+    assert prefill["entryTemplate"]["spec"] == PREFILL
+    assert {key: prefill[key] for key in prefill if key != "entryTemplate"} == {
+        "name": "prefill",
+        "replicas": 1,
+        "workerReplicas": 0,
+        "maxUnavailable": 1,
+    }
+
+
+def test_apply_order_and_what_is_printed_is_right():
+    planned = plan()
+    assert [f"{one['kind']}/{one['metadata']['name']}" for one in planned["objects"]] == [
+        "ConfigMap/demo-cm",
+        "ModelServing/demo",
+        "ConfigMap/demo-targets",
+        "Service/demo-router",
+        "Deployment/demo-router",
+    ]
+    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+
+
+def test_start_scripts_take_addresses_from_the_pod():
+    data = scripts(plan())
+    assert data["router.sh"] == ROUTER_SCRIPT
+    lines = data["prefill.sh"].splitlines()
+    assert 'export HCCL_IF_IP="${POD_IP}"' in lines
+    assert "export HCCL_SOCKET_IFNAME=eth7" in lines
+    assert '  --host "${POD_IP}" \\' in lines
+    assert not [line for line in lines if "ASCEND_RT_VISIBLE_DEVICES" in line or "ASCEND_INFERENCE_SERVICE" in line]
+
+
+def run(text, **environment):
+    """Run a start script with a stand-in that prints its arguments as JSON; returns them."""
+    bash = shutil.which("bash")
+    if not bash:
+        pytest.skip("needs bash")
+    stand_in = 'vllm() { python3 -c "import json, sys; print(json.dumps(sys.argv[1:]))" "$@"; }\n'
+    ran = subprocess.run(
+        [bash, "-c", stand_in + text.replace("exec vllm", "vllm")],
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"], **environment},
+        check=True,
+    )
+    return json.loads(ran.stdout)
+
+
+def test_a_start_script_runs_and_says_who_it_is():
+    words = run(scripts(plan())["prefill.sh"], POD_IP="10.1.2.3", GROUP_NAME="demo-4", ROLE_ID="prefill-1")
+    assert words[words.index("--host") + 1] == "10.1.2.3"
+    config = json.loads(words[words.index("--kv-transfer-config") + 1])
+    assert config["kv_role"] == "kv_producer"
+    assert config["kv_connector_module_path"] == "vllm_ascend.distributed.mooncake_connector"
+    assert config["engine_id"].startswith("demo-4_prefill-1_")
+    again = run(scripts(plan())["prefill.sh"], POD_IP="10.1.2.3", GROUP_NAME="demo-4", ROLE_ID="prefill-1")
+    other = json.loads(again[again.index("--kv-transfer-config") + 1])
+    assert other["engine_id"] != config["engine_id"], "decode would read the memory of the engine before"
+
+
+def test_the_connectors_module_moved():
+    text = scripts(plan(release="0.23.0"))["decode.sh"]
+    assert "vllm_ascend.distributed.kv_transfer.kv_p2p.mooncake_connector" in text
+
+
+def test_words_of_the_shell_are_literal_but_for_known_names():
+    assert quoted("it's ${POD_IP} and $HOME", {"POD_IP"}) == """'it'"'"'s '"${POD_IP}"' and $HOME'"""
+    assert quoted("${OTHER}", {"POD_IP"}) == "'${OTHER}'"
+    assert quoted("", set()) == "''"
+
+
+def test_scaling_changes_numbers_and_no_template():
+    one, two = plan(), plan(pools__decode__instances=2)
+    assert roles(two)["decode"]["replicas"] == 2
+    for name in ("prefill", "decode"):
+        assert roles(one)[name]["entryTemplate"] == roles(two)[name]["entryTemplate"]
+    assert sorted(objects(two, "ConfigMap")[1]["data"]) == ["DECODE_0", "DECODE_1", "PREFILL_0"]
+
+
+def test_a_changed_script_marks_its_own_role_only():
+    one, two = plan(), plan(pools__decode__args={"max-num-seqs": 9})
+    assert roles(one)["prefill"] == roles(two)["prefill"]
+    assert roles(one)["decode"]["entryTemplate"]["metadata"] != roles(two)["decode"]["entryTemplate"]["metadata"]
+
+
+def test_v0_4_0_has_no_max_unavailable():
+    planned = plan(kubernetes__kthena_version="v0.4.0")
+    assert all("maxUnavailable" not in one for one in roles(planned).values())
+    assert [one for each in planned["objects"] for one in check_manifest(each, "v0.4.0")] == []
+
+
+def test_an_instance_over_two_nodes_has_a_worker():
+    planned = plan(pools__decode__data_parallel_size=32)
+    role = roles(planned)["decode"]
+    assert role["workerReplicas"] == 1
+    entry, worker = (role[key]["spec"] for key in ("entryTemplate", "workerTemplate"))
+    assert entry["dnsPolicy"] == worker["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert worker["containers"][0]["args"][1] == "cd /workspace && exec ./decode-${WORKER_INDEX}.sh"
+    assert "readinessProbe" not in worker["containers"][0]
+    script = scripts(planned)["decode-1.sh"]
+    assert '--data-parallel-address "${ENTRY_IP}"' in script
+    assert "--data-parallel-start-rank 16" in script
+    assert "--headless" in script
+    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+
+
+def test_groups_multiply_instances_and_not_roles():
+    planned = plan(kubernetes__groups=2)
+    assert objects(planned, "ModelServing")[0]["spec"]["replicas"] == 2
+    assert roles(planned)["decode"]["replicas"] == 1
+    assert sorted(objects(planned, "ConfigMap")[1]["data"]) == ["DECODE_0", "DECODE_1", "PREFILL_0", "PREFILL_1"]
+
+
+def test_kthena_router_has_one_port_and_separate_nodes():
+    own = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
+    planned = plan(kubernetes__router={"mode": "kthena_router"}, pools=own)
+    assert [one["kind"] for one in planned["objects"]] == ["ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
+    spec = objects(planned, "ModelServer")[0]["spec"]
+    assert spec["workloadPort"] == {"port": 7100, "protocol": "http"}
+    assert spec["kvConnector"] == {"type": "mooncake"}
+    anti = roles(planned)["decode"]["entryTemplate"]["spec"]["affinity"]["podAntiAffinity"]
+    term = anti["requiredDuringSchedulingIgnoredDuringExecution"][0]
+    assert term["labelSelector"]["matchLabels"]["modelserving.volcano.sh/role"] == "prefill"
+    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+
+
+def test_a_store_brings_its_master_into_the_cluster():
+    planned = plan(kv_transfer="mooncake+store")
+    kinds = [f"{one['kind']}/{one['metadata']['name']}" for one in planned["objects"]]
+    assert kinds[:3] == ["ConfigMap/demo-cm", "Service/demo-mooncake-master", "Deployment/demo-mooncake-master"]
+    assert "demo-mooncake-master.serving.svc:" in scripts(planned)["prefill-mooncake.json"]
+    assert '--rpc_address="${POD_IP}"' in scripts(planned)["mooncake-master.sh"]
+
+
+def test_a_secret_is_referred_to_and_never_printed():
+    planned = plan(secrets={"api_key": "s3cret-word"})
+    env = roles(planned)["prefill"]["entryTemplate"]["spec"]["containers"][0]["env"]
+    assert {
+        "name": "VLLM_API_KEY",
+        "valueFrom": {"secretKeyRef": {"name": "demo-secrets", "key": "api_key"}},
+    } in env
+    assert "s3cret-word" not in json.dumps(planned)
+
+
+def test_the_users_patches_go_on_top_and_are_judged():
+    patch = {"decode": {"spec": {"priorityClassName": "high"}, "container": {"imagePullPolicy": "Always"}}}
+    spec = roles(plan(kubernetes__pods=patch))["decode"]["entryTemplate"]["spec"]
+    assert spec["priorityClassName"] == "high"
+    assert spec["containers"][0]["imagePullPolicy"] == "Always"
+
+
+def test_the_plan_is_equal_however_it_is_written():
+    assert json.dumps(plan()) == json.dumps(plan())
+    text = yaml.safe_dump(plan()["objects"])
+    assert "&id" not in text, "objects share parts: their YAML is unreadable"

@@ -1,0 +1,235 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the cluster shows, and what it means: readiness, diagnosis, addresses, what may go, what to roll back to."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import zlib
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_state as state
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
+
+PLAN = plan(pools__decode__instances=2)
+LABEL = "modelserving.volcano.sh/"
+SHARED = pathlib.Path(os.environ.get("ASCEND_SHARED", pathlib.Path(__file__).resolve().parents[4].parent / "shared"))
+
+
+def serving(generation=2, observed=2, available="True", **status):
+    """A ModelServing with one group."""
+    numbers = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, **status}
+    conditions = [{"type": "Available", "status": available, "reason": "R"}]
+    return [
+        {
+            "metadata": {"name": "demo", "generation": generation},
+            "spec": {"replicas": 1},
+            "status": {"observedGeneration": observed, "conditions": conditions, **numbers},
+        }
+    ]
+
+
+def pod(role, number, address="10.0.0.1", group="demo-0", ready="True", **head):
+    """A pod of the plan, under a name that says nothing."""
+    mine = PLAN["kubernetes"]["roles"][role]
+    return {
+        "metadata": {
+            "name": f"p{zlib.crc32(f'{role}{number}{group}'.encode())}",
+            "labels": {
+                LABEL + "name": "demo",
+                LABEL + "role": role,
+                LABEL + "role-id": f"{role}-{number}",
+                LABEL + "group-name": group,
+                LABEL + "entry": "true",
+            },
+            "annotations": {"ascend.inference/config-sha256": mine["checksum"]},
+            **head,
+        },
+        "spec": {"containers": [{"image": mine["image"]}]},
+        "status": {"phase": "Running", "podIP": address, "conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode", 0, "10.0.0.2")]
+
+
+@pytest.mark.parametrize(
+    ("resource", "lacks"),
+    [
+        (serving(), ""),
+        ([], "there is no ModelServing"),
+        (serving(observed=1), "generation 1 of 2"),
+        (serving(updatedReplicas=0), "updatedReplicas is 0 of 1"),
+        (serving(availableReplicas=0), "availableReplicas is 0 of 1"),
+        (serving(available="False"), "not Available"),
+        ([{"metadata": {"generation": 1}, "spec": {}, "status": {}}], "generation None of 1"),
+    ],
+)
+def test_available_alone_is_not_ready(resource, lacks):
+    found = "; ".join(state.waits_for(PLAN, resource))
+    assert found == "" if not lacks else lacks in found
+
+
+@pytest.mark.parametrize(
+    ("pods", "lacks"),
+    [
+        (ALL, ""),
+        (ALL[:2], "decode: 1 pods of 2"),
+        ([*ALL[:2], pod("decode", 0, ready="False")], "decode: 1 of 2 pods are ready"),
+        ([*ALL, pod("decode", 7, deletionTimestamp="now")], ""),
+        ([*ALL[1:], pod("prefill", 0, annotations={})], "prefill: 1 of 1 pods are of an older revision"),
+    ],
+)
+def test_pods_of_the_revision(pods, lacks):
+    found = "; ".join(state.pods_lack(PLAN, pods))
+    assert found == "" if not lacks else lacks in found
+
+
+def test_addresses_follow_labels_and_not_names():
+    assert state.addresses(PLAN, ALL) == {"PREFILL_0": "10.0.0.1", "DECODE_0": "10.0.0.2", "DECODE_1": "10.0.0.3"}
+    late = [pod("prefill", 0, "10.0.0.9", group="demo-12"), pod("prefill", 0, "10.0.0.8", group="demo-3")]
+    assert state.addresses(plan(kubernetes__groups=2), late) == {"PREFILL_0": "10.0.0.8", "PREFILL_1": "10.0.0.9"}
+
+
+def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
+    resolved = state.resolved(PLAN, ALL)
+    decode = next(one for one in resolved["services"] if one["name"] == "decode-1")
+    assert decode["address"] == "10.0.0.3"
+    assert decode["health"]["url"] == "http://10.0.0.3:7300/health"
+    assert resolved["verify"]["prefill"][0]["url"] == "http://10.0.0.1:7200"
+    by_name = {f"{one['kind']}/{one['metadata']['name']}": one for one in resolved["objects"]}
+    assert by_name["ConfigMap/demo-targets"]["data"]["DECODE_1"] == "10.0.0.3"
+    marks = {
+        one["objects"][-1]["spec"]["template"]["metadata"]["annotations"]["ascend.inference/targets-sha256"]
+        for one in (resolved, state.resolved(PLAN, ALL), state.resolved(PLAN, ALL[:2]))
+    }
+    assert len(marks) == 2
+    assert "${PREFILL_0}" in by_name["ConfigMap/demo-cm"]["data"]["router.sh"], "the script itself stays"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "url"),
+    [
+        ({"type": "ClusterIP", "clusterIP": "10.96.0.7", "ports": [{"port": 8000}]}, {}, "10.96.0.7:8000"),
+        ({"type": "NodePort", "clusterIP": "10.96.0.7", "ports": [{"nodePort": 30001}]}, {}, "10.0.0.1:30001"),
+        ({"type": "LoadBalancer", "ports": [{}]}, {"loadBalancer": {"ingress": [{"ip": "9.9.9.9"}]}}, "9.9.9.9:8000"),
+    ],
+)
+def test_verification_asks_where_the_router_is_reached(spec, status, url):
+    one = pod("prefill", 0)
+    one["status"]["hostIP"] = "10.0.0.1"
+    assert state.resolved(PLAN, [one], [{"spec": spec, "status": status}])["verify"]["entry"]["url"] == f"http://{url}"
+
+
+def test_the_diagnosis_says_what_a_person_would_look_for():
+    waiting = pod("decode", 0, ready="False")
+    reason = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    waiting["status"]["containerStatuses"] = [{"name": "decode", "ready": False, "state": reason}]
+    event = {
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "message": "0/3 nodes",
+        "involvedObject": {"kind": "PodGroup", "name": "demo-0"},
+    }
+    stranger = {**event, "involvedObject": {"kind": "Pod", "name": "somebody-else"}}
+    text = state.diagnosis(PLAN, serving(availableReplicas=0), [*ALL[:2], waiting], [event, stranger])
+    assert "decode waits: ImagePullBackOff no such image" in text
+    assert text.count("0/3 nodes") == 1
+    assert "kthena-controller-manager" in state.diagnosis(PLAN, serving(observed=None), [], [])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([], ""),
+        ([{"example.com/npu": "16"}], ""),
+        ([{"example.com/npu": "4"}, {"example.com/npu": "8"}], ""),
+        ([{"example.com/npu": "3"}], "needs 4 on one node"),
+        ([{"example.com/npu": "8"}], "too few for all 3"),
+        ([{"cpu": "8"}], "no device at all"),
+        ([{"huawei.com/Ascend910": "8"}], "they offer huawei.com/Ascend910"),
+    ],
+)
+def test_nodes(nodes, said):
+    found = state.node_shortage(PLAN, [{"status": {"allocatable": one}} for one in nodes])
+    assert found == "" if not said else said in found
+
+
+def live(kind, name, ours=True):
+    """An object of the cluster."""
+    labels = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": labels if ours else {}}}
+
+
+def test_only_what_is_ours_may_go_and_configuration_goes_last():
+    there = [
+        live("ConfigMap", "demo-cm"),
+        live("ConfigMap", "demo-verified"),
+        live("ModelServing", "demo"),
+        live("ModelRoute", "demo"),
+        live("ConfigMap", "demo-old"),
+        live("ConfigMap", "theirs", ours=False),
+    ]
+    names = [f"{one['kind']}/{one['metadata']['name']}" for one in state.stale(PLAN, there)]
+    assert names == ["ModelRoute/demo", "ConfigMap/demo-old"]
+    kinds = [one["kind"] for one in state.stale(PLAN, there, False)]
+    assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
+    assert state.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)]) == ["ConfigMap/demo-cm"]
+    assert state.foreign(PLAN, there) == []
+
+
+def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_last():
+    first, second = {"digest": "1", "n": 1}, {"digest": "2", "n": 2}
+
+    def kept(data):
+        return [{"data": data}]
+
+    def applied(digest):
+        return [{"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}]
+
+    data = state.remember([], first)
+    assert state.remembered(kept(data), applied("2")) == first
+    data = state.remember(kept(data), second)
+    assert state.remember(kept(data), second) == data
+    assert state.remembered(kept(data), applied("2")) == first
+    assert state.remembered(kept(data), applied("3")) == second
+    with pytest.raises(ValueError, match="nothing to roll back to"):
+        state.remembered([], applied("1"))
+
+
+def test_the_crd_tells_its_version():
+    def crd(role, kinds):
+        rollout = {"properties": {"type": {"enum": kinds}}}
+        template = {"properties": {"roles": {"items": {"properties": role}}}}
+        spec = {"properties": {"template": template, "rolloutStrategy": rollout}}
+        return {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}}]}}
+
+    assert state.crd_version(crd({"maxUnavailable": {}}, ["RoleRollingUpdate"])) == "v1.0.0"
+    assert state.crd_version(crd({}, ["ServingGroupRollingUpdate", "RoleRollingUpdate"])) == "v0.4.0"
+    assert state.crd_version(crd({}, ["ServingGroupRollingUpdate"])) == ""
+
+
+LIFE = SHARED / "kthena/golden/lifecycle.jsonl"
+
+
+@pytest.mark.skipif(not LIFE.is_file(), reason="no recorded life cycle beside the repository")
+def test_no_recorded_state_is_called_ready_while_the_controller_is_at_work():
+    """Ready only where generation, groups and pods agree, in the order in which a real controller wrote them."""
+    pods, wrong, ready = {}, [], 0
+    for line in LIFE.read_text().splitlines():
+        record = json.loads(line)
+        thing = record.get("object", {})
+        if thing.get("kind") == "Pod":
+            pods[thing["metadata"]["name"]] = None if record["type"] == "DELETED" else thing
+        if thing.get("kind") != "ModelServing" or record["type"] == "DELETED":
+            continue
+        if not state.waits_for({"kubernetes": {}}, [thing]):
+            ready += 1
+            going = [one for one in pods.values() if one and one["metadata"].get("deletionTimestamp")]
+            if going or thing["status"]["observedGeneration"] != thing["metadata"]["generation"]:
+                wrong.append(record["t"])
+    assert ready > 5
+    assert wrong == []

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the kubernetes runtime: refused by the planner, before anything asks a cluster."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
+
+NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "place"),
+    [
+        ({"deployment": "Demo"}, "K8S-MANIFEST", "metadata.name"),
+        ({"deployment": "d" * 55}, "K8S-MANIFEST", "metadata.name"),
+        ({"image": "a b"}, "K8S-MANIFEST", "image"),
+        ({"kubernetes__limits": {"memory": "20Gib"}}, "K8S-MANIFEST", "limits[memory]"),
+        ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", "requests[cpu]"),
+        (
+            {"kubernetes__recovery_policy": "ServingGroupRecreate", "kubernetes__rollout": "RoleRollingUpdate"},
+            "K8S-MANIFEST",
+            "rolloutStrategy.type",
+        ),
+        ({"kubernetes__mounts": [{"name": "model", "path": "/x"}]}, "K8S-MANIFEST", "volumes[6]"),
+        ({"kubernetes__pods": {"decode": {"spec": {"volumes": []}}}}, "K8S-MANIFEST", "volumeMounts[0].name"),
+        ({"kubernetes__serving": {"replcas": 2}}, "K8S-MANIFEST", "spec.replcas"),
+        ({"pools__decode__load_balancing": "external"}, "K8S-UNIFORM", "load_balancing"),
+        ({"pools__decode__ports": {"api": [7000, 7001]}}, "K8S-UNIFORM", "ports.api"),
+        ({"pools__decode__hosts": {"n": {"args": {}}}}, "K8S-UNIFORM", "hosts"),
+        ({"kubernetes__router": {"mode": "kthena_router"}}, "K8S-ROUTER-PORT", "inference_pools"),
+        (
+            {
+                "kubernetes__router": {"mode": "kthena_router"},
+                "pools": NO_PORTS,
+                "args": {"additional-config": {"recompute_scheduler_enable": True}},
+            },
+            "K8S-ROUTER-RECOMPUTE",
+            "argv",
+        ),
+        (
+            {"kubernetes__router": {"mode": "kthena_router"}, "pools": NO_PORTS, "kv_transfer": "mooncake_layerwise"},
+            "K8S-ROUTER-CONNECTOR",
+            "inference_kv_transfer",
+        ),
+        ({"router__flavour": "vllm_router"}, "K8S-ROUTER-IMAGE", "router.image"),
+        ({"kubernetes__router": {"mode": "host"}}, "K8S-ROUTER-HOST", "router.mode"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_refused_with_place_and_reason(changes, rule, place):
+    with pytest.raises(PlanError) as caught:
+        plan(**changes)
+    found = [one for one in caught.value.complaints if one.id == rule and place in one.path]
+    assert found, str(caught.value)
+    assert all(one.message and one.source for one in found)
+
+
+def test_an_unknown_word_is_refused_with_its_path():
+    with pytest.raises(PlanError, match=r"inference_kubernetes\.namespce.*Did you mean 'namespace'"):
+        plan(kubernetes__namespce="x")
+
+
+def test_no_interface_is_a_warning():
+    findings = plan(interface="")["findings"]
+    assert [one["id"] for one in findings if one["id"].startswith("K8S")] == ["K8S-INTERFACE"]

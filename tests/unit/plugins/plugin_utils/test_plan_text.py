@@ -1,0 +1,123 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan for people, the difference to what is deployed, and where the words come from."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import inventory_of, members, words_of
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_diff import plan_diff
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table, spans
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+
+INVENTORY = {
+    f"n{number}": {
+        "groups": ["prefill" if number == 1 else "decode"],
+        "variables": {"ansible_host": f"10.0.0.{number}"},
+    }
+    for number in (1, 2, 3)
+}
+
+
+def plan(**changes):
+    words = {
+        "inference_model": {"path": "/models/moe", "name": "moe"},
+        "inference_pools": {
+            "prefill": {"tensor_parallel_size": 8},
+            "decode": {"data_parallel_size": 32, "load_balancing": "external"},
+        },
+        "inference_secrets": {"api_key": "s"},
+        **changes,
+    }
+    return launch_plan(words, INVENTORY)
+
+
+def test_ranks_of_a_host_share_a_line():
+    lines = plan_table(plan())
+    assert lines[0] == "inference: moe, release 0.23.0, vllm_ascend under systemd, 3 hosts, 34 services"
+    assert lines[1].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
+    assert lines[2].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
+    assert len(lines) == 6
+
+
+def test_commands_show_everything_but_secrets():
+    lines = plan_table(plan(), "commands")
+    assert "HCCL_IF_IP=10.0.0.1 \\" in lines
+    assert "VLLM_API_KEY=(secret api_key) \\" in lines
+    assert "--tensor-parallel-size 8 \\" in lines
+
+
+def test_another_word_is_refused():
+    with pytest.raises(ValueError, match="table, commands, diff or json"):
+        plan_table(plan(), "picture")
+
+
+def test_findings_come_last():
+    one = plan()
+    one["findings"] = [
+        {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "message": "too small.", "fix": "Make it 2."}
+    ]
+    assert plan_table(one)[-2:] == ["1 finding:", "warning [X-Y] a.b = 1: too small. Fix: Make it 2."]
+
+
+def test_spans():
+    assert spans([3, 1, 2, 9]) == "1-3 9"
+
+
+def test_nothing_deployed_and_nothing_changed():
+    assert plan_diff(plan(), None) == ["Nothing is deployed yet: every service is new."]
+    assert plan_diff(plan(), plan()) == ["Nothing changes: the deployed plan is the same."]
+
+
+def test_what_restarts_and_why():
+    old, new = plan(), plan(inference_env={"OMP_NUM_THREADS": 4}, inference_args={"seed": 9})
+    lines = plan_diff(new, old)
+    assert len(lines) == 33
+    assert "~ prefill-0 on n1 restarts: argv +--seed 9; env OMP_NUM_THREADS 10 -> 4" in lines
+
+
+def test_what_comes_and_goes():
+    old = plan()
+    new = copy.deepcopy(old)
+    gone = new["services"].pop(0)
+    assert plan_diff(new, old) == [f"- {gone['name']} on {gone['host']}"]
+    assert plan_diff(old, new) == [f"+ {gone['name']} on {gone['host']}"]
+
+
+HOSTVARS = {
+    "h1": {"inference_model": {"path": "/a"}, "inference_devices": [0, 1], "inference_plan_show": "table", "other": 1},
+    "h2": {"inference_model": {"path": "/a"}, "inference_release": "0.18.0", "ansible_host": "10.0.0.2"},
+}
+
+
+def test_words_are_found_wherever_they_stand():
+    words, complaints = words_of({"inference_runtime": "docker", "ansible_host": "x"}, HOSTVARS, ["h1", "h2"])
+    assert not complaints
+    assert words == {
+        "inference_runtime": "docker",
+        "inference_model": {"path": "/a"},
+        "inference_release": "0.18.0",
+    }
+
+
+def test_hosts_have_to_agree():
+    other = {**HOSTVARS, "h2": {"inference_model": {"path": "/b"}}}
+    _, complaints = words_of({}, other, ["h1", "h2"])
+    assert [(one.id, one.path) for one in complaints] == [("WORD-CONFLICT", "inference_model")]
+
+
+def test_secrets_that_differ_are_not_printed():
+    hostvars = {"h1": {"inference_secrets": {"api_key": "one"}}, "h2": {"inference_secrets": {"api_key": "two"}}}
+    _, complaints = words_of({}, hostvars, ["h1", "h2"])
+    assert "one'" not in complaints[0].text() and "two'" not in complaints[0].text()
+
+
+def test_one_inventory_holds_several_deployments():
+    groups = {"all": ["h1", "h2", "h3"], "east": ["h1", "h2"], "prefill": ["h1", "h3"]}
+    assert members(groups, "east") == {"h1": ["all", "east", "prefill"], "h2": ["all", "east"]}
+    assert inventory_of(HOSTVARS, {"h1": ["all"]}) == {
+        "h1": {"groups": ["all"], "variables": {"inference_devices": [0, 1]}}
+    }

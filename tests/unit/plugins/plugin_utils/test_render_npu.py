@@ -1,0 +1,290 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What vLLM-Ascend needs, by hardware, link, release, connector and runtime."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+
+INVENTORY = {
+    "n1": {"groups": ["prefill"], "variables": {"ansible_host": "10.0.0.1", "inference_interface": "bond0"}},
+    "n2": {"groups": ["decode"], "variables": {"ansible_host": "10.0.0.2", "inference_interface": "bond0"}},
+}
+POOLS = {"prefill": {"tensor_parallel_size": 8}, "decode": {"tensor_parallel_size": 8}}
+
+
+def words(**changes):
+    return {
+        "inference_release": "0.23.0",
+        "inference_hardware": "a3",
+        "inference_model": {"path": "/models/moe", "name": "moe"},
+        "inference_pools": POOLS,
+        **{f"inference_{key}": value for key, value in changes.items()},
+    }
+
+
+def services(inventory=None, **changes):
+    return {one["name"]: one for one in launch_plan(words(**changes), inventory or INVENTORY)["services"]}
+
+
+def kv(service):
+    return json.loads(service["argv"][service["argv"].index("--kv-transfer-config") + 1])
+
+
+def file_of(service, name):
+    return next(one["content"] for one in service["files"] if one["path"].endswith(name))
+
+
+@pytest.mark.parametrize(
+    ("changes", "present", "absent"),
+    [
+        ({}, {"ACL_OP_INIT_MODE": "1", "ASCEND_TRANSFER_TIMEOUT": "10000"}, ["HCCL_INTRA_ROCE_ENABLE", "VLLM_USE_V1"]),
+        ({"link": "roce"}, {"HCCL_INTRA_ROCE_ENABLE": "1", "HCCL_RDMA_TIMEOUT": "17"}, ["ACL_OP_INIT_MODE"]),
+        ({"hardware": "a2"}, {"HCCL_RDMA_TIMEOUT": "17"}, ["ACL_OP_INIT_MODE", "HCCL_INTRA_ROCE_ENABLE"]),
+        ({"hardware": "a2", "kv_transfer": "mooncake+store"}, {"HCCL_INTRA_ROCE_ENABLE": "1"}, []),
+        ({"kv_transfer": "mooncake+store"}, {"ASCEND_ENABLE_USE_FABRIC_MEM": "1"}, ["ASCEND_BUFFER_POOL"]),
+        (
+            {"kv_transfer": "mooncake+store", "link": "roce"},
+            {"ASCEND_BUFFER_POOL": "0:0"},
+            ["ASCEND_ENABLE_USE_FABRIC_MEM"],
+        ),
+        (
+            {"kv_transfer": "mooncake+store", "release": "0.18.0"},
+            {"ASCEND_BUFFER_POOL": "4:8"},
+            ["ASCEND_AUTO_CONNECT"],
+        ),
+        (
+            {"kv_transfer": "mooncake+store", "env": {"ASCEND_USE_ASYNC_TRANSFER": 1}},
+            {"ASCEND_USE_ASYNC_TRANSFER": "1"},
+            ["ASCEND_ENABLE_USE_FABRIC_MEM", "ASCEND_BUFFER_POOL"],
+        ),
+        ({"release": "0.11.0"}, {"VLLM_USE_V1": "1"}, []),
+        ({"env": {"OMP_NUM_THREADS": 3}}, {"OMP_NUM_THREADS": "3"}, []),
+        ({"kv_hold_timeout": 900}, {"VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": "900"}, []),
+        ({"kv_hold_timeout": 900, "release": "0.13.0"}, {"VLLM_NIXL_ABORT_REQUEST_TIMEOUT": "900"}, []),
+    ],
+)
+def test_environment(changes, present, absent):
+    env = services(**changes)["prefill-0"]["env"]
+    assert {name: env.get(name) for name in present} == present
+    assert not set(absent) & set(env)
+
+
+def test_one_interface_and_address_everywhere():
+    env = services()["decode-0"]["env"]
+    assert {env[name] for name in env if name.endswith("IFNAME")} == {"bond0"}
+    assert env["VLLM_HOST_IP"] == env["HCCL_IF_IP"] == "10.0.0.2"
+
+
+def test_what_extends_itself_is_left_to_the_shell():
+    one = services(env={"LD_LIBRARY_PATH": "/opt/x$y:$LD_LIBRARY_PATH"})["prefill-0"]
+    assert "LD_LIBRARY_PATH" not in one["env"]
+    assert 'export LD_LIBRARY_PATH="/opt/x\\$y:${LD_LIBRARY_PATH:-}"' in file_of(one, "shell.sh")
+    assert one["source"][-1].endswith("/services/prefill-0/shell.sh")
+
+
+def test_source_built_mooncake_needs_search_paths_and_a_package_does_not():
+    assert "site-packages/mooncake" in file_of(services(release="0.18.0")["prefill-0"], "shell.sh")
+    assert "site-packages/mooncake" not in file_of(services(release="0.23.0")["prefill-0"], "shell.sh")
+
+
+@pytest.mark.parametrize(
+    ("word", "release", "name"),
+    [
+        ("mooncake", "0.23.0", "MooncakeConnectorV1"),
+        ("mooncake_hybrid", "0.23.0", "MooncakeHybridConnector"),
+        ("mooncake_layerwise", "0.18.0", "MooncakeLayerwiseConnector"),
+        ("llmdatadist", "0.11.0", "LLMDataDistCMgrConnector"),
+    ],
+)
+def test_connectors_by_word(word, release, name):
+    found = services(kv_transfer=word, release=release)
+    assert kv(found["prefill-0"])["kv_connector"] == kv(found["decode-0"])["kv_connector"] == name
+    assert [kv(found[one])["kv_role"] for one in ("prefill-0", "decode-0")] == ["kv_producer", "kv_consumer"]
+    assert not {"engine_id", "kv_connector_module_path"} & set(kv(found["prefill-0"]))
+
+
+def test_ascend_direct_is_said_only_where_it_is_read():
+    assert kv(services(release="0.11.0")["prefill-0"])["kv_connector_extra_config"]["use_ascend_direct"] is True
+    assert "use_ascend_direct" not in kv(services(release="0.13.0")["prefill-0"])["kv_connector_extra_config"]
+
+
+def test_transfer_and_pool_are_children_with_their_own_roles():
+    pools = {
+        **POOLS,
+        "decode": {**POOLS["decode"], "kv": {"kv_load_failure_policy": "recompute", "store": {"load_async": True}}},
+    }
+    config = kv(services(kv_transfer="mooncake+store", pools=pools)["decode-0"])
+    children = config["kv_connector_extra_config"]["connectors"]
+    assert [one["kv_connector"] for one in children] == ["MooncakeConnectorV1", "AscendStoreConnector"]
+    assert {one["kv_role"] for one in children} == {"kv_consumer"}
+    assert children[1]["kv_connector_extra_config"]["load_async"] is True
+    assert config["kv_load_failure_policy"] == "recompute"
+
+
+def test_the_master_outlives_the_longest_transfer():
+    argv = services(kv_transfer="mooncake+store", env={"ASCEND_TRANSFER_TIMEOUT": 33064})["mooncake-master"]["argv"]
+    assert "--default_kv_lease_ttl=34064" in argv
+    assert not [word for word in argv if word.startswith("--metrics_host")]  # came with a later Mooncake
+
+
+def test_memcache_has_a_meta_service_and_a_file_for_each_engine():
+    found = services(kv_transfer="mooncake+store", store={"backend": "memcache", "segment_size": "10GB"})
+    assert found["memcache-meta"]["start"]["stage"] == 10
+    engine = found["decode-0"]
+    assert engine["start"]["needs"] == ["memcache-meta"]
+    assert "ock.mmc.local_service.dram.size = 10GB\n" in file_of(engine, "mmc-local.conf")
+    assert engine["env"]["MMC_LOCAL_CONFIG_PATH"].endswith("/decode-0/mmc-local.conf")
+    assert "mooncake-master" not in found
+
+
+@pytest.mark.parametrize(
+    ("hardware", "release", "os", "image"),
+    [
+        ("a2", "0.18.0", "ubuntu", "v0.18.0"),
+        ("a3", "v0.23.0", "openeuler", "v0.23.0-a3-openeuler"),
+        ("310p", "0.13.0", "ubuntu", "v0.13.0-310p"),
+        ("950", "0.23.0", "ubuntu", "v0.23.0-a5"),
+    ],
+)
+def test_images(hardware, release, os, image):
+    found = services(hardware=hardware, release=release, runtime="docker", container={"os": os})
+    assert found["prefill-0"]["container"]["image"] == f"quay.io/ascend/vllm-ascend:{image}"
+    assert found["prefill-0"]["argv"][0] == "vllm"
+    assert found["router"]["container"]["devices"] == []
+
+
+def test_containers_get_devices_and_hccn_conf_without_privileges():
+    box = services(runtime="docker")["decode-0"]["container"]
+    assert {"/dev/davinci0", "/dev/davinci15", "/dev/davinci_manager"} <= set(box["devices"])
+    assert "/etc/hccn.conf:/etc/hccn.conf:ro" in box["mounts"]
+    assert "privileged" not in box
+
+
+def test_systemd_needs_no_container():
+    assert services()["prefill-0"]["container"] is None
+
+
+def test_secrets_are_named_and_never_said():
+    plan = launch_plan(words(secrets={"api_key": "hunter2"}), INVENTORY)
+    assert "hunter2" not in json.dumps(plan)
+    found = {one["name"]: one for one in plan["services"]}
+    assert found["prefill-0"]["secret_env"] == {"VLLM_API_KEY": "api_key"}
+    assert found["router"]["secret_env"] == {"OPENAI_API_KEY": "api_key"}
+
+
+def test_a_secret_of_the_wrong_shape_is_not_printed():
+    with pytest.raises(PlanError) as caught:
+        launch_plan(words(secrets="hunter2"), INVENTORY)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_followers_have_no_api_and_no_flags_of_one():
+    inventory = {**INVENTORY, "n3": {"groups": ["decode"], "variables": {"ansible_host": "10.0.0.3"}}}
+    pools = {**POOLS, "decode": {"data_parallel_size": 32, "args": {"api-server-count": 2}}}
+    found = services(inventory, pools=pools)
+    assert "--api-server-count" in found["decode-0-0"]["argv"]
+    follower = found["decode-0-1"]
+    assert "--headless" in follower["argv"]
+    assert not {"--api-server-count", "--port", "--host"} & set(follower["argv"])
+    assert follower["health"] is None
+
+
+def test_a_rank_over_two_hosts():
+    inventory = {**INVENTORY, "n0": {"groups": ["prefill"], "variables": {"ansible_host": "10.0.0.9"}}}
+    pools = {**POOLS, "prefill": {"tensor_parallel_size": 16, "pipeline_parallel_size": 2}}
+    found = services(inventory, pools=pools)
+    argv = found["prefill-0-1"]["argv"]
+    assert argv[argv.index("--nnodes") + 1] == "2"
+    assert argv[argv.index("--node-rank") + 1] == "1"
+    assert argv[argv.index("--master-addr") + 1] == "10.0.0.9"
+    ports = [
+        next(one for one in found[name]["ports"] if one["name"] == "kv") for name in ("prefill-0-0", "prefill-0-1")
+    ]
+    assert ports[1]["first"] == ports[0]["first"] + 16
+
+
+def test_ports_by_list_by_number_and_by_host():
+    inventory = {**INVENTORY, "n3": {"groups": ["decode"], "variables": {"ansible_host": "10.0.0.3"}}}
+    pools = {
+        "prefill": {"tensor_parallel_size": 8, "instances": 2, "ports": {"api": [8001, 8055], "kv": 31000}},
+        "decode": {
+            "data_parallel_size": 4,
+            "tensor_parallel_size": 8,
+            "ports": {"kv": 31500},
+            "hosts": {"n3": {"ports": {"kv": 31700}}},
+        },
+    }
+    found = services(inventory, pools=pools)
+    assert [found[name]["health"]["url"][-11:-7] for name in ("prefill-0", "prefill-1")] == ["8001", "8055"]
+    assert [kv(found[name])["kv_port"] for name in ("prefill-0", "prefill-1")] == ["31000", "31100"]
+    assert [kv(found[name])["kv_port"] for name in ("decode-0-0", "decode-0-1")] == ["31500", "31700"]
+
+
+def test_a_list_that_is_too_short_is_refused():
+    pools = {**POOLS, "prefill": {"tensor_parallel_size": 4, "instances": 3, "ports": {"api": [8001, 8002]}}}
+    with pytest.raises(PlanError) as caught:
+        services(pools=pools)
+    assert [(one.id, one.path) for one in caught.value.complaints] == [
+        ("PORT-LIST", "inference_pools.prefill.ports.api")
+    ]
+
+
+def test_three_pools_on_one_host():
+    inventory = {"n1": {"groups": ["encode", "prefill", "decode"], "variables": {"ansible_host": "10.0.0.1"}}}
+    pools = {"encode": {"instances": 2}, "prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 4}}
+    found = services(inventory, pools=pools, kv_transfer="mooncake_layerwise")
+    assert [found[name]["devices"] for name in ("encode-0", "encode-1", "prefill-0", "decode-0")] == [
+        [0],
+        [1],
+        [2, 3],
+        [12, 13, 14, 15],
+    ]
+    assert "--encoder-ports" in found["router"]["argv"]
+    assert "--kv-transfer-config" not in found["encode-0"]["argv"]
+
+
+def test_pools_that_do_not_fit_one_host_name_each_other():
+    inventory = {"n1": {"groups": ["prefill", "decode"], "variables": {"inference_devices": 8}}}
+    with pytest.raises(PlanError, match="beside 8 devices of pool prefill"):
+        services(inventory)
+
+
+@pytest.mark.parametrize(("runtime", "flavour"), [("systemd", "vllm_router"), ("docker", "dp")])
+def test_colocated_engines_get_the_proxy_that_is_there(runtime, flavour):
+    inventory = {"n1": {"groups": ["colocated"], "variables": {"ansible_host": "10.0.0.1"}}}
+    plan = launch_plan(
+        words(runtime=runtime, pools={"colocated": {"instances": 2, "tensor_parallel_size": 8}}), inventory
+    )
+    assert plan["software"]["router"]["flavour"] == flavour
+
+
+def test_the_smallest_description_fits_in_twelve_lines():
+    text = """
+inference_model: {path: /models/moe}
+inference_interface: eth0
+inference_pools:
+  prefill: {tensor_parallel_size: 16}
+  decode: {data_parallel_size: 16}
+"""
+    import yaml
+
+    hosts = {name: {**INVENTORY[name], "variables": {"ansible_host": name}} for name in INVENTORY}
+    assert len(text.strip().splitlines()) + 2 * 2 <= 12
+    assert len(launch_plan(yaml.safe_load(text), hosts)["services"]) == 3
+
+
+def test_host_settings():
+    plan = launch_plan(words(release="0.13.0", kv_transfer="mooncake+store"), INVENTORY)
+    host = plan["hosts"][0]
+    assert host["sysctl"]["net.ipv4.ip_local_reserved_ports"].startswith("32768-36000,36100-36107")
+    ports = {one["for"]: one for one in host["firewall"]}
+    assert ports["ascend_direct"]["ports"] == "20000-36000"
+    assert ports["store_client"]["from"] == "cluster"
+    assert ports["mooncake-master metrics"]["from"] == "monitoring"
+    assert ports["router api"]["from"] == "client"

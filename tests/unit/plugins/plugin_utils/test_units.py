@@ -1,0 +1,51 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a service is restarted for, and what is waited for, from a plan of the real planner."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs, waits
+
+
+@pytest.fixture(scope="module")
+def plan():
+    words = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_root": "/srv",
+        "inference_deployment": "x",
+        "inference_model": {"path": "/m/tiny"},
+        "inference_pools": {"prefill": {}, "decode": {}},
+        "inference_router": {"flavour": "load_balance"},
+    }
+    return launch_plan(words, {"one": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "10.1.1.1"}}})
+
+
+def test_programs_say_what_they_have_to_run_with(plan):
+    found = {one["name"]: one for one in programs(plan, plan["services"])}
+    assert sorted(found) == ["x-decode-0", "x-prefill-0", "x-router"]
+    assert found["x-decode-0"]["digest"] == next(one["digest"] for one in plan["services"] if one["name"] == "decode-0")
+    assert found["x-decode-0"]["digest_file"] == "/srv/deployments/x/run/decode-0.digest"
+
+
+def test_software_that_changed_under_a_service_counts_for_that_service_only(plan):
+    found = {one["name"]: one["newer"] for one in programs(plan, plan["services"])}
+    assert [one for one in found["x-decode-0"] if one.endswith(("vllm.json", "mooncake.json", "mooncake_serial.py"))]
+    assert not set(found["x-router"]) & set(found["x-decode-0"])
+    assert plan["software"]["router"]["script"] in found["x-router"]
+
+
+def test_services_without_a_url_are_not_waited_for(plan):
+    services = [dict(one, health=None) if one["name"] == "router" else one for one in plan["services"]]
+    assert [one["name"] for one in waits(plan, services)] == ["decode-0", "prefill-0"]
+
+
+def test_table_has_a_line_for_each_service(plan):
+    lines = plan_table(plan)
+    assert len(lines) == 2 + len(plan["services"])
+    assert lines[0].split() == ["service", "host", "devices", "ports", "health"]
+    assert "api:8000" in lines[-1] and "http://10.1.1.1:8000/healthcheck" in lines[-1]

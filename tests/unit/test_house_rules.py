@@ -1,0 +1,166 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules of CONTRIBUTING.md that a program can check. All offences are reported at once, each with its file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LICENCE = "SPDX-License-Identifier: GPL-3.0-or-later"
+PLUGIN_HEAD = [
+    "# Copyright (c) 2026 the ascend.inference contributors",
+    "# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)",
+    f"# {LICENCE}",
+]
+NOT_KEPT_BY_GIT = {".ansible", ".cache", ".git", ".hypothesis", ".pytest_cache", ".ruff_cache", ".venv", "__pycache__"}
+DOCUMENTATION = {"DOCUMENTATION", "EXAMPLES", "RETURN"}
+
+
+def files():
+    """All files of the project: what git knows, or, in an unpacked archive, what isn't a cache."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode == 0 and listed.stdout:
+        found = [ROOT / name for name in listed.stdout.split("\0") if name]
+    else:
+        found = [path for path in ROOT.rglob("*") if not NOT_KEPT_BY_GIT & set(path.relative_to(ROOT).parts)]
+    return sorted(path for path in found if path.is_file() and not path.is_symlink())
+
+
+FILES = files()
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def in_folder(*folders, suffix=".py"):
+    return [
+        path for path in FILES if path.suffix == suffix and name(path).startswith(tuple(f"{one}/" for one in folders))
+    ]
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8")
+
+
+def functions(path):
+    """Every function of a Python file with the number of lines it takes, decorators not counted."""
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def lines_without_documentation(path):
+    """Lines of a plugin file less the assignments of DOCUMENTATION, EXAMPLES and RETURN."""
+    total = len(text_of(path).splitlines())
+    for node in ast.parse(text_of(path)).body:
+        if isinstance(node, ast.Assign) and DOCUMENTATION & {getattr(target, "id", "") for target in node.targets}:
+            total -= node.end_lineno - node.lineno + 1
+    return total
+
+
+def imported(path):
+    """Names of the modules that a Python file imports, anywhere in it; relative ones begin with a dot."""
+    for node in ast.walk(ast.parse(text_of(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+            yield from ("." * node.level + f"{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def has_licence(path):
+    beside = path.with_name(path.name + ".license")
+    if path.name == "LICENSE" or path.suffix == ".license":
+        return True
+    if beside.exists():
+        return LICENCE in text_of(beside)
+    return LICENCE.encode() in path.read_bytes()[:2000]
+
+
+def test_each_file_names_its_licence():
+    assert [name(path) for path in FILES if not has_licence(path)] == []
+
+
+def test_python_files_begin_with_the_same_three_lines():
+    def head(path):
+        lines = text_of(path).splitlines()
+        return lines[1:4] if lines and lines[0].startswith("#!") else lines[:3]
+
+    assert [name(path) for path in FILES if path.suffix == ".py" and head(path) != PLUGIN_HEAD] == []
+
+
+def test_main_functions_of_modules_have_at_most_25_lines():
+    long = [
+        (name(path), lines)
+        for path in in_folder("plugins/modules")
+        for function, lines in functions(path)
+        if function == "main" and lines > 25
+    ]
+    assert long == []
+
+
+def test_parsers_have_at_most_30_lines():
+    long = [
+        (name(path), function, lines)
+        for path in in_folder("plugins/module_utils")
+        for function, lines in functions(path)
+        if function.lstrip("_").startswith("parse") and lines > 30
+    ]
+    assert long == []
+
+
+def test_adapters_have_at_most_40_lines():
+    adapters = in_folder("plugins/filter", "plugins/test", "plugins/lookup")
+    long = [(name(path), lines) for path in adapters if (lines := lines_without_documentation(path)) > 40]
+    assert long == []
+
+
+def test_only_modules_and_one_adapter_know_ansible_module():
+    everywhere = in_folder("plugins/module_utils", "plugins/plugin_utils", "plugins/filter")
+    users = [name(path) for path in everywhere if "ansible.module_utils.basic" in set(imported(path))]
+    assert len(users) <= 1, users
+
+
+def test_what_runs_on_targets_imports_nothing_of_the_controller():
+    forbidden = re.compile(r"ansible(?!\.module_utils|_collections|$)|.*plugin_utils|yaml|jinja2")
+    found = [
+        (name(path), module)
+        for path in in_folder("plugins/module_utils", "plugins/modules")
+        for module in imported(path)
+        if forbidden.match(module)
+    ]
+    assert found == []
+
+
+def test_templates_print_and_decide_nothing():
+    templates = [path for path in FILES if path.suffix == ".j2"]
+    assert [name(path) for path in templates if re.search(r"{%-?\s*set\b", text_of(path))] == []
+
+
+def test_no_container_is_privileged():
+    folders = ("molecule/", "playbooks/", "plugins/", "roles/", "inventories/")
+    asked = re.compile(r"--privileged\b|\bprivileged['\"]?\s*[:=]\s*['\"]?(true|yes)", re.IGNORECASE)
+    files = [path for path in FILES if name(path).startswith(folders)]
+    assert [name(path) for path in files if asked.search(path.read_bytes().decode("utf-8", "replace"))] == []
+
+
+def test_the_checks_see_what_they_look_for(tmp_path):
+    sample = tmp_path / "sample.py"
+    sample.write_text(
+        'DOCUMENTATION = """\na\nb\n"""\nfrom ansible.plugins import x\nimport yaml\n\ndef main():\n    pass\n    return 1\n'
+    )
+    assert list(functions(sample)) == [("main", 3)]
+    assert lines_without_documentation(sample) == 6
+    assert list(imported(sample)) == ["ansible.plugins", "ansible.plugins.x", "yaml"]
+    assert not has_licence(sample)

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every role keeps to: one description of its variables, and small task files.
+
+All offences are reported at once, each with its file, so that these tests say something with no role as with thirty.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+ROLES = sorted(path for path in (ROOT / "roles").glob("*") if path.is_dir())
+
+
+def load(path):
+    """A YAML file as data; {} if it isn't there or empty."""
+    return (yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None) or {}
+
+
+def options_of(role):
+    """The options of the role's main entry point, {} if there are none."""
+    specs = load(role / "meta" / "argument_specs.yml").get("argument_specs", {})
+    return specs.get("main", {}).get("options") or {}
+
+
+def disagreements(role):
+    """Say where defaults/main.yml and meta/argument_specs.yml of a role differ."""
+    defaults, options = load(role / "defaults" / "main.yml"), options_of(role)
+    described = {name: option["default"] for name, option in options.items() if "default" in option}
+    for name in sorted(defaults.keys() - options.keys()):
+        yield f"{role.name}: {name} has a default and is not described"
+    for name in sorted(described.keys() - defaults.keys()):
+        yield f"{role.name}: {name} is described with a default and has none"
+    for name in sorted(defaults.keys() & options.keys()):
+        if name not in described:
+            yield f"{role.name}: {name} has the default {defaults[name]!r}, its description has none"
+        elif described[name] != defaults[name]:
+            yield f"{role.name}: {name} is {defaults[name]!r} by default, {described[name]!r} in its description"
+        if options[name].get("required"):
+            yield f"{role.name}: {name} is required and has a default"
+
+
+def task_count(tasks):
+    """Tasks of a list, those inside of blocks counted, blocks themselves not."""
+    inner = [task.get(part, []) for task in tasks for part in ("block", "rescue", "always")]
+    return sum("block" not in task for task in tasks) + sum(task_count(one) for one in inner)
+
+
+def test_each_role_describes_its_variables():
+    missing = [role.name for role in ROLES if not (role / "meta" / "argument_specs.yml").exists()]
+    assert missing == []
+
+
+def test_defaults_equal_descriptions():
+    assert [text for role in ROLES for text in disagreements(role)] == []
+
+
+def test_public_variables_start_with_the_role_or_the_collection():
+    wrong = [
+        f"{role.name}: {name}"
+        for role in ROLES
+        for name in options_of(role)
+        if not name.startswith((f"{role.name}_", "inference_"))
+    ]
+    assert wrong == []
+
+
+def test_main_task_files_have_at_most_six_tasks():
+    counts = {role.name: task_count(load(role / "tasks" / "main.yml") or []) for role in ROLES}
+    assert {name: count for name, count in counts.items() if count > 6} == {}
+
+
+def test_task_files_have_at_most_sixty_lines():
+    files = [path for role in ROLES for path in (role / "tasks").rglob("*.yml")]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: length for name, length in lengths.items() if length > 60} == {}
+
+
+def test_the_comparison_sees_each_kind_of_difference(tmp_path):
+    role = tmp_path / "sample"
+    (role / "meta").mkdir(parents=True)
+    (role / "defaults").mkdir()
+    options = {
+        "sample_same": {"default": [1, 2]},
+        "sample_other": {"default": "a"},
+        "sample_undescribed": {},
+        "sample_absent": {"default": 3},
+        "sample_required": {"required": True, "default": 4},
+        "sample_optional": {},
+    }
+    defaults = {
+        "sample_same": [1, 2],
+        "sample_other": "b",
+        "sample_undescribed": 1,
+        "sample_required": 4,
+        "sample_typo": 5,
+    }
+    (role / "meta" / "argument_specs.yml").write_text(
+        yaml.safe_dump({"argument_specs": {"main": {"options": options}}})
+    )
+    (role / "defaults" / "main.yml").write_text(yaml.safe_dump(defaults))
+    assert [text.split()[1] for text in disagreements(role)] == [
+        "sample_typo",
+        "sample_absent",
+        "sample_other",
+        "sample_required",
+        "sample_undescribed",
+    ]
+
+
+def test_tasks_inside_blocks_count():
+    assert task_count([{"name": "a"}, {"block": [{"name": "b"}, {"name": "c"}], "rescue": [{"name": "d"}]}]) == 4
