@@ -10,9 +10,9 @@ import typing as t
 from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs
 
 
-def service_programs(services: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:
+def service_programs(services: t.Any, plan: t.Any, suffix: str = "") -> list[dict[str, t.Any]]:
     """Adapter: services on the left, their plan as the argument."""
-    return programs(plan, services)
+    return programs(plan, services, suffix)
 
 
 class FilterModule:

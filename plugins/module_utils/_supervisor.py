@@ -12,7 +12,8 @@ import subprocess
 import time
 import xmlrpc.client
 
-UP = ("STARTING", "RUNNING")
+from ansible_collections.ascend.inference.plugins.module_utils._programs import UP
+
 ALREADY_ADDED, BAD_NAME, NOT_RUNNING = 90, 10, 70  # supervisor.xmlrpc.Faults
 
 

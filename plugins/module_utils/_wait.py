@@ -11,7 +11,8 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.ascend.inference.plugins.module_utils._supervisor import UP, Supervisor
+from ansible_collections.ascend.inference.plugins.module_utils._programs import UP
+from ansible_collections.ascend.inference.plugins.module_utils._supervisor import Supervisor
 
 
 class Gone(Exception):

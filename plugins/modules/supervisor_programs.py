@@ -108,7 +108,8 @@ import os
 import xmlrpc.client
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._supervisor import UP, Supervisor, SupervisorError
+from ansible_collections.ascend.inference.plugins.module_utils._programs import decide, difference
+from ansible_collections.ascend.inference.plugins.module_utils._supervisor import Supervisor, SupervisorError
 
 PROGRAM = {
     "name": {"type": "str", "required": True},
@@ -124,37 +125,6 @@ ARGUMENTS = {
     "programs": {"type": "list", "elements": "dict", "default": [], "options": PROGRAM},
     "timeout": {"type": "int", "default": 120},
 }
-
-
-def running_digest(program):
-    """What the running program says it was started with."""
-    try:
-        with open(program["digest_file"] or "") as stream:
-            return stream.read().strip()
-    except OSError:
-        return ""
-
-
-def outdated(program, state):
-    """Whether a running program has to be restarted."""
-    if program["digest"] and running_digest(program) != program["digest"]:
-        return True
-    return any(os.path.exists(path) and os.stat(path).st_mtime > state["start"] + 1 for path in program["newer"])
-
-
-def decide(params, states):
-    """Which programs to start, to restart and to stop: three lists of names."""
-    names = [one["name"] for one in params["programs"]]
-    up = [name for name in names if states.get(name, {}).get("state") in UP]
-    down = [name for name in names if name not in up]
-    if params["state"] == "started":
-        again = [one["name"] for one in params["programs"] if one["name"] in up and outdated(one, states[one["name"]])]
-        return down, again, []
-    if params["state"] == "restarted":
-        return down, up, []
-    if params["state"] == "stopped":
-        return [], [], up
-    return [], [], sorted(states) if params["state"] == "absent" else []
 
 
 def apply(supervisor, params, start, again, stop):
@@ -194,21 +164,17 @@ def work(module, supervisor):
     if params["state"] == "present":
         added, dropped, launched = ensure(supervisor, params, check)
         changed = bool(launched or added or dropped)
-        difference = {"before": "", "after": "".join(f"program {name}\n" for name in added)}
-        difference["before"] = "".join(f"program {name}\n" for name in dropped)
-        return {"changed": changed, "started": [], "restarted": [], "stopped": dropped, "diff": difference}
+        lines = {
+            "before": "".join(f"program {name}\n" for name in dropped),
+            "after": "".join(f"program {name}\n" for name in added),
+        }
+        return {"changed": changed, "started": [], "restarted": [], "stopped": dropped, "diff": lines}
     states = supervisor.processes()
     start, again, stop = decide(params, states)
     changed = bool(start or again or stop) or (params["state"] == "absent" and supervisor.runs())
     if changed and not check:
         apply(supervisor, params, start, again, stop)
-    wanted = {one["name"]: one for one in params["programs"]}
-    lines = {"before": "", "after": ""}
-    for name in start + again + stop:
-        one = wanted.get(name, {"digest": "", "digest_file": None})
-        state = states.get(name, {}).get("state", "absent")
-        lines["before"] += "{} {} {}\n".format(name, state, running_digest(one) if name in again else "")
-        lines["after"] += "{} {} {}\n".format(name, "STOPPED" if name in stop else "RUNNING", one["digest"])
+    lines = difference(params["programs"], states, start, again, stop)
     return {"changed": changed, "started": start, "restarted": again, "stopped": stop, "diff": lines}
 
 

@@ -22,11 +22,14 @@ def unit(plan: Plan, service: Service) -> str:
     return f"{plan['deployment']}-{service['name']}"
 
 
-def programs(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
-    """Option ``programs`` of the module supervisor_programs: ``[{name, digest, digest_file, newer}]``."""
+def programs(plan: Plan, services: t.Iterable[Service], suffix: str = "") -> list[dict[str, t.Any]]:
+    """What supervisor_programs and systemd_units keep running: ``[{name, digest, digest_file, newer}]``.
+
+    ``suffix`` ends the names; systemd's end with .service.
+    """
     return [
         {
-            "name": unit(plan, one),
+            "name": unit(plan, one) + suffix,
             "digest": one["digest"],
             "digest_file": posixpath.join(plan["directory"], "run", f"{one['name']}.digest"),
             "newer": [*_secrets(one), *software_files(plan, one)],

@@ -10,6 +10,7 @@ import shutil
 import sys
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _programs
 from ansible_collections.ascend.inference.plugins.modules import supervisor_programs as module
 
 
@@ -30,14 +31,14 @@ def test_only_what_differs_is_restarted(tmp_path):
         "other": {"state": "STARTING", "start": 0},
         "off": {"state": "FATAL"},
     }
-    assert module.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
-    assert module.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
-    assert module.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
+    assert _programs.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
+    assert _programs.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
+    assert _programs.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
 
 
 def test_a_program_that_never_said_what_it_runs_is_restarted(tmp_path):
     one = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
-    assert module.outdated(one, {"start": 0})
+    assert _programs.outdated(one, {"start": 0})
 
 
 def test_a_newer_secret_restarts(tmp_path):
@@ -45,8 +46,8 @@ def test_a_newer_secret_restarts(tmp_path):
     secret.touch()
     one = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
     began = os.stat(str(secret)).st_mtime
-    assert module.outdated(one, {"start": began - 60})
-    assert not module.outdated(one, {"start": began})
+    assert _programs.outdated(one, {"start": began - 60})
+    assert not _programs.outdated(one, {"start": began})
 
 
 CONFIG = """

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+# SIMULATED: what a host has before anything is installed by us. stand_in.sh NUMBER (of the host, from 0)
+set -euo pipefail
+number=$1
+simulator=/usr/share/ascend-simulator/simulator
+state=/var/lib/ascend-simulator
+engine=/opt/ascend-inference/venvs/vllm_ascend-0.23.0/bin
+
+# The driver's group may use NPUs; here that means to read and write their state.
+getent group HwHiAiUser >/dev/null || groupadd --system HwHiAiUser
+install -d -m 2775 -g HwHiAiUser "$state"
+cd "$simulator"
+python3 cann/driver.py 25.5.1 >/dev/null
+# Every host knows all hosts' NPUs, so that pings can be answered; host.json is its own.
+python3 - "$state" "$number" <<'PYTHON'
+import os
+import sys
+
+import ascend_cluster
+
+folder, mine = sys.argv[1], int(sys.argv[2])
+for number in range(2):
+    state = ascend_cluster.host_state("a3", number, 4, driver="25.5.1")
+    if number == mine:
+        state.update(host="host", hccn_conf="/etc/hccn.conf")
+    os.chmod(ascend_cluster.write(folder, state), 0o664)
+PYTHON
+chgrp HwHiAiUser "$state"/*.json /etc/hccn.conf
+python3 cann/packages.py /usr/share/ascend-simulator/cann 9.0.0 a3 >/dev/null
+
+install -d /models/tiny "$engine"
+ln -sf "$simulator/bin/vllm" "$engine/vllm"
+printf 'simulated, no weights\n' >/models/tiny/model.safetensors
+# Docker shows /proc/sys read-only, and vm.max_map_count is the whole machine's: a file stands in for that one.
+mount -o remount,rw /proc/sys
+echo 65530 >/run/max_map_count
+mount --bind /run/max_map_count /proc/sys/vm/max_map_count
+cat >/models/tiny/config.json <<'JSON'
+{"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 64, "head_dim": 16, "num_attention_heads": 4,
+ "num_key_value_heads": 4, "num_hidden_layers": 2, "num_experts": 8, "num_experts_per_tok": 2, "vocab_size": 151936, "torch_dtype": "bfloat16",
+ "max_position_embeddings": 4096}
+JSON

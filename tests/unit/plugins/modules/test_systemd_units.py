@@ -1,0 +1,188 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""systemd_units against a systemctl that is simulated by a few lines of Python over files of the test's folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+TARGET = "demo.target"
+SYSTEMCTL = """#!{python}
+import json, os, sys
+folder = "{folder}"
+path = os.path.join(folder, "state.json")
+state = json.load(open(path))
+words = [word for word in sys.argv[1:] if word != "--" and not word.startswith("--")]
+with open(os.path.join(folder, "calls"), "a") as calls:
+    print(" ".join(sys.argv[1:]), file=calls)
+verb, units = words[0], words[1:]
+exists = lambda unit: os.path.exists(os.path.join(folder, "units", unit))
+if verb == "show":
+    for unit in units:
+        known = state.get(unit, dict())
+        loaded = exists(unit) or known.get("active") == "active"
+        print("Id=" + unit, "LoadState=" + ("loaded" if loaded else "not-found"),
+              "ActiveState=" + known.get("active", "inactive"), "SubState=" + known.get("sub", "dead"),
+              "UnitFileState=" + ("" if not exists(unit) else "enabled" if known.get("enabled") else "disabled"),
+              "NeedDaemonReload=" + known.get("reload", "no"), "", sep="\\n")
+    sys.exit(0)
+for unit in units:
+    if not exists(unit) and verb != "reset-failed":
+        print("Failed to " + verb + " " + unit + ": Unit not found.")
+        sys.exit(5)
+    known = state.setdefault(unit, dict())
+    if verb in ("start", "restart"):
+        known.update(active="active", sub="running")
+    if verb == "stop" or "--now" in sys.argv:
+        known.update(active="inactive", sub="dead")
+    if verb in ("enable", "disable"):
+        known["enabled"] = verb == "enable"
+if verb == "daemon-reload":
+    for known in state.values():
+        known["reload"] = "no"
+json.dump(state, open(path, "w"))
+"""
+
+
+class Host:
+    """The simulated service manager: unit files, what it thinks of them, and what it was asked."""
+
+    def __init__(self, folder):
+        self.folder, self.units = folder, folder / "units"
+        self.units.mkdir()
+        (folder / "bin").mkdir()
+        program = folder / "bin" / "systemctl"
+        program.write_text(SYSTEMCTL.replace("{python}", sys.executable).replace("{folder}", str(folder)))
+        program.chmod(0o755)
+        self.say({})
+        self.file(TARGET, "")
+
+    def say(self, state):
+        (self.folder / "state.json").write_text(json.dumps(state))
+
+    def told(self):
+        return json.loads((self.folder / "state.json").read_text())
+
+    def file(self, name, target=TARGET):
+        (self.units / name).write_text(f"[Unit]\nPartOf={target}\n" if target else "[Unit]\n")
+        os.utime(str(self.units / name), (1000, 1000))
+
+    def unit(self, name, digest="1", ran="", newer=()):
+        self.file(name)
+        path = self.folder / (name + ".digest")
+        if ran:
+            path.write_text(ran + "\n")
+        return {"name": name, "digest": digest, "digest_file": str(path), "newer": list(newer)}
+
+    def calls(self):
+        path = self.folder / "calls"
+        lines = path.read_text().splitlines() if path.exists() else []
+        path.write_text("")
+        return [line for line in lines if not line.startswith("show")]
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    made = Host(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return made
+
+
+@pytest.fixture
+def call(host, run_module):
+    def run(state, *units, **more):
+        return run_module(
+            "systemd_units", state=state, target=TARGET, directory=str(host.units), units=list(units), **more
+        )
+
+    return run
+
+
+RUNS = {"active": "active", "sub": "running", "enabled": True}
+
+
+def test_what_is_new_is_enabled_and_not_started(host, call):
+    unit = host.unit("demo-a.service")
+    assert call("present", unit, check=True)["changed"] and host.calls() == []
+    result = call("present", unit)
+    assert result["changed"] and not result["failed"]
+    assert host.calls() == ["enable demo-a.service demo.target"]
+    assert not call("present", unit)["changed"]
+
+
+def test_changed_files_are_read_again(host, call):
+    unit = host.unit("demo-a.service")
+    host.say({"demo-a.service": dict(RUNS, reload="yes"), TARGET: {"enabled": True}})
+    assert call("present", unit)["changed"]
+    assert host.calls() == ["daemon-reload"]
+
+
+def test_units_that_are_no_longer_planned_go_and_those_of_others_stay(host, call):
+    unit = host.unit("demo-a.service")
+    host.file("demo-old.service")
+    host.file("demo-b-engine.service", "demo-b.target")
+    host.file("demo-notes.service", "")
+    call("present", unit)
+    assert sorted(os.listdir(str(host.units))) == [
+        "demo-a.service",
+        "demo-b-engine.service",
+        "demo-notes.service",
+        TARGET,
+    ]
+    assert "disable --now demo-old.service" in host.calls()
+
+
+def test_only_what_differs_is_restarted(host, call, tmp_path):
+    secret = tmp_path / "secrets.sh"
+    secret.touch()
+    os.utime(str(secret), (9e9, 9e9))
+    units = [
+        host.unit("demo-same.service", "1", "1"),
+        host.unit("demo-other.service", "2", "1"),
+        host.unit("demo-silent.service", "1"),
+        host.unit("demo-secret.service", "1", "1", [str(secret)]),
+        host.unit("demo-off.service", "1", "1"),
+        host.unit("demo-loop.service", "1", "1"),
+        host.unit("demo-file.service", "1", "1"),
+    ]
+    os.utime(str(host.units / "demo-file.service"), (9e9, 9e9))
+    state = {one["name"]: dict(RUNS) for one in units}
+    state["demo-off.service"] = {"active": "failed", "sub": "failed"}
+    state["demo-loop.service"] = {"active": "activating", "sub": "auto-restart"}
+    host.say(state)
+    again = ["demo-other.service", "demo-silent.service", "demo-secret.service", "demo-file.service"]
+    down = ["demo-off.service", "demo-loop.service"]
+    foreseen = call("started", *units, check=True)
+    assert host.calls() == []
+    result = call("started", *units)
+    assert (result["started"], result["restarted"]) == (foreseen["started"], foreseen["restarted"]) == (down, again)
+    assert "demo-other.service RUNNING 2" in result["diff"]["after"]
+    orders = [line for line in host.calls() if not line.startswith("reset-failed")]
+    assert orders == ["restart " + " ".join(again), "start " + " ".join(down)]
+    assert not call("started", units[0])["changed"]
+
+
+def test_restart_and_stop(host, call):
+    unit = host.unit("demo-a.service", "1", "1")
+    host.say({"demo-a.service": dict(RUNS)})
+    assert call("restarted", unit)["restarted"] == ["demo-a.service"]
+    assert call("stopped", unit)["stopped"] == ["demo-a.service"] and not call("stopped", unit)["changed"]
+
+
+def test_absent_leaves_nothing_of_its_own(host, call):
+    host.unit("demo-a.service")
+    host.file("demo-b-engine.service", "demo-b.target")
+    assert call("absent", check=True)["stopped"] == ["demo-a.service", TARGET]
+    assert call("absent")["changed"] and os.listdir(str(host.units)) == ["demo-b-engine.service"]
+    assert not call("absent")["changed"]
+
+
+def test_a_refusal_is_told_in_systemd_s_words(host, call):
+    unit = dict(host.unit("demo-a.service"), name="demo-gone.service")
+    result = call("started", unit)
+    assert result["failed"] and "Unit not found" in result["msg"] and "demo.target" in result["msg"]
