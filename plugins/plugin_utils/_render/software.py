@@ -42,5 +42,6 @@ def software(context: Context) -> dict[str, t.Any]:
         found["engine"].update(release=release.name, python=release.python)
         found["mooncake"]["install"] = release.mooncake_install
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
-        found["torch"] = {"torch": release.torch, "torch_npu": release.torch_npu, "triton_ascend": release.triton}
+        pinned = release.torch_npu_pin or release.torch_npu
+        found["torch"] = {"torch": release.torch, "torch_npu": pinned, "triton_ascend": release.triton}
     return found
