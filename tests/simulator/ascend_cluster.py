@@ -104,7 +104,10 @@ def hccn_conf(state):
         if device["ip"]:
             pairs = [("address", device["ip"][0]), ("netmask", device["ip"][1])] + pairs
         lines += [f"{key}_{device['id']}={value}" for key, value in pairs if value]
-        lines += [f"route_address_{r['address']}_netmask_{r['netmask']}_{device['id']}=gateway_{r['gateway']}" for r in device["routes"]]
+        lines += [
+            f"route_address_{r['address']}_netmask_{r['netmask']}_{device['id']}=gateway_{r['gateway']}"
+            for r in device["routes"]
+        ]
     return "".join(line + "\n" for line in lines)
 
 
@@ -127,7 +130,9 @@ def install(folder, host, python=sys.executable):
         path = os.path.join(place, tool)
         with open(path, "w", encoding="utf-8") as handle:
             handle.write("#!/bin/sh\n# The ascend.inference simulator, not a vendor tool.\n")
-            handle.write(f"ASCEND_SIMULATOR_STATE='{state}' exec '{python}' -S '{HERE}/ascend_tools.py' --as {tool} \"$@\"\n")
+            handle.write(
+                f"ASCEND_SIMULATOR_STATE='{state}' exec '{python}' -S '{HERE}/ascend_tools.py' --as {tool} \"$@\"\n"
+            )
         os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return place
 

@@ -77,7 +77,11 @@ class Host:
 
     def _busy(self, args):
         device = args[args.index("-i") + 1] if "-i" in args[:-1] else "all"
-        busy = complain("Command execute failed!\n", 1) if "-net_health" in args else say("hccn_tool is busy, please try again.\n", 11)
+        busy = (
+            complain("Command execute failed!\n", 1)
+            if "-net_health" in args
+            else say("hccn_tool is busy, please try again.\n", 11)
+        )
         lock = self.behaviour["lock"]
         if lock != "none":
             # held until this process ends, as the real tool does
@@ -101,7 +105,9 @@ class Host:
     def conf_set(self, key, device, value):
         """Set (or with None delete) ``key_device``. The tool deletes every line that contains ``key_device=``."""
         marker = f"{key}_{device}="
-        lines = [line for line in self.conf_lines() if (marker not in line if value is None else not line.startswith(marker))]
+        lines = [
+            line for line in self.conf_lines() if (marker not in line if value is None else not line.startswith(marker))
+        ]
         if value is not None:
             lines.append(marker + value)
         with open(self.conf_path, "w", encoding="utf-8") as handle:
@@ -137,7 +143,12 @@ class Host:
         if not found or not device["ip"] or self.cut(device["ip"][0], target):
             return False
         host, peer = found[0]
-        siblings = self.state["generation"] == "a3" and host.path == self.path and peer["npu"] == device["npu"] and peer["id"] != device["id"]
+        siblings = (
+            self.state["generation"] == "a3"
+            and host.path == self.path
+            and peer["npu"] == device["npu"]
+            and peer["id"] != device["id"]
+        )
         routed = ipaddress.ip_address(target) in network_of(device) or device["gateway"]
         return device["link"] == "UP" == peer["link"] and bool(routed) and not siblings
 
@@ -145,7 +156,11 @@ class Host:
         """HCCS: both in one super pod, both virtual NICs up; ``target`` is a vNIC address or an SDID."""
         for host, peer in self.neighbours():
             if target in (peer["vnic"]["address"], str(peer["sdid"])):
-                same = host.state["super_pod"] and self.state["super_pod"] and host.state["super_pod"]["id"] == self.state["super_pod"]["id"]
+                same = (
+                    host.state["super_pod"]
+                    and self.state["super_pod"]
+                    and host.state["super_pod"]["id"] == self.state["super_pod"]["id"]
+                )
                 up = device["vnic"]["link"] == "UP" == peer["vnic"]["link"]
                 return bool(same and up and not self.cut(device["vnic"]["address"], peer["vnic"]["address"]))
         return False

@@ -63,9 +63,15 @@ def _driver_failure(host):
     if driver == "not_loaded":
         return say("dcmi module initialize failed. ret is -8005\n", 187)
     if driver == "container_used":
-        return say("dcmi model initialized failed, because the device is used. ret is -8020\nnpu get board type failed. ret is -9005\n", 211)
+        return say(
+            "dcmi model initialized failed, because the device is used. ret is -8020\nnpu get board type failed. ret is -9005\n",
+            211,
+        )
     if driver == "loader":
-        return complain("npu-smi: error while loading shared libraries: libascend_hal.so: cannot open shared object file: No such file or directory\n", 127)
+        return complain(
+            "npu-smi: error while loading shared libraries: libascend_hal.so: cannot open shared object file: No such file or directory\n",
+            127,
+        )
     if driver == "no_npu":
         return say("There is no NPU card on this server.\n")
     return None
@@ -98,19 +104,27 @@ def _headers(host, kind):
     if kind == "99":
         return row(widths, ["NPU ID", "Name", "Health", third]) + row(widths, ["", "", "Bus-Id", fourth])
     step = 8 if kind == "106" else 6
-    ids = {"a3": "Chip".ljust(step) + "Phy-ID", "310p": "Chip".ljust(step) + "Device"}.get(host.state["generation"], "Chip")
+    ids = {"a3": "Chip".ljust(step) + "Phy-ID", "310p": "Chip".ljust(step) + "Device"}.get(
+        host.state["generation"], "Chip"
+    )
     return row(widths, ["NPU".ljust(step) + "Name", "Health", third]) + row(widths, [ids, "Bus-Id", fourth])
 
 
 def _chip(host, device, kind):
     widths, (first, second), pad = LAYOUTS[kind]
     card = str(device["power"]).ljust(first) + str(device["temp"]).ljust(second) + pair(device["hugepages"], pad)
-    chip = str(device["aicore"]).ljust(first) + pair(device["memory"]).ljust(second) + ("" if kind == "106" else pair(device["hbm"]))
+    chip = (
+        str(device["aicore"]).ljust(first)
+        + pair(device["memory"]).ljust(second)
+        + ("" if kind == "106" else pair(device["hbm"]))
+    )
     if kind == "99":
         rows = [[str(device["npu"]), device["name"], device["health"], card], ["", "", device["bus"], chip]]
     else:
         step = 8 if kind == "106" else 6
-        ids = str(device["chip"]).ljust(step) + (str(device["id"]) if host.state["generation"] in ("a3", "310p") else "")
+        ids = str(device["chip"]).ljust(step) + (
+            str(device["id"]) if host.state["generation"] in ("a3", "310p") else ""
+        )
         rows = [[str(device["npu"]).ljust(step) + device["name"], device["health"], card], [ids, device["bus"], chip]]
     if device["health"] not in HEALTH_WORDS:
         rows = rows[1:]  # the tool leaves out the card row of a chip whose health value it doesn't know
@@ -120,14 +134,26 @@ def _chip(host, device, kind):
 def _processes(host, kind):
     widths = PROCESS_WIDTHS[kind]
     chips = [device for device in host.devices if device["present"]]
-    titles = ["NPU ID" if kind == "99" else "NPU     Chip", "Process id", "Process name", "Process memory(MB)", "Process id in container"]
+    titles = [
+        "NPU ID" if kind == "99" else "NPU     Chip",
+        "Process id",
+        "Process name",
+        "Process memory(MB)",
+        "Process id in container",
+    ]
     bars = (27, *LAYOUTS[kind][0][2:]) if kind == "99" else LAYOUTS[kind][0]
     text = rule(bars, "-") + row(widths, titles) + rule(bars, "=")
     for npu in sorted({device["npu"] for device in chips}):
         mine = [(device, process) for device in chips if device["npu"] == npu for process in device["processes"][:8]]
         for device, process in mine:
             ids = str(npu) if kind == "99" else f"{npu:<8}{device['chip']}"
-            cells = [ids, str(process["pid"]), process["name"], str(process["memory"]), str(process.get("container_pid", "NA"))]
+            cells = [
+                ids,
+                str(process["pid"]),
+                process["name"],
+                str(process["memory"]),
+                str(process.get("container_pid", "NA")),
+            ]
             text += row(widths, cells)
         if not mine:
             text += wide(f"No running processes found in NPU {npu}", LAYOUTS[kind][0])
@@ -141,7 +167,9 @@ def keys(pairs):
 
 def _list(host):
     npus = sorted({device["npu"] for device in host.devices if device["present"]})
-    blocks = [keys([("NPU ID", npu), ("Chip Count", sum(device["npu"] == npu for device in host.devices))]) for npu in npus]
+    blocks = [
+        keys([("NPU ID", npu), ("Chip Count", sum(device["npu"] == npu for device in host.devices))]) for npu in npus
+    ]
     return keys([("Total Count", len(npus))]) + "\n" + "\n".join(blocks)
 
 
@@ -169,7 +197,14 @@ def _typed(host, kind, args):
         return say("\nThis command must input card id.\n\n", 215)
     if not chips:
         return say(f"Invalid card id.\nError parameter of -i\nUsage: npu-smi info -t {kind} [Options...]\n", 215)
-    writer = {"board": _board, "health": _health, "usages": _usages, "common": _common, "memory": _memory, "spod-info": _superpod}.get(kind)
+    writer = {
+        "board": _board,
+        "health": _health,
+        "usages": _usages,
+        "common": _common,
+        "memory": _memory,
+        "spod-info": _superpod,
+    }.get(kind)
     if not writer:
         return say(f"Error parameter of -t\nThis device does not support querying {kind}.\n", 215)
     return writer(host, chips[0], "-c" in options)
@@ -199,10 +234,16 @@ def _board(host, device, per_chip):
 
 def _health(host, device, per_chip):
     codes = device["error_codes"]
-    status = device["health"] if device["health"] in HEALTH_WORDS else "OK"  # -t health says OK if there is no error code
+    status = (
+        device["health"] if device["health"] in HEALTH_WORDS else "OK"
+    )  # -t health says OK if there is no error code
     text = keys([("Health Status", status), ("Error Code", " ".join(codes) or "NA")])
     messages = [f"simulated fault {code}" for code in codes] or ["NA"]
-    return say(text + keys([("Error Information", messages[0])]) + "".join("\n" + keys([("", message)]) for message in messages[1:]))
+    return say(
+        text
+        + keys([("Error Information", messages[0])])
+        + "".join("\n" + keys([("", message)]) for message in messages[1:])
+    )
 
 
 def _usages(host, device, per_chip):
@@ -225,7 +266,15 @@ def _common(host, device, per_chip):
 
 
 def _memory(host, device, per_chip):
-    return say(keys([("DDR Capacity(MB)", device["memory"][1]), ("HBM Capacity(MB)", device["hbm"][1]), ("HBM Temperature(C)", 50)]))
+    return say(
+        keys(
+            [
+                ("DDR Capacity(MB)", device["memory"][1]),
+                ("HBM Capacity(MB)", device["hbm"][1]),
+                ("HBM Temperature(C)", 50),
+            ]
+        )
+    )
 
 
 def _superpod(host, device, per_chip):
@@ -233,7 +282,16 @@ def _superpod(host, device, per_chip):
     if not pod:
         return say("This device does not support querying spod-info.\n")
     index = pod["server_index"]
-    return say(keys([("SDID", device["sdid"]), ("Super Pod Size", pod["size"]), ("Super Pod ID", pod["id"]), ("Server Index", index)]))
+    return say(
+        keys(
+            [
+                ("SDID", device["sdid"]),
+                ("Super Pod Size", pod["size"]),
+                ("Super Pod ID", pod["id"]),
+                ("Server Index", index),
+            ]
+        )
+    )
 
 
 def _topology(host):
@@ -243,4 +301,7 @@ def _topology(host):
     for one in chips:
         links = ["X" if one is other else "SIO" if one["npu"] == other["npu"] else "HCCS" for other in chips]
         text += " ".join([f"{prefix}{one['id']}".ljust(10)] + [link.ljust(10) for link in links]).rstrip() + "\n"
-    return text + "\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  SIO  = Path traversing the SIO bus\n"
+    return (
+        text
+        + "\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  SIO  = Path traversing the SIO bus\n"
+    )

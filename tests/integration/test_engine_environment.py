@@ -14,8 +14,8 @@ import shutil
 import subprocess
 
 import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import play
 from ansible_collections.ascend.inference.tests.simulator import wheels
-from ansible_collections.ascend.inference.tests.integration.roles._playbook import play
 
 RELEASE = "0.13.0"
 ROW = wheels.RELEASES[RELEASE]
