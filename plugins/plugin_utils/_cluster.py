@@ -14,20 +14,11 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._kubernetes import Kubernetes
 from ansible_collections.ascend.inference.plugins.plugin_utils._placement import _span
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import find_release
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import DEVICES, Description, Host, Pool
 
 ROUTER, MASTER = "router", "mooncake-master"
 STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
 SHARED_API_PORT = 7100
-# A decode engine keeps what it knows of a prefill engine by this id for ever: a pod that is started again needs another.
-ENGINE_ID = "${GROUP_NAME}_${ROLE_ID}_${START_ID}"
-KEEPS_ENGINE_ID = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
-MODULES = {
-    "mooncake": "mooncake_connector",
-    "mooncake_hybrid": "mooncake_hybrid_connector",
-    "mooncake_layerwise": "mooncake_layerwise_connector",
-}
 
 
 def variable(name: str) -> str:
@@ -79,23 +70,7 @@ def _pool(description: Description, name: str, pool: Pool) -> Pool:
         instances=pool.instances * words.groups,
         instances_per_host=0,
         ports=dataclasses.replace(pool.ports, api=api),
-        kv={**_connector(description, pool), **pool.kv} if name in ("prefill", "decode") else pool.kv,
     )
-
-
-def _connector(description: Description, pool: Pool) -> dict[str, t.Any]:
-    """What a connector of one child is told besides: an id for each start, and its module in this release."""
-    word = pool.kv_transfer or description.kv_transfer or "mooncake"
-    if word not in KEEPS_ENGINE_ID or description.engine != "vllm_ascend":
-        return {}
-    return {"engine_id": ENGINE_ID, "kv_connector_module_path": module_path(description, word)}
-
-
-def module_path(description: Description, word: str) -> str:
-    """The module that holds a connector: it moved in 0.14.0rc1 (vllm_ascend/distributed of each release)."""
-    release, _ = find_release(description.engine, description.release, description.release_base)
-    inside = "" if release.vllm_version < (0, 14) else "kv_transfer.kv_p2p."
-    return f"vllm_ascend.distributed.{inside}{MODULES[word]}"
 
 
 def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:

@@ -185,6 +185,15 @@ class TestLocal:
         prove_transfer()
         assert LOCAL.play("deploy").code == 0  # back to the inventory's words
 
+    def test_the_other_router_serves_the_same_engines(self):
+        before = LOCAL.main_processes()
+        run = LOCAL.play("site", inference_router={**LOCAL.words["inference_router"], "flavour": "load_balance"})
+        assert run.code == 0, run.output
+        after = LOCAL.main_processes()
+        assert {one for one in before if before[one] != after[one]} == {"router"}
+        prove_transfer()
+        assert LOCAL.play("deploy").code == 0
+
     @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router"])
     def test_killed_service_recovers(self, name):
         recover(LOCAL, name, prove_transfer)

@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import is_pod
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_identity import identified
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_names import (
     Manifest,
     manifest,
@@ -50,7 +51,7 @@ def files(context: Context, services: t.Sequence[Service], service: Service) -> 
     if is_engine(service) and service.rank:
         entry = template_of(services, service.kind)[0].address
     known = ENGINE_VARIABLES if is_engine(service) else tuple(target_names(services))
-    found = {f"{part}.sh": script(service, known, entry)}
+    found = {f"{part}.sh": script(identified(context, service), known, entry)}
     for one in service.files:
         found[f"{part}-{posixpath.basename(one.path)}"] = one.content
     return found

@@ -32,7 +32,7 @@ def script(service: Service, variables: t.Collection[str], entry: str = "") -> s
     lines = ["#!/bin/bash", f"# Starts {service.kind}. Written by ascend.inference: changes here are lost."]
     lines += [f"if [ -f {shlex.quote(path)} ]; then . {shlex.quote(path)}; fi" for path in service.source]
     lines.append("set -eu")
-    if "START_ID" in known:
+    if "START_ID" in known and any("${START_ID}" in word for word in service.argv):
         lines.append('START_ID="$(cat /proc/sys/kernel/random/uuid)"')
     if entry:
         lines.append(WAIT_FOR_ENTRY.rstrip("\n"))

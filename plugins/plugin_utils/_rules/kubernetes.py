@@ -43,6 +43,14 @@ def instances(case: Case) -> t.Iterator[Found]:
                 yield Found(f"inference_pools.{name}.instances", pool.instances)
 
 
+def known_roles(case: Case) -> t.Iterator[Found]:
+    """Words for a role that there is."""
+    if _planned(case):
+        words = case.context.description
+        for name in sorted(set(words.kubernetes.pods) - set(words.pools.present())):
+            yield Found(f"inference_kubernetes.pods.{name}", fix=f"Pools: {', '.join(words.pools.present())}.")
+
+
 def uniform(case: Case) -> t.Iterator[Found]:
     """All replicas of a role run one template, one process in a pod."""
     if not _planned(case):
@@ -146,6 +154,14 @@ RULES = (
         "Plan one instance at least, or remove the pool.",
         "Kthena's ModelServing",
         instances,
+    ),
+    Rule(
+        "K8S-ROLE",
+        "error",
+        "There is no pool of this name.",
+        "Name a pool of inference_pools.",
+        "Kthena's ModelServing",
+        known_roles,
     ),
     Rule(
         "K8S-UNIFORM",

@@ -191,13 +191,14 @@ class Controller(threading.Thread):
 
     def leave(self, serving, memory):
         """Deletion in the foreground: pods go, come once more, and go again."""
-        memory["gone"] = memory.get("gone", 0) + 1
-        if memory["gone"] == 2:
-            self.fill(serving, memory)
-        for pod in self.own(serving):
-            self.terminate(pod)
-        if memory["gone"] > 3 and not self.own(serving):
+        if not self.own(serving) and memory.get("again"):
             self.store.remove("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"])
+        elif not self.own(serving):
+            memory["again"] = True
+            self.fill(serving, memory)
+        else:
+            for pod in self.own(serving):
+                self.terminate(pod)
 
     def orphans(self):
         """Pods whose ModelServing is gone."""

@@ -164,9 +164,17 @@ def test_a_start_script_runs_and_says_who_it_is():
     assert other["engine_id"] != config["engine_id"], "decode would read the memory of the engine before"
 
 
-def test_the_connectors_module_moved():
-    text = scripts(plan(release="0.23.0"))["decode.sh"]
-    assert "vllm_ascend.distributed.kv_transfer.kv_p2p.mooncake_connector" in text
+@pytest.mark.parametrize(
+    ("release", "module"),
+    [
+        ("0.13.0", "vllm_ascend.distributed.mooncake_connector"),
+        ("0.18.0", "vllm_ascend.distributed.kv_transfer.kv_p2p.mooncake_connector"),
+        ("0.23.0", None),  # here it would hide the registered name
+    ],
+)
+def test_the_connectors_module_is_the_releases(release, module):
+    words = run(scripts(plan(release=release))["decode.sh"], POD_IP="1.1.1.1", GROUP_NAME="g", ROLE_ID="r")
+    assert json.loads(words[words.index("--kv-transfer-config") + 1]).get("kv_connector_module_path") == module
 
 
 def test_words_of_the_shell_are_literal_but_for_known_names():

@@ -28,6 +28,7 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
         ({"kubernetes__mounts": [{"name": "model", "path": "/x"}]}, "K8S-MANIFEST", "volumes[6]"),
         ({"kubernetes__pods": {"decode": {"spec": {"volumes": []}}}}, "K8S-MANIFEST", "volumeMounts[0].name"),
         ({"kubernetes__serving": {"replcas": 2}}, "K8S-MANIFEST", "spec.replcas"),
+        ({"kubernetes__pods": {"decod": {}}}, "K8S-ROLE", "pods.decod"),
         ({"pools__decode__load_balancing": "external"}, "K8S-UNIFORM", "load_balancing"),
         ({"pools__decode__ports": {"api": [7000, 7001]}}, "K8S-UNIFORM", "ports.api"),
         ({"pools__decode__hosts": {"n": {"args": {}}}}, "K8S-UNIFORM", "hosts"),
