@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-remove test lint sanity units docs build e2e molecule conformance test-parsers bench env clean
+.PHONY: help demo demo-pool demo-remove test lint sanity units docs build integration e2e molecule conformance test-parsers bench env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -42,6 +42,9 @@ build: ## build the collection, check it as Galaxy does, install it elsewhere
 
 conformance: ## reproduce documented deployments; ARGS="--corpus FILE"
 	@bash .ci/parts/script.sh conformance $(ARGS)
+
+integration: ## run roles on this machine against stand-ins of what only NPU hosts have
+	@bash .ci/parts/script.sh integration $(ARGS)
 
 e2e: ## deploy the local inventories for real, break them, remove them
 	@bash .ci/parts/script.sh e2e $(ARGS)

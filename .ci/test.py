@@ -27,9 +27,9 @@ HEARTBEAT = 60  # seconds without output until a line says what is running
 # What starts engines and takes times runs alone.
 PHASES = (
     (2, ("sanity", "lint", "images", "units", "docs", "build")),
-    (1, ("conformance", "e2e", "molecule")),
+    (1, ("conformance", "integration", "e2e", "molecule")),
 )
-SCRIPTS = {"conformance", "e2e"}  # programs tests/NAME/run
+SCRIPTS = {"conformance", "integration", "e2e"}  # programs tests/NAME/run
 MAY_BE_MISSING = {"conformance", "e2e"}  # until they are written
 
 

@@ -89,11 +89,40 @@ def missing_library(text):
     return match.group(1) if match else ""
 
 
-class Builder:
-    """Builds layers of one environment. ``run(argv, env) -> (rc, output)`` can be replaced in tests."""
+def missing_package(text):
+    """The requirement that no index could fulfil, from pip's or uv's words; an empty string if it was something else.
 
-    def __init__(self, path, python, tools="", words=None, run=None):
+    >>> missing_package("ERROR: No matching distribution found for torch-npu==2.9.0 (from vllm-ascend)")
+    'torch-npu==2.9.0'
+    """
+    flat = " ".join(text.split())
+    for pattern in (
+        r"No matching distribution found for ([\w.-]+(?:\[[\w,-]+\])?[=<>!~\w.+,-]*)",
+        r"there (?:is|are) no versions? of ([\w.-]+[=<>!~\w.+,-]*)",
+        r"[Bb]ecause ([\w.-]+) was not found in the",
+    ):
+        found = re.search(pattern, flat)
+        if found:
+            return found.group(1).rstrip(".,")
+    return ""
+
+
+def contradiction(text):
+    """Whether pip or uv say that requirements exclude each other."""
+    words = ("ResolutionImpossible", "conflicting dependencies", "are incompatible", "requirements are unsatisfiable")
+    return any(one in text for one in words)
+
+
+class Builder:
+    """Builds layers of one environment. ``run(argv, env) -> (rc, output)`` can be replaced in tests.
+
+    ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
+    ``advice`` ends the message when something cannot be had.
+    """
+
+    def __init__(self, path, python, tools="", words=None, run=None, sources=(), env=None, advice="", no_index=False):
         self.path, self.python, self.tools, self.words = path, python, tools, words or {}
+        self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
         self.run = run or run_command
         self.own_python = os.path.join(path, "bin", "python")
 
@@ -113,6 +142,10 @@ class Builder:
             stream.write(layer + "\n")
         self._install(wish, list(fallback))
         self._prove(wish["imports"])
+        if wish.get("check"):
+            self._agree()
+        if wish.get("lock"):
+            self._lock(wish["lock"])
         write_atomically(stamp_path(self.path, layer), json.dumps(wish, indent=1, sort_keys=True) + "\n")
         os.unlink(mark)
 
@@ -135,8 +168,8 @@ class Builder:
 
     def _install(self, wish, fallback):
         listing = self.must([self.own_python, "-m", "pip", "config", "list"])
-        env = settings(listing, self.words)
-        command = self._command(wish)
+        env = dict(settings(listing, self.words), **self.env)
+        command = self._sourced(self._command(wish))
         code, output = self.run(command, env)
         if code and fallback:
             more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + fallback).strip()
@@ -145,26 +178,64 @@ class Builder:
             output = output + "\nAgain, with the index {}:\n{}".format(" ".join(fallback), more_output)
             code = second
         if code:
-            raise VenvError("installing {} failed:\n{}".format(", ".join(wish["requirements"]), tail(output, 40)))
+            raise VenvError(self._failure(wish, output))
+
+    def _failure(self, wish, output):
+        """What an installation that failed has to say: which package, and what to do."""
+        said, lacking = tail(output, 40), missing_package(output)
+        begin = "installing {} failed".format(", ".join(wish["requirements"]))
+        if lacking:
+            begin += f": no index or folder of wheels has {lacking}"
+        elif contradiction(output):
+            begin += ": the requirements exclude each other"
+        advice = f"\nFix: {self.advice}" if self.advice else ""
+        return f"{begin}.{advice}\n{said}"
+
+    def _sourced(self, argv):
+        """The command, run by a shell that has read the files first."""
+        if not self.sources:
+            return argv
+        # A sourced file sees the script's own words unless it gets others: CANN's ask for their own options.
+        script = '__all=("$@"); __n=$1; for __one in "${__all[@]:1:__n}"; do set --; . "$__one"; done; '
+        script += 'exec "${__all[@]:__n+1}"'
+        return ["bash", "-c", script, "bash", str(len(self.sources))] + self.sources + argv
+
+    def _agree(self):
+        """``pip check``: whatever was installed agrees with each other."""
+        code, output = self.run([self.own_python, "-m", "pip", "check"], {})
+        if code:
+            advice = f"\nFix: {self.advice}" if self.advice else ""
+            raise VenvError(f"what is installed in {self.path} contradicts itself.{advice}\n{tail(output, 40)}")
+
+    def _lock(self, path):
+        """Write down what is installed, as ``pip install --requirement`` takes it."""
+        text = self.must([self.own_python, "-m", "pip", "freeze", "--all"])
+        write_atomically(os.path.join(self.path, path), text.rstrip("\n") + "\n")
 
     def _command(self, wish):
-        uv = self.uv()
+        uv, more = self.uv(), []
+        if self.no_index:
+            more.append("--no-index")
+        if wish.get("build_with_environment"):
+            more.append("--no-build-isolation")
+        for name in wish.get("no_binary", []):
+            more += ["--no-binary", name]
         if not uv:
             # pip has no way to leave a dependency out: everything is installed, which costs disk, not correctness.
-            return [self.own_python, "-m", "pip", "install", "--compile"] + wish["requirements"]
+            return [self.own_python, "-m", "pip", "install", "--compile"] + more + wish["requirements"]
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode"]
         command += ["--index-strategy", "unsafe-best-match"]
         if wish["exclude"]:
             listed = os.path.join(self.path, STAMPS, "exclude.txt")
             write_atomically(listed, "\n".join(wish["exclude"]) + "\n")
             command += ["--excludes", listed]
-        return command + wish["requirements"]
+        return command + more + wish["requirements"]
 
     def _prove(self, modules):
         """Import what was installed: a wheel without its system libraries is not an installation."""
         if not modules:
             return
-        code, output = self.run([self.own_python, "-c", "import " + ", ".join(modules)], {})
+        code, output = self.run(self._sourced([self.own_python, "-c", "import " + ", ".join(modules)]), {})
         if code:
             library = missing_library(output)
             hint = f"\nInstall the system package that has {library}, then run again." if library else ""

@@ -76,6 +76,40 @@ options:
     type: list
     elements: str
     default: []
+  no_index:
+    description: Take everything from O(find_links), and ask no index.
+    type: bool
+    default: false
+  no_binary:
+    description: Distributions that are built from their source distribution, although there may be wheels.
+    type: list
+    elements: str
+    default: []
+  build_with_environment:
+    description: Build with what is in the environment instead of an isolated one; what builds need has to be in an earlier layer.
+    type: bool
+    default: false
+  environment:
+    description: Environment variables for the installation, such as those that builds look at.
+    type: dict
+    default: {}
+  sources:
+    description: Shell files that are read before the installation and before the imports, such as CANN's C(set_env.sh).
+    type: list
+    elements: path
+    default: []
+  check:
+    description: Fail if C(pip check) finds that what is installed contradicts itself.
+    type: bool
+    default: false
+  lock:
+    description: Name of a file in the environment into which everything that is installed is written, with versions.
+    type: str
+    default: ""
+  advice:
+    description: What to do if a requirement cannot be had; ends the error message.
+    type: str
+    default: ""
 """
 
 EXAMPLES = r"""
@@ -116,16 +150,28 @@ ARGUMENTS = {
     "extra_index_urls": {"type": "list", "elements": "str", "default": []},
     "fallback_index_urls": {"type": "list", "elements": "str", "default": []},
     "find_links": {"type": "list", "elements": "str", "default": []},
+    "no_index": {"type": "bool", "default": False},
+    "no_binary": {"type": "list", "elements": "str", "default": []},
+    "build_with_environment": {"type": "bool", "default": False},
+    "environment": {"type": "dict", "default": {}},
+    "sources": {"type": "list", "elements": "path", "default": []},
+    "check": {"type": "bool", "default": False},
+    "lock": {"type": "str", "default": ""},
+    "advice": {"type": "str", "default": ""},
 }
+# What changes the result, and so belongs into the stamp, but only where it is asked for: stamps outlive this module.
+SELDOM = ("no_binary", "build_with_environment", "environment", "check", "lock")
 
 
 def wanted(params):
     """What the stamp has to say."""
-    return {
+    wish = {
         "requirements": sorted(params["requirements"]),
         "exclude": sorted(params["exclude"]),
         "imports": params["imports"],
     }
+    wish.update((name, params[name]) for name in SELDOM if params[name])
+    return wish
 
 
 def builder(params):
@@ -135,7 +181,13 @@ def builder(params):
         "extra-index-url": params["extra_index_urls"],
         "find-links": params["find_links"],
     }
-    return Builder(params["path"], params["python"] or sys.executable, params["tools"], words)
+    more = {
+        "sources": params["sources"],
+        "env": {name: str(value) for name, value in params["environment"].items()},
+        "advice": params["advice"],
+        "no_index": params["no_index"],
+    }
+    return Builder(params["path"], params["python"] or sys.executable, params["tools"], words, **more)
 
 
 def main():

@@ -17,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._placement import
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import assign, short_lists
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import facts, find_release
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import engine_services
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.frontend import frontend_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.hosts import planned_hosts
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena import cluster_part
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_services import in_pods
@@ -121,6 +122,8 @@ def _services(context: Context) -> list[Service]:
         services.append(KEEPERS[context.description.store.backend](context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
+        if context.description.router.frontend == "nginx" and not context.contained:
+            services.append(frontend_service(context, context.router, services[-1], flavour(context)))
     if context.description.runtime == "kubernetes":
         return in_pods(context, services)
     return [_marked(one) for one in services]

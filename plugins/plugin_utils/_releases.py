@@ -31,6 +31,7 @@ class Release:
     cann: str = ""
     torch: str = ""
     torch_npu: str = ""
+    torch_npu_pin: str = ""  # of the package vllm-ascend, where it differs from the image's
     triton: str = ""
     fastapi: str = ""
     mooncake_install: str = ""  # "source" (built in the image), "package", or "" (the image has none)

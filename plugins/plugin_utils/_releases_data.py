@@ -140,6 +140,15 @@ _RANK_TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
 FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     # How Mooncake gets there: built from source in the image, or a package (image_install of the Dockerfiles)
     "mooncake_install": (("0.11.0rc3", "source"), ("0.23.0rc1", "package")),
+    # What the plugin's own requirements pin where its images have another torch-npu (requirements.txt at the tags)
+    "torch_npu_pin": (
+        ("0.11.0rc3", "2.7.1"),
+        ("0.12.0rc1", ""),
+        ("0.13.0rc2", "2.8.0"),
+        ("0.13.0", ""),
+        ("0.18.0", "2.9.0"),
+        ("0.19.1rc1", ""),
+    ),
     # The environment names that came and went (vllm_ascend/envs.py)
     "free_timeout_env": (
         ("0.10.1rc1", "VLLM_ASCEND_KVCACHE_DELAY_FREE_TIMEOUT"),

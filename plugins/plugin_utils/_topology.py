@@ -155,6 +155,11 @@ class Router:
     metrics_port: int = number(0, 0, 65535)
     bind: str = ""
     frontend: str = choice("none", "nginx")
+    frontend_port: int = number(8443, 1, 65535)
+    frontend_status_port: int = number(8011, 1, 65535)
+    frontend_bind: str = ""
+    certificate: str = ""
+    certificate_key: str = ""
     args: dict[str, t.Any] = words()
     env: dict[str, t.Any] = words()
 

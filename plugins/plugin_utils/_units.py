@@ -12,8 +12,8 @@ Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
 # Files of the software that are rewritten only when it changes: stamps of the environments (see python_venv), our plugin.
-STAMPS = {"mooncake_master": ("mooncake",), "router": ("router",)}
-ENGINE_STAMPS = ("vllm", "mooncake")
+STAMPS: dict[str, tuple[str, ...]] = {"mooncake_master": ("mooncake",), "router": ("router",), "frontend": ()}
+ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", "vllm_ascend", "mooncake")}
 PLUGIN = ("plugin.py", "mooncake_serial.py")
 
 
@@ -43,7 +43,7 @@ def software_files(plan: Plan, service: Service) -> list[str]:
     software = plan["software"]
     engine = service["kind"] not in STAMPS
     venv = software["router" if service["kind"] == "router" else "engine"]["venv"]
-    stamps = STAMPS.get(service["kind"], ENGINE_STAMPS)
+    stamps = STAMPS.get(service["kind"], ENGINE_STAMPS[plan["engine"]])
     files = [posixpath.join(venv, ".ascend-inference", f"{layer}.json") for layer in stamps]
     if engine:
         files += [

@@ -10,6 +10,7 @@ import typing as t
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.engine import plugin_path
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import engine_venv
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.npu import sources
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import (
     NEWEST,
     flavour,
@@ -17,6 +18,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.router im
     script_path,
     script_source,
 )
+
+NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
 
 
 def software(context: Context) -> dict[str, t.Any]:
@@ -31,6 +34,7 @@ def software(context: Context) -> dict[str, t.Any]:
         "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
         "router": {
             "flavour": flavour(context),
+            "frontend": context.description.router.frontend,
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
             "source": script_source(context),
@@ -40,7 +44,17 @@ def software(context: Context) -> dict[str, t.Any]:
     }
     if context.description.engine == "vllm_ascend":
         found["engine"].update(release=release.name, python=release.python)
-        found["mooncake"]["install"] = release.mooncake_install
+        found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
+        found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
-        found["torch"] = {"torch": release.torch, "torch_npu": release.torch_npu, "triton_ascend": release.triton}
+        found["cann"]["sources"] = list(sources(context))
+        pinned = release.torch_npu_pin or release.torch_npu
+        found["torch"] = {"torch": release.torch, "torch_npu": pinned, "triton_ascend": release.triton}
+        found["torch"]["pins"] = [f"torch=={release.torch}", f"torch-npu=={pinned}"]
     return found
+
+
+def _mooncake_needed(context: Context) -> bool:
+    """Whether any engine carries or pools its KV cache with Mooncake."""
+    pooled = context.store and context.description.store.backend == "mooncake"
+    return pooled or any(word.startswith(("mooncake", "sfa_remote")) for word in context.everywhere)

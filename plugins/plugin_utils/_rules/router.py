@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils import _flags
@@ -201,3 +202,56 @@ def nobody(case: Case) -> t.Iterator[Found]:
     for name, pool in case.context.description.pools.present().items():
         if pool.load_balancing == "external" and pool.data_parallel_size > 1:
             yield Found(f"inference_pools.{name}.load_balancing", "external")
+
+
+@RULES.rule(
+    "FRONTEND-KEYS",
+    "Add client_keys to inference_secrets: the clients' keys, separated by blanks.",
+    "the planner: the frontend answers 401 without a key that it knows",
+)
+def frontend_keys(case: Case) -> t.Iterator[Found]:
+    """A frontend knows at least one key, or nobody gets in."""
+    if case.context.description.router.frontend == "nginx" and "client_keys" not in case.context.description.secrets:
+        yield Found("inference_router.frontend", "nginx", "inference_secrets has no client_keys")
+
+
+@RULES.rule(
+    "FRONTEND-CERTIFICATE",
+    "Set inference_router.certificate and certificate_key to absolute paths on the router's host.",
+    "nginx: ssl_certificate, ssl_certificate_key",
+)
+def frontend_certificate(case: Case) -> t.Iterator[Found]:
+    """Certificate and key come together, as paths that a configuration file can hold."""
+    word = case.context.description.router
+    pair = (("certificate", word.certificate), ("certificate_key", word.certificate_key))
+    for name, path_ in pair:
+        if path_ and not re.fullmatch(r"/[\w./@+-]+", path_):
+            yield Found(f"inference_router.{name}", path_)
+    if bool(word.certificate) != bool(word.certificate_key):
+        missing = next(name for name, path_ in pair if not path_)
+        yield Found(f"inference_router.{missing}", "", "the other one is set")
+
+
+@RULES.rule(
+    "FRONTEND-PLAIN",
+    "Set inference_router.certificate and certificate_key, or accept this rule where something before it speaks TLS.",
+    "RFC 6750 section 5.3: bearer tokens need TLS",
+    "warning",
+)
+def frontend_plain(case: Case) -> t.Iterator[Found]:
+    """Without TLS, clients' keys and prompts can be read on the way."""
+    word = case.context.description.router
+    if word.frontend == "nginx" and not word.certificate and not word.certificate_key:
+        yield Found("inference_router.frontend", "nginx", "it has no certificate")
+
+
+@RULES.rule(
+    "FRONTEND-RUNTIME",
+    "Use inference_runtime: systemd, or put a proxy of your own in front.",
+    "upstream's images have no nginx",
+)
+def frontend_runtime(case: Case) -> t.Iterator[Found]:
+    """The frontend is the distribution's nginx on the host, and stands in front of a router."""
+    word = case.context.description.router
+    if word.frontend == "nginx" and (case.context.contained or flavour(case.context) == "none"):
+        yield Found("inference_router.frontend", "nginx")

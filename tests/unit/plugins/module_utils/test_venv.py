@@ -127,3 +127,43 @@ def test_words_win_over_the_configuration():
     assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == "https://two.example"
     assert found["UV_EXTRA_INDEX_URL"] == "file:///a file:///b"
     assert "SSL_CERT_FILE" not in found
+
+
+@pytest.mark.parametrize(
+    ("said", "lacking"),
+    [
+        ("ERROR: No matching distribution found for torch-npu==2.9.0 (from vllm-ascend)", "torch-npu==2.9.0"),
+        (
+            "  × No solution found:\n  ╰─▶ Because there is no version of\n   torch-npu==2.9.0 and you require",
+            "torch-npu==2.9.0",
+        ),
+        ("Because torch-npu was not found in the provided package\n locations and you require", "torch-npu"),
+        ("error: connection refused", ""),
+    ],
+)
+def test_the_package_that_is_missing_is_named(said, lacking):
+    assert _venv.missing_package(said) == lacking
+
+
+def test_failure_says_what_is_missing_and_what_to_do(tmp_path):
+    commands = Commands(install=[1])
+    commands.output = "ERROR: No matching distribution found for a==1"
+    built = Builder(str(tmp_path / "venv"), "python3", run=commands, advice="set x_find_links.")
+    with pytest.raises(VenvError, match=r"has a==1\.\nFix: set x_find_links\."):
+        built.build("base", WISH)
+
+
+def test_contradiction_after_installation_leaves_no_stamp(tmp_path):
+    commands = Commands(check=[1])
+    with pytest.raises(VenvError, match="contradicts itself"):
+        builder(tmp_path, commands).build("base", dict(WISH, check=True))
+    assert _venv.read_stamp(str(tmp_path / "venv"), "base") is None
+
+
+def test_files_are_sourced_without_the_commands_words(tmp_path):
+    first, second = tmp_path / "a b.sh", tmp_path / "c.sh"
+    first.write_text('export SEEN="$#"\n')
+    second.write_text("export MORE=1\n")
+    built = Builder(str(tmp_path / "venv"), "python3", sources=[str(first), str(second)])
+    code, output = _venv.run_command(built._sourced(["sh", "-c", 'echo "$SEEN $MORE $1"', "x", "two words"]), {})
+    assert (code, output.strip()) == (0, "0 1 two words")

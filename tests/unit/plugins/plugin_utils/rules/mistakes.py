@@ -40,6 +40,9 @@ P, D, C = "inference_pools.prefill", "inference_pools.decode", "inference_pools.
 MASTER, STORE, ROUTER = "inference_mooncake_master.args", "inference_store", "inference_router"
 
 ENGINE_FOLLOWS = ("K8S-MANIFEST", "K8S-ROUTER-IMAGE")
+HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))}
+CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
+KNOWN = {"inference_secrets.client_keys": "one two"}
 
 MISTAKES: tuple[Mistake, ...] = (
     # topology and devices
@@ -295,6 +298,11 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-BIND", "layerwise", {f"{ROUTER}.bind": "0.0.0.0"}),
     M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config"),
     M("ROUTER-PORT", "p2p", {f"{ROUTER}.args.port": 9000}),
+    M("FRONTEND-KEYS", "p2p", {f"{ROUTER}.frontend": "nginx", **CERTIFIED}),
+    M("FRONTEND-CERTIFICATE", "p2p", {f"{ROUTER}.certificate_key": "", **KNOWN, f"{ROUTER}.certificate": "/c.pem"}),
+    M("FRONTEND-CERTIFICATE", "p2p", {f"{ROUTER}.certificate": "c;pem", f"{ROUTER}.certificate_key": "/k.pem"}),
+    W("FRONTEND-PLAIN", "p2p", {f"{ROUTER}.frontend": "nginx", **KNOWN}),
+    M("FRONTEND-RUNTIME", "docker", {f"{ROUTER}.frontend": "nginx", **KNOWN, **CERTIFIED}),
     W(
         "ROUTER-BALANCE",
         "p2p",

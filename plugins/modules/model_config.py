@@ -1,0 +1,111 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: model_config
+short_description: Check a model's weights and repair its config.json for engines on NPUs
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Adds to C(config.json) what engines on NPUs stumble over when it is missing. The file that was there is kept beside it under a
+    name with a leading dot, each change is shown as a warning and in the diff, and a file that needs nothing is left alone.
+  - Looks whether all weights that the model's index names are there, with as many bytes as it says.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+options:
+  path:
+    description: Folder of the model.
+    type: path
+    required: true
+  repairs:
+    description:
+      - What may be repaired. V(head_dim) is computed from C(hidden_size) and C(num_attention_heads) if it is missing.
+        V(torch_dtype) becomes C(bfloat16) where the weights are quantised.
+    type: list
+    elements: str
+    choices: [head_dim, torch_dtype]
+    default: []
+  weights:
+    description: Fail if weights are missing or too short.
+    type: bool
+    default: false
+"""
+
+EXAMPLES = r"""
+- name: Give the model the keys that engines on NPUs need
+  ascend.inference.model_config:
+    path: /models/Qwen2.5-7B-Instruct-w8a8
+    repairs: [head_dim, torch_dtype]
+    weights: true
+"""
+
+RETURN = r"""
+notices:
+  description: A sentence for each change.
+  returned: success
+  type: list
+  elements: str
+  sample: ["head_dim was missing and is 128 now, hidden_size / num_attention_heads"]
+backup:
+  description: Where the file that was replaced is kept; empty if nothing was replaced.
+  returned: success
+  type: str
+  sample: /models/qwen/.config.json.before-repair
+"""
+
+import json
+import os
+import shutil
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.ascend.inference.plugins.module_utils import _model_config as model
+from ansible_collections.ascend.inference.plugins.module_utils._venv import write_atomically
+
+ARGUMENTS = {
+    "path": {"type": "path", "required": True},
+    "repairs": {"type": "list", "elements": "str", "choices": list(model.REPAIRS), "default": []},
+    "weights": {"type": "bool", "default": False},
+}
+
+
+def replace(place, text):
+    """Keep the old file and write the new one with its mode; returns where the old one is."""
+    backup = model.backup_path(place)
+    shutil.copy2(place, backup)
+    write_atomically(place, text, os.stat(place).st_mode & 0o777)
+    return backup
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params, place = module.params, os.path.join(module.params["path"], "config.json")
+    try:
+        with open(place, encoding="utf-8") as stream:
+            before = stream.read()
+        lacking = model.weights_lacking(params["path"]) if params["weights"] else []
+        if lacking:
+            module.fail_json(msg="The model in {} is not whole: {}.".format(params["path"], "; ".join(lacking)))
+        quantized = model.is_quantized(params["path"])
+        config, notices = model.repaired(json.loads(before), quantized, params["repairs"])
+        after = json.dumps(config, indent=2, ensure_ascii=False) + "\n" if notices else before
+        backup = replace(place, after) if notices and not module.check_mode else ""
+    except (OSError, ValueError, AttributeError) as error:
+        module.fail_json(msg=f"{place} cannot be read or written: {error}")
+    for notice in notices:
+        module.warn(f"{place}: {notice}")
+    difference = {"before": before, "after": after, "before_header": place, "after_header": place}
+    module.exit_json(changed=bool(notices), notices=notices, backup=backup, diff=difference)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Run one role on this machine with a real ansible-playbook, and read the recap."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.module_utils import _venv
+
+TREE = pathlib.Path(_venv.__file__).absolute().parents[5]
+"""Where the folder ansible_collections lies from which this test imports."""
+
+PROGRAM = pathlib.Path(sys.executable).with_name("ansible-playbook")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run: exit status, everything printed, and the recap's counters."""
+
+    code: int
+    output: str
+
+    @property
+    def changed(self) -> int:
+        """Changed tasks of the recap; -1 if there is none."""
+        found = re.findall(r"changed=(\d+)", self.output)
+        return int(found[-1]) if found else -1
+
+    @property
+    def text(self) -> str:
+        """The output with blanks for line ends and escaped ones, for messages that were wrapped."""
+        return " ".join(self.output.replace("\\n", " ").replace("\\", "").split())
+
+
+def play(folder: pathlib.Path, role: str, *options: str, facts: bool = True, **variables: t.Any) -> Run:
+    """Run ``role`` on localhost with ``variables``; a playbook is written into ``folder``."""
+    tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
+    book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
+    if facts:
+        book[0].update(gather_facts=True, gather_subset=["min"])
+    place = folder / "playbook.json.yml"
+    place.write_text(json.dumps(book), encoding="utf-8")
+    variables = {"ansible_python_interpreter": sys.executable, **variables}
+    others = os.environ.get("ANSIBLE_COLLECTIONS_PATH", "")
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{others}" if others else str(TREE),
+        "ANSIBLE_LOCALHOST_WARNING": "0",
+        "ANSIBLE_INVENTORY_UNPARSED_WARNING": "0",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "PIP_CONFIG_FILE": "/dev/null",
+    }
+    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_FIND_LINKS"):
+        environment.pop(name, None)
+    argv = [str(PROGRAM), "-i", "localhost,", "-e", json.dumps(variables), *options, str(place)]
+    done = subprocess.run(
+        argv, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return Run(done.returncode, done.stdout)

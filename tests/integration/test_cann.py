@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Role cann with the simulated packages: upgrade, side by side, a broken installation repaired, an installer that does nothing."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import play
+from ansible_collections.ascend.inference.tests.simulator.cann import packages
+
+OLD, NEW = "8.5.0", "9.1.0"
+ARCH = platform.machine()
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Run the role for a version; the packages come from a folder and are copied to where they are run."""
+    for version in (OLD, NEW):
+        packages.build_all(tmp_path / "packages", version, "a3")
+    monkeypatch.setenv("ASCEND_SIMULATOR_ROOT", str(tmp_path / "root"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def run(version, fail="", **words):
+        monkeypatch.setenv("ASCEND_SIMULATOR_CANN_FAIL", fail)
+        given = {
+            "cann_version": version,
+            "cann_hardware": "a3",
+            "cann_source": str(tmp_path / "packages"),
+            "cann_install_path": str(tmp_path / "Ascend"),
+            "cann_download_directory": str(tmp_path / "cache"),
+            "cann_free_mib": 1,
+            "cann_for_all": False,
+        }
+        return play(tmp_path, "cann", **{**given, **words})
+
+    return run
+
+
+def test_install_again_upgrade_and_side_by_side(tmp_path, install):
+    done = install(OLD)
+    assert done.code == 0, done.output
+    done = install(OLD)
+    assert (done.code, done.changed) == (0, 0), done.output
+    done = install(NEW)
+    assert done.code == 0 and done.changed > 0, done.output
+    ascend = tmp_path / "Ascend"
+    assert (ascend / f"cann-{OLD}" / f"{ARCH}-linux/ascend_toolkit_install.info").exists()  # the old one still runs
+    assert (ascend / "ascend-toolkit/latest").resolve() == ascend / f"cann-{NEW}"
+    for name in ("ascend-toolkit/set_env.sh", "nnal/atb/set_env.sh"):
+        assert (ascend / name).exists()
+    shutil.rmtree(tmp_path / "packages")  # with everything installed no package is needed
+    shutil.rmtree(tmp_path / "cache")
+    done = install(NEW)
+    assert (done.code, done.changed) == (0, 0), done.output
+
+
+@pytest.mark.parametrize("mode", ["toolkit:nothing", "kernels:half", "nnal:quietly"])
+def test_a_broken_installation_is_noticed_and_the_next_run_repairs_it(install, mode):
+    done = install(NEW, fail=mode)
+    assert done.code != 0, done.output  # exit 0 of the installer is no proof
+    done = install(NEW)
+    assert done.code == 0 and done.changed > 0, done.output
+    done = install(NEW)
+    assert (done.code, done.changed) == (0, 0), done.output
+
+
+def test_a_package_with_another_checksum_is_not_run(tmp_path, install):
+    name = f"Ascend-cann-toolkit_{NEW}_linux-{ARCH}.run"
+    done = install(NEW, cann_checksums={name: "sha256:" + 64 * "0"})
+    assert done.code != 0
+    assert not (tmp_path / "Ascend").exists()

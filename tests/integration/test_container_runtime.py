@@ -1,0 +1,102 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Role container_runtime: archives with a real engine where one answers, pulling with a program that writes down its words."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import uuid
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import play
+
+# Stands for docker: knows images by files, and says of each command what it was.
+PROGRAM = """#!/bin/sh
+echo "$*" >> "@FOLDER@/log"
+case "$1 $2" in
+"version "*) echo 27.0 ;;
+"image inspect")
+    for last; do :; done
+    grep -qxF "$last" "@FOLDER@/images" || exit 1
+    echo '["'"$last"'@sha256:abc"] sha256:def' ;;
+"pull "*) echo "$3" >> "@FOLDER@/images" ;;
+"tag "*) echo "$3" >> "@FOLDER@/images" ;;
+*) exit 9 ;;
+esac
+"""
+IMAGE = "quay.io/ascend/vllm-ascend:v0.23.0-a3"
+
+
+def answers():
+    """Whether a Docker engine answers here."""
+    docker = shutil.which("docker")
+    return bool(docker) and subprocess.run([docker, "info"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def words(tmp_path):
+    """Variables for a stand-in of the program."""
+    (tmp_path / "docker").write_text(PROGRAM.replace("@FOLDER@", str(tmp_path)))
+    (tmp_path / "docker").chmod(0o755)
+    (tmp_path / "images").write_text("")
+    return {
+        "container_runtime_command": str(tmp_path / "docker"),
+        "container_runtime_images": [IMAGE],
+        "container_runtime_record": str(tmp_path / "record/images.json"),
+    }
+
+
+def pulls(tmp_path):
+    return [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith(("pull", "tag"))]
+
+
+def test_pulled_once_and_written_down(tmp_path, words):
+    for changed in (True, False):
+        done = play(tmp_path, "container_runtime", **words)
+        assert done.code == 0, done.output
+        assert (done.changed > 0) is changed, done.output
+    assert pulls(tmp_path) == [f"pull --quiet {IMAGE}"]
+    assert "sha256:abc" in json.loads((tmp_path / "record/images.json").read_text())[IMAGE]
+
+
+def test_mirror_serves_under_the_plans_name(tmp_path, words):
+    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org:5000/quay", **words)
+    assert done.code == 0, done.output
+    theirs = "mirror.example.org:5000/quay/ascend/vllm-ascend:v0.23.0-a3"
+    assert pulls(tmp_path) == [f"pull --quiet {theirs}", f"tag {theirs} {IMAGE}"]
+
+
+def test_digest_and_mirror_exclude_each_other(tmp_path, words):
+    words["container_runtime_images"] = ["quay.io/ascend/vllm-ascend@sha256:" + 64 * "a"]
+    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org", **words)
+    assert done.code != 0 and "daemon.json" in done.text
+    assert pulls(tmp_path) == []
+
+
+@pytest.mark.skipif(not answers(), reason="no Docker engine answers here")
+def test_archive_with_a_real_engine(tmp_path):
+    name = f"localhost/ascend-inference-test:{uuid.uuid4().hex[:8]}"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/file").write_text("nothing\n")
+    tar = subprocess.run(["tar", "-C", str(tmp_path / "empty"), "-c", "."], capture_output=True, check=True).stdout
+    subprocess.run(["docker", "import", "-", name], input=tar, capture_output=True, check=True)
+    try:
+        subprocess.run(["docker", "save", "--output", str(tmp_path / "images.tar"), name], check=True)
+        subprocess.run(["docker", "rmi", name], capture_output=True, check=True)
+        words = {
+            "container_runtime_images": [name],
+            "container_runtime_archive": str(tmp_path / "images.tar"),
+            "container_runtime_record": str(tmp_path / "images.json"),
+            "container_runtime_temporary": str(tmp_path),
+        }
+        done = play(tmp_path, "container_runtime", **words)
+        assert done.code == 0, done.output
+        done = play(tmp_path, "container_runtime", **words)
+        assert (done.code, done.changed) == (0, 0), done.output
+        done = play(tmp_path, "container_runtime", **{**words, "container_runtime_images": [name + "-other"]})
+        assert done.code != 0 and "does not hold" in done.text and name in done.text
+    finally:
+        subprocess.run(["docker", "rmi", name], capture_output=True, check=False)

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Roles torch_npu and vllm_ascend: pip resolves stand-in wheels that have the real ones' names, versions and pins.
+
+Nothing is fetched: all comes from a folder of wheels, or from git repositories on this machine.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+import subprocess
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import play
+from ansible_collections.ascend.inference.tests.simulator import wheels
+
+RELEASE = "0.13.0"
+ROW = wheels.RELEASES[RELEASE]
+
+# A build backend inside of the source tree, so that a build needs nothing; it refuses what a real build would break on.
+BACKEND = """
+import os, pathlib, sys
+sys.path.insert(0, os.path.dirname(__file__))
+from standin import wheel
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    if os.environ.get("VLLM_TARGET_DEVICE") != "empty":
+        raise SystemExit("VLLM_TARGET_DEVICE is not empty: this would compile for CUDA")
+    if os.environ.get("ASCEND_HOME_PATH") != "/opt/ascend":
+        raise SystemExit("CANN's set_env.sh was not read")
+    return wheel(folder, NAME, VERSION, REQUIRES, {MODULE + "/__init__.py": ""}).name
+"""
+
+
+@pytest.fixture
+def words(tmp_path):
+    """Variables of both roles, for a folder of wheels."""
+    cann = tmp_path / "set_env.sh"
+    cann.write_text("[ $# -eq 0 ] || exit 9\nexport ASCEND_HOME_PATH=/opt/ascend\n", encoding="utf-8")
+    pins = [f"torch=={ROW['torch']}", f"torch-npu=={ROW['torch_npu']}"]
+    return {
+        "torch_npu_venv": str(tmp_path / "venvs/one"),
+        "torch_npu_torch_version": ROW["torch"],
+        "torch_npu_version": ROW["torch_npu"],
+        "torch_npu_requirements": ["numpy"],
+        "torch_npu_find_links": [str(tmp_path / "wheels")],
+        "torch_npu_offline": True,
+        "vllm_ascend_venv": str(tmp_path / "venvs/one"),
+        "vllm_ascend_release": RELEASE,
+        "vllm_ascend_vllm_version": ROW["vllm"],
+        "vllm_ascend_pins": pins,
+        "vllm_ascend_find_links": [str(tmp_path / "wheels")],
+        "vllm_ascend_offline": True,
+        "vllm_ascend_sources": [str(cann)],
+        "vllm_ascend_link": str(tmp_path / "venvs/current"),
+        "vllm_ascend_system_packages": [],
+    }
+
+
+def test_wheels_locked_linked_and_not_needed_again(tmp_path, words):
+    wheels.stack(tmp_path / "wheels", RELEASE)
+    for role in ("torch_npu", "vllm_ascend"):
+        done = play(tmp_path, role, **words)
+        assert done.code == 0, done.output
+        assert done.changed >= 1
+    lock = (tmp_path / "venvs/one/requirements.lock").read_text(encoding="utf-8")
+    for line in (f"torch=={ROW['torch']}", f"torch-npu=={ROW['torch_npu']}", f"vllm-ascend=={RELEASE}"):
+        assert line.lower() in lock.replace("_", "-").lower(), lock
+    assert os.readlink(tmp_path / "venvs/current") == str(tmp_path / "venvs/one")
+    shutil.rmtree(tmp_path / "wheels")  # no wheel, no index: a complete environment asks nobody
+    for role in ("torch_npu", "vllm_ascend"):
+        done = play(tmp_path, role, **words)
+        assert (done.code, done.changed) == (0, 0), done.output
+
+
+def test_a_wheel_that_is_missing_is_named_with_the_variable(tmp_path, words):
+    wheels.stack(tmp_path / "wheels", RELEASE, without=("torch-npu",))
+    done = play(tmp_path, "torch_npu", **words)
+    assert done.code != 0
+    assert f"has torch-npu=={ROW['torch_npu']}" in done.text
+    assert "torch_npu_find_links" in done.text
+
+
+def test_published_vllm_is_refused_and_the_way_out_named(tmp_path, words):
+    wheels.stack(tmp_path / "wheels", RELEASE, published=True)
+    done = play(tmp_path, "vllm_ascend", **words)
+    assert done.code != 0
+    assert "VLLM_TARGET_DEVICE=empty" in done.text and "vllm_ascend_method" in done.text
+    assert not (tmp_path / "venvs/current").exists()
+
+
+def test_the_pins_of_another_torch_npu_never_meet(tmp_path, words):
+    """The conflict that users report: a torch-npu that wants another torch than the engine's layer."""
+    wheels.stack(tmp_path / "wheels", RELEASE)
+    wheels.wheel(tmp_path / "wheels", "torch", "2.5.1", (), wheels.module("torch", "2.5.1"))
+    wheels.wheel(tmp_path / "wheels", "torch-npu", "2.5.1.post1", ["torch==2.5.1"], wheels.module("torch_npu", "2"))
+    done = play(tmp_path, "torch_npu", **{**words, "torch_npu_version": "2.5.1.post1"})
+    assert done.code != 0
+    assert "exclude each other" in done.text
+    assert not (tmp_path / "venvs/one/.ascend-inference/torch_npu.json").exists()
+
+
+def repository(folder, name, version, tag, requires=()):
+    """A git repository whose tag builds a stand-in wheel."""
+    folder.mkdir(parents=True)
+    source = inspect.getsource(wheels)
+    (folder / "standin.py").write_text(source.replace('__file__).with_name("vllm_ascend")', "__file__)"))
+    facts = f"NAME, VERSION, MODULE, REQUIRES = {name!r}, {version!r}, {name.replace('-', '_')!r}, {list(requires)!r}\n"
+    (folder / "backend.py").write_text(BACKEND + facts, encoding="utf-8")
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (folder / "pyproject.toml").write_text(project, encoding="utf-8")
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", tag]):
+        subprocess.run(["git", *who, "-C", str(folder), *words], check=True)
+    return str(folder)
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_from_source_at_the_tags(tmp_path, words):
+    wheels.stack(tmp_path / "wheels", RELEASE, without=("vllm", "vllm-ascend"))
+    pins = words["vllm_ascend_pins"]
+    words.update(
+        vllm_ascend_method="source",
+        vllm_ascend_vllm_repository=repository(tmp_path / "git/vllm", "vllm", f"{ROW['vllm']}+empty", "v0.13.0"),
+        vllm_ascend_repository=repository(tmp_path / "git/va", "vllm-ascend", RELEASE, "v0.13.0", pins),
+    )
+    done = play(tmp_path, "vllm_ascend", **words)
+    assert done.code == 0, done.output
+    assert (tmp_path / "venvs/one-source/vllm-v0.13.0/pyproject.toml").exists()
+    shutil.rmtree(tmp_path / "git")
+    done = play(tmp_path, "vllm_ascend", **words)
+    assert (done.code, done.changed) == (0, 0), done.output

@@ -1,0 +1,201 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The planned frontend, with the distribution's own nginx, in front of a small HTTP server: who gets in, and what is forwarded."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+
+PROGRAM = "/usr/sbin/nginx"
+SECRETS = {"client_keys": "first.Key+1 second-KEY", "api_key": "backends-own"}
+
+
+def install():
+    """nginx is there, or root installs it; a server that the package starts is stopped."""
+    if not os.path.exists(PROGRAM):
+        if os.geteuid() != 0 or not shutil.which("apt-get"):
+            pytest.skip("needs nginx, or root to install it")
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+        subprocess.run(["apt-get", "install", "-y", "-q", "nginx-light"], check=True, env=environment)
+
+
+def free_ports(count):
+    """Ports that nothing listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Backend(http.server.BaseHTTPRequestHandler):
+    """Stands for the router: says what it was asked with, and streams."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = json.dumps({"path": self.path, "authorization": self.headers.get("Authorization", "")}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for word in (b"one", b"two"):
+            self.wfile.write(b"3\r\n" + word + b"\r\n")
+            self.wfile.flush()
+            time.sleep(1)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *words):
+        """Silent."""
+
+
+def planned(root, ports, certificate=""):
+    """The plan's frontend of a deployment on this machine."""
+    words = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_root": str(root),
+        "inference_model": {"path": "/models/tiny", "name": "tiny"},
+        "inference_pools": {"prefill": {}, "decode": {}},
+        "inference_secrets": SECRETS,
+        "inference_router": {
+            "port": ports[0],
+            "frontend": "nginx",
+            "frontend_port": ports[1],
+            "frontend_status_port": ports[2],
+            "certificate": certificate,
+            "certificate_key": certificate and certificate + ".key",
+        },
+    }
+    host = {"groups": ["prefill", "decode", "router"], "variables": {"inference_address": "127.0.0.1"}}
+    plan = launch_plan(words, {"here": host})
+    assert not any(secret in json.dumps(plan) for secret in ("first.Key+1", "second-KEY", "backends-own"))
+    (service,) = [one for one in plan["services"] if one["kind"] == "frontend"]
+    return service
+
+
+def ask(url, key=None, data=None, **more):
+    """Status and body."""
+    request = urllib.request.Request(url, data, {"Authorization": f"Bearer {key}"} if key else {})
+    try:
+        with urllib.request.urlopen(request, timeout=30, **more) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@pytest.fixture
+def frontend(tmp_path):
+    """Start the planned frontend; returns its service, its output and its process."""
+    install()
+    ports, running = free_ports(3), []
+    backend = http.server.ThreadingHTTPServer(("127.0.0.1", ports[0]), Backend)
+    threading.Thread(target=backend.serve_forever, daemon=True).start()
+
+    def start(certificate="", secrets=SECRETS):
+        service = planned(tmp_path / "root", ports, certificate)
+        for file in service["files"]:
+            place = pathlib.Path(file["path"])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(file["content"])
+            place.chmod(int(file["mode"], 8))
+        environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+        environment.update({name: secrets[key] for name, key in service["secret_env"].items()})
+        log = open(tmp_path / "log", "w")  # noqa: SIM115 - the process has it as long as it runs
+        process = subprocess.Popen(
+            service["argv"], env=environment, stdout=log, stderr=log, cwd=service["work_directory"]
+        )
+        running.append(process)
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end:
+            try:
+                if ask(service["health"]["url"])[0] == 200:
+                    break
+            except OSError:
+                time.sleep(0.2)
+        return service, tmp_path / "log", process
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(timeout=60)
+    backend.shutdown()
+
+
+def test_keys_open_the_door_and_stay_inside(frontend):
+    service, log, process = frontend()
+    url = f"http://127.0.0.1:{service['ports'][0]['first']}/v1/models"
+    for wrong in (None, "", "other", "FIRST.KEY+1", "firstxKey+1", "first.Key+11", "first.Key", "backends-own"):
+        assert ask(url, wrong)[0] == 401, wrong
+    for key in SECRETS["client_keys"].split():
+        status, body = ask(url, key)
+        assert status == 200
+        assert json.loads(body) == {"path": "/v1/models", "authorization": "Bearer backends-own"}
+    directory = pathlib.Path(service["work_directory"])
+    assert (directory / "keys.conf").stat().st_mode & 0o077 == 0
+    for pid in [process.pid, *(int(one) for one in children(process.pid))]:
+        for name in ("environ", "cmdline"):
+            assert b"first.Key" not in pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
+    assert "Key" not in log.read_text()
+
+
+def children(pid):
+    """Process ids of a process's children."""
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def test_an_answer_is_streamed(frontend):
+    service, _log, _process = frontend()
+    url = f"http://127.0.0.1:{service['ports'][0]['first']}/v1/completions"
+    request = urllib.request.Request(url, b"{}", {"Authorization": "Bearer second-KEY"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        first = answer.read1(3)
+        begin = time.monotonic()
+        assert (first, answer.read()) == (b"one", b"two")
+        assert time.monotonic() - begin > 0.5
+
+
+def test_tls(frontend, tmp_path):
+    place = str(tmp_path / "certificate.pem")
+    argv = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", place, "-keyout", place + ".key"]
+    subprocess.run(argv, check=True, capture_output=True)
+    service, _log, _process = frontend(place)
+    trusted = ssl.create_default_context(cafile=place)
+    url = f"https://127.0.0.1:{service['ports'][0]['first']}/health"
+    assert ask(url, "second-KEY", context=trusted)[0] == 200
+    assert ask(url, context=trusted)[0] == 401
+    assert ask(url.replace("https", "http"), "second-KEY")[0] == 400
+
+
+@pytest.mark.parametrize("keys", ["", 'good ba"d'])
+def test_keys_that_cannot_be_written_end_the_start_without_being_shown(frontend, keys):
+    _service, log, process = frontend(secrets={**SECRETS, "client_keys": keys})
+    assert process.wait(timeout=60) != 0
+    assert "client_keys" in log.read_text()
+    assert "ba" + '"d' not in log.read_text()

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Role model: from a folder, an archive or another place, whole or not at all, and repaired where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import play
+
+CONFIG = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "torch_dtype": "float16",
+}
+
+
+@pytest.fixture
+def origin(tmp_path):
+    """A model's folder, with an index of its weights and a description of its quantisation."""
+    folder = tmp_path / "origin" / "qwen"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "quant_model_description.json").write_text("{}")
+    (folder / "one.safetensors").write_bytes(b"12345678")
+    index = {"metadata": {"total_size": 8}, "weight_map": {"a": "one.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    return folder
+
+
+def packed(tmp_path):
+    """The model as an archive with its folder."""
+    archive = tmp_path / "qwen.tar.gz"
+    subprocess.run(["tar", "-C", str(tmp_path / "origin"), "-czf", str(archive), "qwen"], check=True)
+    return archive
+
+
+def test_archive_repaired_once_and_kept(tmp_path, origin):
+    archive, place = packed(tmp_path), tmp_path / "models" / "qwen"
+    words = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive), "model_repair": True}
+    done = play(tmp_path, "model", "--diff", facts=False, **words)
+    assert done.code == 0, done.output
+    config = json.loads((place / "config.json").read_text())
+    assert config == {**CONFIG, "head_dim": 16, "torch_dtype": "bfloat16"}
+    assert json.loads((place / ".config.json.before-repair").read_text()) == CONFIG
+    assert "head_dim was missing and is 16 now" in done.text
+    assert '+  "head_dim": 16' in done.output
+    assert not (tmp_path / "models/qwen.unpacking").exists()
+    archive.unlink()
+    done = play(tmp_path, "model", facts=False, **words)
+    assert (done.code, done.changed) == (0, 0), done.output
+
+
+def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):
+    (origin / "one.safetensors").write_bytes(b"1234")
+    archive, place = packed(tmp_path), tmp_path / "models" / "qwen"
+    words = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive)}
+    done = play(tmp_path, "model", facts=False, model_origin_on_host=True, **words)
+    assert done.code != 0
+    assert "4 bytes of the 8" in done.text
+    assert not place.exists()
+
+
+def test_copy_and_its_repair_stay(tmp_path, origin):
+    place = tmp_path / "models" / "qwen"
+    words = {"model_path": str(place), "model_source": "copy", "model_origin": str(origin), "model_repair": True}
+    assert play(tmp_path, "model", "--check", facts=False, **words).code == 0
+    assert not place.exists()
+    done = play(tmp_path, "model", facts=False, **words)
+    assert done.code == 0, done.output
+    done = play(tmp_path, "model", facts=False, **words)
+    assert (done.code, done.changed) == (0, 0), done.output
+    assert json.loads((place / "config.json").read_text())["head_dim"] == 16
+
+
+@pytest.mark.skipif(not shutil.which("rsync"), reason="needs rsync")
+def test_rsync_goes_on_and_does_not_undo_a_repair(tmp_path, origin):
+    place = tmp_path / "models" / "qwen"
+    words = {"model_path": str(place), "model_source": "rsync", "model_origin": str(origin), "model_repair": True}
+    done = play(tmp_path, "model", facts=False, **words)
+    assert done.code == 0, done.output
+    done = play(tmp_path, "model", facts=False, **words)
+    assert (done.code, done.changed) == (0, 0), done.output
+    (place / "one.safetensors").unlink()
+    done = play(tmp_path, "model", facts=False, **words)
+    assert (done.code, done.changed) == (0, 1), done.output
+    assert json.loads((place / "config.json").read_text())["head_dim"] == 16
+
+
+def test_a_model_that_is_nowhere(tmp_path):
+    done = play(tmp_path, "model", facts=False, model_path=str(tmp_path / "none"))
+    assert done.code != 0 and "model_source, model_origin" in done.text

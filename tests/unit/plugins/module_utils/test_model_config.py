@@ -1,0 +1,74 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Repairs of config.json, and weights that are not all there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _model_config as model
+
+PLAIN = {"hidden_size": 3584, "num_attention_heads": 28, "torch_dtype": "float16"}
+
+
+def test_head_dim_is_computed_and_what_was_given_is_left_alone():
+    after, notices = model.repaired(PLAIN, quantized=False)
+    assert after["head_dim"] == 128 and after["torch_dtype"] == "float16"
+    assert len(notices) == 1 and "128" in notices[0]
+    assert "head_dim" not in PLAIN
+    assert model.repaired(after, quantized=False) == (after, [])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"hidden_size": 7168, "num_attention_heads": 128, "kv_lora_rank": 512},  # latent attention
+        {"hidden_size": 100, "num_attention_heads": 3},
+        {"hidden_size": "100", "num_attention_heads": 0},
+        {"hidden_size": 4096, "num_attention_heads": 64, "head_dim": 128},
+        {},
+    ],
+)
+def test_head_dim_is_not_guessed(config):
+    assert model.repaired(config, False) == (config, [])
+
+
+def test_text_config_is_where_the_text_models_words_are():
+    config = {"text_config": {"hidden_size": 64, "num_attention_heads": 4, "dtype": "float32"}}
+    after, notices = model.repaired(config, True)
+    assert after["text_config"] == {"hidden_size": 64, "num_attention_heads": 4, "dtype": "bfloat16", "head_dim": 16}
+    assert after["torch_dtype"] == "bfloat16"
+    assert len(notices) == 3
+
+
+def test_quantised_weights_get_bfloat16_and_others_never():
+    for more, quantized in (({}, True), ({"quantization_config": {"quant_method": "ascend"}}, False)):
+        after, _notices = model.repaired({**PLAIN, **more}, quantized, ["torch_dtype"])
+        assert after["torch_dtype"] == "bfloat16" and "head_dim" not in after
+    assert model.repaired({"dtype": "float16"}, True, ["torch_dtype"])[0] == {"dtype": "bfloat16"}
+    assert model.repaired(PLAIN, True, []) == (PLAIN, [])
+
+
+def test_weights(tmp_path):
+    folder = str(tmp_path)
+    assert model.weights_lacking(folder) == []
+    index = {"metadata": {"total_size": 8}, "weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
+    (tmp_path / model.INDEX).write_text(json.dumps(index))
+    (tmp_path / "one.safetensors").write_bytes(b"12345")
+    assert model.weights_lacking(folder) == ["two.safetensors is missing"]
+    (tmp_path / "two.safetensors").write_bytes(b"12")
+    assert "7 bytes of the 8" in model.weights_lacking(folder)[0]
+    (tmp_path / "two.safetensors").write_bytes(b"123")
+    assert model.weights_lacking(folder) == []
+
+
+def test_backups_never_replace_each_other(tmp_path):
+    place = tmp_path / "config.json"
+    names = []
+    for _number in range(3):
+        names.append(model.backup_path(str(place)))
+        open(names[-1], "w").close()
+    assert len(set(names)) == 3
+    assert all(name.startswith(str(tmp_path / ".config.json.before-repair")) for name in names)
