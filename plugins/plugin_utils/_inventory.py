@@ -18,7 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._reader import pl
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HOST_WORDS, OPERATIONAL, PREFIX
 
 GROUP = PREFIX + "group"
-OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host"])
+OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host", "ansible_connection"])
 
 Variables = t.Mapping[str, t.Any]
 

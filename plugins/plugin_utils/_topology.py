@@ -250,6 +250,7 @@ class Host:
     devices: tuple[int, ...]
     groups: tuple[str, ...]
     memory: int = 0
+    here: bool = False  # the machine that Ansible itself runs on, under one name of perhaps several
 
 
 def natural(name: str) -> tuple[t.Any, ...]:
@@ -291,7 +292,7 @@ def read_hosts(
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
     ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
-    ``inference_memory`` (GiB) and ``ansible_host`` are read.
+    ``inference_memory`` (GiB), ``ansible_host`` and ``ansible_connection`` are read.
     """
     reader, hosts = Reader(), {}
     for name in sorted(inventory, key=natural):
@@ -305,6 +306,7 @@ def read_hosts(
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(inventory[name].get("groups", ()))),
             memory=_memory(reader, variables.get(PREFIX + "memory"), name),
+            here=variables.get("ansible_connection") == "local",
         )
     return hosts, reader.complaints
 

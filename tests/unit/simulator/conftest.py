@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import http.client
 import itertools
 import json
@@ -13,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -181,9 +183,12 @@ def text_of(answer):
 
 @pytest.fixture
 def cluster(tmp_path):
-    made = Cluster(tmp_path)
-    yield made
-    made.close()
+    """One at a time on a machine, however many run these tests: their ports are the same."""
+    with open(pathlib.Path(tempfile.gettempdir()) / f"ascend-inference-simulator-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = Cluster(tmp_path)
+        yield made
+        made.close()
 
 
 @pytest.fixture

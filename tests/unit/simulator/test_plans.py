@@ -47,6 +47,7 @@ def test_planned_pair_answers_as_one_engine(cluster, prompt, data):
             "groups": ["prefill" if name == "node1" else "decode"],
             "variables": {
                 "ansible_host": host.address,
+                "ansible_connection": "local",
                 "inference_interface": "eth0",
                 "inference_hardware": "a2",
                 "inference_devices": 8,
