@@ -21,15 +21,17 @@ REGISTERED = "__host_check_"
 MODES = ("rail", "ring", "full", "none")
 
 
-def check_facts(plan: Record, hostvars: t.Mapping[str, Record]) -> dict[str, dict[str, Record]]:
-    """What role host_check registered on each planned host; an unreachable host has nothing, a failed module its error
+def check_facts(
+    plan: Record, hostvars: t.Mapping[str, Record], registered: str = REGISTERED
+) -> dict[str, dict[str, Record]]:
+    """What a role registered on each planned host under ``registered`` and the kind of facts; an unreachable host has nothing, a failed module its error
     (``failed_when: false`` hides ``failed``, but only failures carry ``msg``)."""
     facts: dict[str, dict[str, Record]] = {}
     for host in plan["hosts"]:
         variables = hostvars.get(host["name"]) or {}
         found = {}
         for kind in KINDS:
-            result = variables.get(REGISTERED + kind)
+            result = variables.get(registered + kind)
             if result and not result.get("unreachable") and not result.get("skipped"):
                 found[kind] = {"error": str(result["msg"])} if "msg" in result else result
         facts[host["name"]] = found

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._generated import filled
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import RULES, check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
@@ -304,3 +306,40 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
     assert [one.path for one in caught.value.complaints] == ["n2 device 2", "n3 device 1"]
+    assert [one.fix.split(";")[0].split(" shows")[0] for one in caught.value.complaints] == [
+        "hccn_tool -i 2 -vnic -g",
+        "npu-smi info -t spod-info has to show it",
+    ]
+
+
+def test_a_rank_table_says_which_host_was_not_asked_and_whose_tool_failed():
+    data = copy.deepcopy(facts())
+    data["n2"] = {}
+    data["n3"]["hccn"] = {"error": "no driver"}
+    with pytest.raises(PlanError) as caught:
+        rank_table(plan(), data)
+    assert [one.path for one in caught.value.complaints] == ["n2", "n3"]
+    assert "--limit" in caught.value.complaints[0].fix
+    assert caught.value.complaints[1].message == "hccn_tool failed: no driver"
+
+
+def test_a_rank_table_of_a2_does_not_need_npu_smi():
+    data = {host: {"hccn": found["hccn"]} for host, found in facts().items()}
+    assert rank_table(plan(inference_hardware="a2"), data)["server_count"] == "3"
+
+
+def test_generated_files_are_filled_in_and_count_for_a_restart():
+    services = plan(inference_release="0.10.1rc1", inference_kv_transfer="llmdatadist", inference_hardware="a2")[
+        "services"
+    ]
+    assert filled(services, {"rank_table": ""}) == filled(services, {}) == services
+    once, again, other = (filled(services, {"rank_table": {"version": text}}) for text in ("1.2", "1.2", "1.3"))
+    assert once == again
+    with_table = sorted(one["name"] for one in services if any("from" in file for file in one["files"]))
+    assert with_table == ["decode-0", "decode-1", "prefill-0"]
+    for old, new, newer in zip(services, once, other, strict=True):
+        differ = len({old["digest"], new["digest"], newer["digest"]})
+        assert differ == (3 if old["name"] in with_table else 1)
+        if old["name"] in with_table:
+            (file,) = [one for one in new["files"] if one.get("from") == "rank_table"]
+            assert json.loads(file["content"]) == {"version": "1.2"}
