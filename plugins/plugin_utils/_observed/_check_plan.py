@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = tuple(sorted((*_fabric.RULES, *_host.RULES, *_npu.RULE
 # A device with one of the findings on the left is not blamed for what follows from it.
 CONSEQUENCES = {
     "NPU-ABSENT": ("HCCN-ANSWER", "NPU-ADDRESS", "LINK-DOWN", "NET-HEALTH", "HCCN-STALE", "PEER-UNREACHABLE"),
+    "DRIVER-OLD": ("DRIVER-DIFFERS",),
     "LINK-DOWN": ("NET-HEALTH", "PEER-UNREACHABLE"),
     "NPU-ADDRESS": ("HCCN-ANSWER", "PEER-UNREACHABLE"),
     "SUPER-POD": ("PEER-UNREACHABLE",),
