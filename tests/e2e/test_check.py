@@ -68,7 +68,7 @@ def inventory(folder, hosts, shape, variables):
                 "ansible_python_interpreter": sys.executable,
                 "inference_release": "0.23.0",
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
-                "inference_root": str(folder / "root"),
+                "inference_root": "/tmp/ascend-check",
                 "inference_runtime": "supervisor",
                 "inference_check_ignore": MACHINE,
                 "inference_pools": shape["pools"],
