@@ -67,7 +67,7 @@ def words_of(
             first, agreed = seen.setdefault(key, (host, value))
             if value != agreed and not any(one.path == key for one in complaints):
                 complaints.append(_conflict(key, first, agreed, host, value))
-    return {**found, **{key: value for key, (_, value) in seen.items()}}, complaints
+    return {**found, **{key: value for key, (dummy, value) in seen.items()}}, complaints
 
 
 def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> Complaint:
