@@ -118,6 +118,8 @@ def _transfer(context: Context) -> dict[str, t.Any]:
         found["listeners_per_prefill"] = pools.prefill.devices_per_instance
         found["lines_per_request"] = decode.rank_devices if decode else 1
         return found
+    if word == "llmdatadist":
+        return {"protocol": "prefill_answers", "lines_per_request": pools.decode.rank_devices if pools.decode else 1}
     return {"protocol": "layerwise" if word == "mooncake_layerwise" else "prefill_answers"}
 
 
@@ -130,6 +132,10 @@ def _release(context: Context) -> dict[str, t.Any]:
             "delayed": "Delaying free of ",
             "listening": release.listening_line,
         }
+    elif npu and context.p2p == "llmdatadist":
+        # Logged before the pull; a pull that fails raises and leaves the request without an answer (its connector in 0.11.0),
+        # so with a whole answer the line shows that the KV came.
+        lines = {"transferred": "Try pull blocks from remote server"}
     return {
         "name": release.name,
         "has_prompt_tokens_by_source": release.prompt_tokens_by_source,
