@@ -8,13 +8,8 @@ from __future__ import annotations
 import importlib.util
 import typing as t
 
-import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_state as state
-
-
-def manifests(plan: t.Mapping[str, t.Any]) -> str:
-    """The plan's objects as YAML documents, in apply order."""
-    return str(yaml.safe_dump_all(plan["objects"], sort_keys=False, explicit_start=True, width=1000))
+from ansible_collections.ascend.inference.plugins.plugin_utils._manifest_text import manifests
 
 
 def has_collection(name: str) -> bool:
