@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-remove test lint sanity units docs build integration e2e molecule conformance test-parsers bench env clean
+.PHONY: help demo demo-pool demo-remove test lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers bench env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -22,7 +22,7 @@ demo-remove: ## stop and remove what the demos made
 	@bash .ci/playbook.sh remove inventories/local $(ARGS)
 	@bash .ci/playbook.sh remove inventories/local_pool $(ARGS)
 
-test: ## everything below up to molecule; PARTS="lint units" chooses, SKIP=molecule leaves out, JOBS=1 runs one at a time
+test: ## everything below up to parsers; PARTS="lint units" chooses, SKIP=molecule leaves out, JOBS=1 runs one at a time
 	@$(PYTHON) .ci/test.py $(PARTS)
 
 lint: ## formatting, ansible-lint, yamllint, shellcheck, changelog
@@ -46,14 +46,26 @@ conformance: ## reproduce documented deployments; ARGS="--corpus FILE"
 integration: ## run roles on this machine against stand-ins of what only NPU hosts have
 	@bash .ci/parts/script.sh integration $(ARGS)
 
-e2e: ## deploy the local inventories for real, break them, remove them
+e2e: ## all of tests/e2e, one after the other
 	@bash .ci/parts/script.sh e2e $(ARGS)
+
+e2e-local: ## deploy the local inventories for real, break them, remove them
+	@bash .ci/parts/script.sh e2e-local $(ARGS)
+
+e2e-check: ## find faults planted in simulated hosts
+	@bash .ci/parts/script.sh e2e-check $(ARGS)
+
+e2e-kthena: ## deploy to a simulated Kubernetes API
+	@bash .ci/parts/script.sh e2e-kthena $(ARGS)
 
 molecule: ## scenarios on systemd nodes in containers; ARGS="nodes" chooses
 	@bash .ci/parts/molecule.sh $(ARGS)
 
-test-parsers: ## hold the commands of every release against that release's own parsers (long)
+parsers: ## hold the commands of the first-class releases against those releases' own parsers
 	@bash .ci/parts/script.sh parsers $(ARGS)
+
+test-parsers: ## the same for every release (long)
+	@bash .ci/parts/script.sh parsers --releases all $(ARGS)
 
 bench: ## measurements, printed as ratios
 	@bash .ci/parts/script.sh bench $(ARGS)

@@ -10,4 +10,16 @@ shift 2
 use ansible
 with_collections
 export ANSIBLE_CALLBACKS_ENABLED=${ANSIBLE_CALLBACKS_ENABLED:-ansible.posix.timer}
-exec ansible-playbook --inventory "$inventory" "ascend.inference.$playbook" "$@"
+export ANSIBLE_CALLBACK_RESULT_FORMAT=${ANSIBLE_CALLBACK_RESULT_FORMAT:-yaml}
+report=$PWD/.cache/$playbook-report.json
+rm -f "$report"
+ansible-playbook --inventory "$inventory" "ascend.inference.$playbook" --extra-vars "{\"inference_verify_file\": \"$report\"}" "$@"
+[ ! -e "$report" ] || python - "$report" <<'END'
+import json
+import sys
+
+report = json.load(open(sys.argv[1]))
+print("\n".join(["", *report["summary"]]))
+if report["verified"]:
+    print(f"\nAsk it:\n\n    {report['request']}\n")
+END

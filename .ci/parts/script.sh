@@ -2,23 +2,34 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Run a part of the tests that stands by itself: script.sh e2e [ARGUMENT...]
-# It is the program tests/NAME/run.py or tests/NAME/run; or else pytest, over tests/NAME/test_*.py.
-# It finds ansible, pytest and all collections within reach.
+# Run a part of the tests that stands by itself: script.sh NAME [ARGUMENT...]
+# NAME is a folder of tests/, with a program run.py or files test_*.py for pytest; e2e-local is tests/e2e/test_local.py.
+# It finds ansible, pytest, uv and all collections within reach, and the Debian packages that its tests would miss.
 . "$(dirname "$0")/../lib.sh"
 name=$1
 shift
 if [ -f "tests/$name/run.py" ]; then
     program=(python "tests/$name/run.py")
-elif [ -f "tests/$name/run" ]; then
-    program=(bash "tests/$name/run")
+elif [ -f "tests/${name%%-*}/test_${name#*-}.py" ]; then
+    program=(python -m pytest -v "tests/${name%%-*}/test_${name#*-}.py")
 elif compgen -G "tests/$name/test_*.py" >/dev/null; then
     program=(python -m pytest -v "tests/$name")
 else
-    say "there is nothing to run in tests/$name yet"
-    exit 3
+    echo "there is nothing to run for $name in tests/" >&2
+    exit 2
 fi
-use units
+
+case $name in
+    integration)
+        # RUNLEVEL: a server that a package brings is not started.
+        RUNLEVEL=1 .ci/apt cmake gcc git libc6-dev make nginx-light rsync
+        .ci/docker-up
+        ;;
+    parsers) .ci/apt libibverbs1 libnuma1 librdmacm1 ;; # mooncake_master is linked against them
+esac
+export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}
+
+use programs
 with_collections
 PYTHONPATH=$(environment tree)
 export PYTHONPATH

@@ -6,13 +6,14 @@
 # on the oldest that a target may have. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
+.ci/apt libibverbs1 libnuma1 librdmacm1 # the real store of one test is linked against them
 
 on_controller() { # 3.N PYTEST-ARGUMENT...
     local version=$1 folder
     shift
     folder=$(environment venv units "$version")
     say "Python $version, ansible-core $("$folder/bin/python" -c 'import ansible.release as r; print(r.__version__)')"
-    PYTHONPATH=$tree "$folder/bin/python" -m pytest "$@"
+    PATH=$folder/bin:$PATH PYTHONPATH=$tree "$folder/bin/python" -m pytest "$@"
 }
 
 on_target() { # 3.N FOLDER...
@@ -21,7 +22,7 @@ on_target() { # 3.N FOLDER...
     folder=$(environment venv target "$version")
     core=$(environment target-core)
     say "Python $version as a target, with the module_utils of $(basename "$core")"
-    PYTHONPATH=$tree:$core "$folder/bin/python" -m pytest -n 2 "$@"
+    PATH=$folder/bin:$PATH PYTHONPATH=$tree:$core "$folder/bin/python" -m pytest -n 2 "$@"
 }
 
 main=$(environment main)

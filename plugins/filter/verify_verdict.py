@@ -39,7 +39,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    The report, with the step C(logs) judged, C(transfer_ms) from the logs, C(tails) (last lines of each service that a failure names) and
+    The report, with the step C(logs) judged, C(transfer_ms) from the logs, C(tails) (last lines of each service that a failure names),
+    C(request) (a curl line that asks the service) and
     C(explanation) (all of it as lines).
   type: dict
 """

@@ -247,7 +247,10 @@ def run_command(argv, env):
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment.update(env)
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    done = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False)
+    # Not AnsibleModule.run_command: this is no module, and its caller wants both streams in the order they came.
+    done = subprocess.run(  # pylint: disable=ansible-bad-function
+        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False
+    )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Dict, NamedTuple
 
@@ -31,7 +32,7 @@ def read_metrics(text: str) -> Samples:
             value = float(found.group(3))
         except ValueError:
             continue
-        if value != value:  # NaN
+        if math.isnan(value):
             continue
         names = [found.group(1)]
         source = dict(_LABEL.findall(found.group(2) or "")).get("source")

@@ -192,10 +192,10 @@ _PLAN = {
 }
 
 
-def argument_spec(fields: dict[str, Field] = _PLAN) -> dict[str, Any]:
+def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
     """The tables as AnsibleModule takes them, so that documentation, module and this file cannot disagree."""
     spec = {}
-    for name, field in fields.items():
+    for name, field in (_PLAN if fields is None else fields).items():
         one: dict[str, Any] = {"type": field.kind.__name__}
         if field.default is ...:
             one["required"] = True

@@ -63,7 +63,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, str, f
     if not first.whole:
         return writer.name, "the writer did not answer: " + first.detail, 0.0
     stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
-    if not _grown(store_puts, start, stored) > 0:
+    if _grown(store_puts, start, stored) <= 0:
         return put_hop, "the master got no new key from {}{}".format(writer.name, cause("pool_not_written")), 0.0
     # The last blocks may still be on their way: wait until the count of keys stands still.
     stored = _quiet(probe, master, stored)

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from typing import Any, Dict, Iterable
 
 from ansible_collections.ascend.inference.plugins.module_utils import _verify_records as records
@@ -35,13 +37,26 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
     joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
     done = records.conclude(joined, plan.disaggregated)
+    done["request"] = request(plan)
     return dict(done, explanation=_explanation(done))
+
+
+def request(plan: VerifyPlan) -> str:
+    """A shell line that asks the service for a completion; where a key is needed, it stands in $API_KEY."""
+    words = ["curl", "-sS", f"{plan.entry.url}/v1/completions", "-H", "Content-Type: application/json"]
+    if plan.entry.ca_path:
+        words += ["--cacert", plan.entry.ca_path]
+    body = json.dumps({"model": plan.model, "prompt": "Once upon a time", "max_tokens": 16})
+    line = " ".join(shlex.quote(word) for word in [*words, "-d", body])
+    return line + (' -H "Authorization: Bearer $API_KEY"' if plan.entry.api_key else "")
 
 
 def _explanation(report: dict[str, Any]) -> list[str]:
     """The summary, and the last lines of each service that a failure names."""
     lines = list(report["summary"])
     lines += [f"  {failure}" for failure in report["failures"] if not any(failure in line for line in lines)]
+    if report["verified"]:
+        lines.append("  ask it: " + report["request"])
     for name, tail in report["tails"].items():
         lines.append(f"last lines of {name}:")
         lines += ["  " + line for line in tail] or ["  (empty)"]

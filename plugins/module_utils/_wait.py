@@ -30,7 +30,10 @@ def answers(url, patience=5.0):
 
 def command(argv):
     """Exit code and output of a short command."""
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60)
+    # Not AnsibleModule.run_command: this is no module, and that has no time-out.
+    done = subprocess.run(  # pylint: disable=ansible-bad-function
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=60
+    )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 

@@ -211,7 +211,7 @@ def main():
         if result["changed"] and not module.check_mode:
             builder(params).build(params["layer"], wish, params["fallback_index_urls"])
     except (VenvError, OSError) as error:
-        module.fail_json(msg=str(error), **dict(result, changed=False))
+        module.fail_json(msg=str(error), **{**result, "changed": False})
     module.exit_json(**result)
 
 

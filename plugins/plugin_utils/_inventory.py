@@ -69,7 +69,7 @@ def words_of(
             first, agreed = seen.setdefault(key, (host, value))
             if value != agreed and not any(one.path == key for one in complaints):
                 complaints.append(_conflict(key, first, agreed, host, value))
-    result = {**found, **{key: value for key, (_, value) in seen.items()}}
+    result = {**found, **{key: value for key, (dummy, value) in seen.items()}}
     if result.get(PREFIX + "runtime") == "kubernetes":
         result.update({key: plain(controller[key]) for key in OF_NODES if key in controller})
     return result, complaints

@@ -302,7 +302,7 @@ def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
     asked = [
         (role["devices"], name)
         for name, role in sorted(roles.items())
-        for _ in range(role["replicas"] * role["pods"] * kubernetes["groups"])
+        for dummy in range(role["replicas"] * role["pods"] * kubernetes["groups"])
         if role["devices"]
     ]
     if not nodes or not asked:

@@ -41,7 +41,7 @@ def _table(plan: Plan) -> list[str]:
     alike = itertools.groupby(
         plan["services"], key=lambda one: (one["start"]["stage"], one["kind"], one["instance"], one["host"])
     )
-    rows = [HEADER] + [_row(list(group)) for _, group in alike]
+    rows = [HEADER] + [_row(list(group)) for dummy, group in alike]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER) - 1)]
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

@@ -117,7 +117,7 @@ def _connectors(index: int) -> tuple[str, ...]:
 @functools.cache
 def _release(name: str) -> Release:
     index = ORDER[name]
-    _, vllm, python, cann, torch, torch_npu, triton, mooncake, fastapi = data.ROWS[index]
+    dummy, vllm, python, cann, torch, torch_npu, triton, mooncake, fastapi = data.ROWS[index]
     facts_: dict[str, t.Any] = {}
     for fact, steps in data.FACTS.items():
         step = _holds(steps, index)

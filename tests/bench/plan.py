@@ -42,7 +42,7 @@ def seconds(hosts: int, load_balancing: str) -> tuple[float, int]:
     """Processor seconds of one plan, and its number of services; the better of two runs."""
     words, inventory = deployment(hosts, load_balancing)
     best, services = float("inf"), 0
-    for _ in range(2):
+    for dummy in range(2):
         gc.collect()
         start = time.process_time()
         services = len(launch_plan(words, inventory)["services"])

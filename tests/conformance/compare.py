@@ -238,7 +238,7 @@ class Comparison:
     def planned_lists(self, found: t.Mapping[str, t.Any], pairs: list[tuple[Process, Plan]]) -> dict[str, list[str]]:
         """The engines that each of the planned proxy's lists means."""
         apis = {}
-        for _, service in pairs:
+        for dummy, service in pairs:
             for port in service["ports"]:
                 if port["name"] == "api":
                     apis[(service["address"], str(port["first"]))] = service["name"]

@@ -76,7 +76,7 @@ def from_argv(argv: t.Sequence[str]) -> dict[str, t.Any]:
     name = ""
     for word in argv:
         if re.match(r"--[a-z]", word):
-            name, _, value = word.partition("=")
+            name, dummy, value = word.partition("=")
             found[name] = value if value else True
         elif name:
             value = parsed(word)
@@ -148,7 +148,7 @@ def expanded(text: str, variables: t.Mapping[str, t.Any]) -> str:
             return str(variables[name])
         return default if default is not None else match.group(0)
 
-    for _ in range(4):
+    for dummy in range(4):
         after = re.sub(r"\$\{(\w+)(?::-([^}]*))?\}|\$(\w+)", value, text)
         if after == text:
             break

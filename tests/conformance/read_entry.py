@@ -122,8 +122,8 @@ class Places:
         for number in range(100):
             name = f"{text} {number}" if number else text
             placed = self.taken.setdefault("localhost" if name in LOCAL else name, [])
-            full = sum(used for _, used in placed) + count > capacity
-            if not placed or not (full or any(devices & others for others, _ in placed)):
+            full = sum(used for dummy, used in placed) + count > capacity
+            if not placed or not (full or any(devices & others for others, dummy in placed)):
                 break
         placed.append((devices, count))
         return name
@@ -280,7 +280,7 @@ def _other_branches(role: Entry) -> set[str]:
     ours = [found for labels, found in names if re.search(rf"\b{role.get('soc', '')}(?!-ROCE)\b", labels)]
     if not ours:
         return set()
-    return set().union(*(found for _, found in names)) - set().union(*ours)
+    return set().union(*(found for dummy, found in names)) - set().union(*ours)
 
 
 def _extends(name: str, value: t.Any) -> bool:

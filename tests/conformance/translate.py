@@ -173,7 +173,7 @@ def _common(word: str, layers: list[tuple[str, Words]]) -> Words:
     shared = {
         key: value
         for key, value in layers[0][1].items()
-        if all(key in layer and plain(layer[key]) == plain(value) for _, layer in layers)
+        if all(key in layer and plain(layer[key]) == plain(value) for dummy, layer in layers)
     }
     hosts: dict[str, Words] = {}
     for host, layer in layers:
@@ -288,7 +288,7 @@ def _pin(pool: Words, processes: list[Process]) -> None:
     instances: dict[int, list[Process]] = {}
     for one in processes:
         instances.setdefault(one.instance, []).append(one)
-    firsts = [members[0] for _, members in sorted(instances.items())]
+    firsts = [members[0] for dummy, members in sorted(instances.items())]
     ports: Words = {}
     for name, port in (
         ("api", _api),
@@ -300,7 +300,7 @@ def _pin(pool: Words, processes: list[Process]) -> None:
         numbers = [port(one) for one in firsts]
         if all(numbers):
             ports[name] = numbers if len(set(numbers)) > 1 or len(numbers) > 1 else numbers[0]
-        for first, members in zip(firsts, [members for _, members in sorted(instances.items())], strict=False):
+        for first, members in zip(firsts, [members for dummy, members in sorted(instances.items())], strict=False):
             for one in members:
                 local = one.host != first.host and not (one.headless and name == "api")
                 begins = all(other.host != one.host or other.rank >= one.rank for other in members)

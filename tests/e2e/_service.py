@@ -58,7 +58,7 @@ class Deployment:
         environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
         begin = time.monotonic()
         done = subprocess.run(
-            argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
         run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1))
         say(f"{self.name}: {playbook} {' '.join(options)}: exit {run.code}, {run.seconds} s")

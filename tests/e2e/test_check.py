@@ -54,6 +54,7 @@ def inventory(folder, hosts):
                 "ansible_connection": "local",
                 "ansible_python_interpreter": sys.executable,
                 "inference_release": "0.23.0",
+                "inference_runtime": "supervisor",  # which this machine can run, with or without systemd
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": str(folder / "root"),
                 "inference_pools": {

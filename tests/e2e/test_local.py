@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""End to end on this machine: real engines, real transfers, a real router and master. Run it on its own, with -x and -s:
+"""End to end on this machine: real engines, real transfers, a real router and master.
 
-    pytest -x -s tests/e2e/test_local.py
+    make e2e-local ARGS="-x -s"
 
 The tests are one story each and need their order. INFERENCE_E2E_ROOT is where environments are kept between runs (default:
 ~/.cache/ascend-inference-e2e), INFERENCE_E2E_PORT the first of 300 free ports. Timings are printed, never asserted.
@@ -18,8 +18,8 @@ import socket
 import tempfile
 import time
 
-import _service as service
 import pytest
+from ansible_collections.ascend.inference.tests.e2e import _service as service
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
 PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))

@@ -37,7 +37,7 @@ def install():
 
 def free_ports(count):
     """Ports that nothing listens on."""
-    sockets = [socket.socket() for _ in range(count)]
+    sockets = [socket.socket() for dummy in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in sockets]
@@ -116,7 +116,8 @@ def frontend(tmp_path):
     backend = http.server.ThreadingHTTPServer(("127.0.0.1", ports[0]), Backend)
     threading.Thread(target=backend.serve_forever, daemon=True).start()
 
-    def start(certificate="", secrets=SECRETS):
+    def start(certificate="", secrets=None):
+        secrets = SECRETS if secrets is None else secrets
         service = planned(tmp_path / "root", ports, certificate)
         for file in service["files"]:
             place = pathlib.Path(file["path"])

@@ -65,4 +65,5 @@ def test_from_an_image(tmp_path, words):
         again(tmp_path, words, "print('one')\n")
     finally:
         subprocess.run(["docker", "rmi", image], capture_output=True, check=False)
-    assert subprocess.run(["docker", "ps", "-aq", "--filter", f"ancestor={image}"], capture_output=True).stdout == b""
+    left = subprocess.run(["docker", "ps", "-aq", "--filter", f"ancestor={image}"], capture_output=True, check=True)
+    assert left.stdout == b""

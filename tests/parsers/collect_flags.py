@@ -150,7 +150,7 @@ def main() -> None:
     for name, (versions, lines) in tables.items():
         text += f'{name}_VERSIONS = "{" ".join(versions)}".split()\n\n{name} = """\n' + "\n".join(lines) + '\n"""\n\n'
     TARGET.write_text(text.rstrip("\n") + "\n")
-    print(f"{TARGET}: {', '.join(f'{name} {len(lines)} lines' for name, (_, lines) in tables.items())}")
+    print(f"{TARGET}: {', '.join(f'{name} {len(lines)} lines' for name, (dummy, lines) in tables.items())}")
 
 
 if __name__ == "__main__":

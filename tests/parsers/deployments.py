@@ -43,7 +43,7 @@ def _vllm(name: str) -> tuple[int, ...]:
 
 def plans(release: str) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
     """Every family that the release can run, with and without more arguments."""
-    for name, (words, _) in FAMILIES.items():
+    for name, (words, dummy) in FAMILIES.items():
         cpu = words.get("inference_engine") == "vllm_cpu"
         if cpu != release.startswith("cpu-"):
             continue

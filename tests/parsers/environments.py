@@ -121,7 +121,7 @@ def base() -> Path:
         try:
             install(f"torch=={TORCH}", python=python)
         except SystemExit:  # the index that is set has no CPU builds: uv knows where they are
-            install(f"torch=={TORCH.split('+')[0]}", "--torch-backend", "cpu", python=python)
+            install(f"torch=={TORCH.partition('+')[0]}", "--torch-backend", "cpu", python=python)
         install(*PURE, python=python, deps=True)
         install(*WITHOUT_THEIR_OWN, python=python)
 

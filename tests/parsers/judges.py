@@ -53,7 +53,7 @@ def at_home(argv: t.Sequence[str]) -> tuple[list[str], int]:
     """mooncake_master's words with addresses and ports of this machine, and its metrics port."""
     ports, words, metrics = free_ports(), [], 0
     for word in argv:
-        name, _, value = word[2:].partition("=")
+        name, dummy, value = word[2:].partition("=")
         if name in ADDRESSES:
             value = "127.0.0.1"
         elif name in PORTS:

@@ -88,7 +88,7 @@ def main() -> int:
         wrong = judged(judge, version, commands)
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
-    missing = {"vllm"} - {judge for judge, _ in found}
+    missing = {"vllm"} - {judge for judge, dummy in found}
     problems += [f"nothing was rendered for {one}" for one in missing]
     print("\n".join(problems))
     print(f"{len(problems)} problems in {time.monotonic() - start:.0f} s; releases: {', '.join(chosen)}")

@@ -63,7 +63,7 @@ class Unreachable(Exception):
 def _pip(python, *words, **environment):
     """Run pip; Unreachable when it is the index that fails, CalledProcessError when it is something else."""
     argv = [str(python), "-m", "pip", *words]
-    done = subprocess.run(argv, env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run(argv, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode and re.search(r"No matching distribution|onnection|timed out|resolve", done.stderr):
         raise Unreachable(done.stderr[-500:])
     if done.returncode:

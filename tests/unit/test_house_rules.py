@@ -10,6 +10,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
 LICENCE = "SPDX-License-Identifier: GPL-3.0-or-later"
 PLUGIN_HEAD = [
@@ -153,6 +155,16 @@ def test_no_container_is_privileged():
     asked = re.compile(r"--privileged\b|\bprivileged['\"]?\s*[:=]\s*['\"]?(true|yes)", re.IGNORECASE)
     files = [path for path in FILES if name(path).startswith(folders)]
     assert [name(path) for path in files if asked.search(path.read_bytes().decode("utf-8", "replace"))] == []
+
+
+def test_each_guide_is_listed():
+    listed = yaml.safe_load((ROOT / "docs/docsite/extra-docs.yml").read_text())["sections"][0]["toctree"]
+    assert sorted(listed) == sorted(path.stem for path in in_folder("docs/docsite/rst", suffix=".rst"))
+
+
+def test_each_role_says_what_it_is():
+    roles = {name(path).split("/")[1] for path in FILES if name(path).startswith("roles/")}
+    assert sorted(one for one in roles if not (ROOT / "roles" / one / "README.md").exists()) == []
 
 
 def test_the_checks_see_what_they_look_for(tmp_path):

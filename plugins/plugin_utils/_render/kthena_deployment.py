@@ -93,7 +93,7 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
 def _probe(service: Service) -> Manifest:
     if not service.health:
         return {}
-    address, _, path = service.health.url.split("//", 1)[1].partition("/")
+    address, dummy, path = service.health.url.split("//", 1)[1].partition("/")
     ask = {"path": f"/{path}", "port": int(address.rsplit(":", 1)[1]), "scheme": "HTTP"}
     return {"readinessProbe": {"httpGet": ask, "periodSeconds": PROBE_PERIOD, "timeoutSeconds": 2}}
 

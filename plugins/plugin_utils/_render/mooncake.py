@@ -72,8 +72,9 @@ def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
     """What many ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
 
     64 RPC threads serve as many ranks as mount their segments at once (failure_modes.md K6); a number that grew with the
-    deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is
-    rendered as whole milliseconds, because "11s" is understood only from 0.3.10.post1 on.
+    deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the
+    longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is rendered as whole milliseconds,
+    because "11s" is understood only from 0.3.10.post1 on.
     """
     flags: dict[str, t.Any] = {
         "rpc_thread_num": 64,

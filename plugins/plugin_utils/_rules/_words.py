@@ -140,7 +140,7 @@ class Words:
 
     def asks_env(self, name: str) -> bool:
         """Whether the user set an environment variable."""
-        return any(name in mapping for _, mapping in self.layers("env"))
+        return any(name in mapping for dummy, mapping in self.layers("env"))
 
     def value(self, flag: str) -> str:
         """A flag's first value; an empty string if it has none or is absent."""
@@ -153,7 +153,7 @@ class Words:
     def truth(self, flag: str) -> bool | None:
         """True for ``--flag``, False for ``--no-flag``, None if neither is there."""
         answer = None
-        for name, _ in self.flags:
+        for name, dummy in self.flags:
             if name in (flag, f"no-{flag}"):
                 answer = name == flag
         return answer

@@ -66,7 +66,7 @@ def option(case: Case, name: str) -> _flags.Option | None:
 def unknown(case: Case) -> t.Iterator[Found]:
     """vLLM knows every flag; an unknown one ends it at start, an abbreviation means something else after an upgrade."""
     known = _flags.known("vllm", version(case))
-    for words, name, _ in flags(case):
+    for words, name, dummy in flags(case):
         if not known or option(case, name):
             continue
         if _flags.spans("vllm", name) or name.startswith("no-") and name[3:] in known:
@@ -87,7 +87,7 @@ def unknown(case: Case) -> t.Iterator[Found]:
 def release(case: Case) -> t.Iterator[Found]:
     """The flag is one of the vLLM that the release pins, not of an earlier or later one."""
     known = _flags.known("vllm", version(case))
-    for words, name, _ in flags(case):
+    for words, name, dummy in flags(case):
         spans = _flags.spans("vllm", name.split(".")[0])
         if not known or option(case, name) or not spans:
             continue
@@ -104,7 +104,7 @@ def release(case: Case) -> t.Iterator[Found]:
 def no_form(case: Case) -> t.Iterator[Found]:
     """A flag that is switched off has a --no- form; others are just left out."""
     known = _flags.known("vllm", version(case))
-    for words, name, _ in flags(case):
+    for words, name, dummy in flags(case):
         positive = known.get(name[3:]) if name.startswith("no-") and name not in known else None
         if positive and positive.kind != "bool":
             yield Found(words.path(name[3:]), False, f"--{name} does not exist")
@@ -123,7 +123,7 @@ def duplicate(case: Case) -> t.Iterator[Found]:
                 if other != key:
                     yield Found(f"{path}.{key}", mapping[key], f"'{other}' is the same flag")
         given: dict[str, int] = {}
-        for name, _ in words.flags:
+        for name, dummy in words.flags:
             bare = name[3:] if name.startswith("no-") and option(case, name) else name.split(".")[0]
             given[bare] = given.get(bare, 0) + 1
         for name in given:
@@ -212,7 +212,7 @@ def _exceptional(text: str) -> bool:
 
 
 def _object(twice: list[str], pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any]:
-    keys = [key for key, _ in pairs]
+    keys = [key for key, dummy in pairs]
     twice += [key for key in keys if keys.count(key) > 1][:1]
     return dict(pairs)
 
@@ -296,7 +296,7 @@ def config_file(case: Case) -> t.Iterator[Found]:
 )
 def secrets(case: Case) -> t.Iterator[Found]:
     """A secret stands in no command line, where every user of the host can read it."""
-    for words, name, _ in flags(case):
+    for words, name, dummy in flags(case):
         if name in SECRETS:
             yield Found(words.path(name), "(hidden)")
 

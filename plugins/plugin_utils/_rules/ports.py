@@ -159,7 +159,7 @@ def random_pools(case: Case) -> t.Iterator[Found]:
     """A planned port lies where Mooncake's transfer engine or store clients listen at random on that host."""
     if not case.npu or not case.context.p2p and not case.context.store:
         return
-    mooncake = {service.host for service, _, _ in case.engines}
+    mooncake = {service.host for service, dummy, dummy in case.engines}
     pools = [("the transfer engine", TRANSFER_ENGINE)]
     if case.context.store:
         pools.append(("store clients", STORE_CLIENT))

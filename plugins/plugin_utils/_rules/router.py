@@ -228,7 +228,7 @@ def frontend_certificate(case: Case) -> t.Iterator[Found]:
         if path_ and not re.fullmatch(r"/[\w./@+-]+", path_):
             yield Found(f"inference_router.{name}", path_)
     if bool(word.certificate) != bool(word.certificate_key):
-        missing = next(name for name, path_ in pair if not path_)
+        missing = "certificate_key" if word.certificate else "certificate"
         yield Found(f"inference_router.{missing}", "", "the other one is set")
 
 

@@ -104,7 +104,7 @@ def image_release(case: Case) -> t.Iterator[Found]:
         return
     if found.group(1) != release:
         yield Found("inference_image", image, f"inference_release is {release}")
-    for hardware in sorted({process.host.hardware for _, _, process in case.engines}):
+    for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if SUFFIX.get(hardware, found.group(2)) != found.group(2):
             yield Found("inference_image", image, f"the hosts are {hardware}, whose images end in '{SUFFIX[hardware]}'")
 

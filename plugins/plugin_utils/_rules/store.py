@@ -39,7 +39,7 @@ def master_flags(case: Case) -> dict[str, str]:
     """mooncake_master's flags and values."""
     service = case.named("mooncake_master")
     words = [one[2:].partition("=") for one in (service.argv if service else ()) if one.startswith("--")]
-    return {name: value for name, _, value in words}
+    return {name: value for name, dummy, value in words}
 
 
 def master_path(case: Case, flag: str) -> str:
@@ -54,7 +54,7 @@ def master_path(case: Case, flag: str) -> str:
 
 def client(case: Case) -> dict[str, t.Any]:
     """mooncake.json as the engines get it."""
-    for service, _, _ in case.engines:
+    for service, dummy, dummy in case.engines:
         for file in service.files:
             if file.path.endswith("mooncake.json"):
                 return t.cast("dict[str, t.Any]", json.loads(file.content))
@@ -208,7 +208,7 @@ def _number(env: t.Mapping[str, str], name: str) -> bool:
 def threads(case: Case) -> t.Iterator[Found]:
     """mooncake_master has a thread for every four ranks, from 16 to 64: they all mount their segments at once."""
     told = master_flags(case).get("rpc_thread_num", "")
-    ranks = sum(len(service.devices) for service, _, _ in case.engines)
+    ranks = sum(len(service.devices) for service, dummy, dummy in case.engines)
     need = min(max(ranks // 4, 16), 64)
     if told.isdecimal() and case.npu and ranks >= 64 and int(told) < need:
         yield Found(master_path(case, "rpc_thread_num"), told, f"{ranks} ranks want {need}")
@@ -258,7 +258,7 @@ def segment_align(case: Case) -> t.Iterator[Found]:
 def host_memory(case: Case) -> t.Iterator[Found]:
     """The segments of a host's ranks take no more than 60 % of its memory (inference_memory, in GiB)."""
     told, ranks = size(client(case).get("global_segment_size", 0)), {}
-    for service, _, process in case.engines:
+    for service, dummy, process in case.engines:
         if service.kind != "encode":
             ranks[process.host.name] = ranks.get(process.host.name, 0) + max(len(service.devices), 1)
     for name in ranks:
@@ -277,7 +277,7 @@ def host_memory(case: Case) -> t.Iterator[Found]:
 def segment_hdk(case: Case) -> t.Iterator[Found]:
     """On A2 a rank registers more than 32 GB of host memory only with HDK 25.5 or newer."""
     told = size(client(case).get("global_segment_size", 0))
-    if told and told > 32 * GIB and any(process.host.hardware == "a2" for _, _, process in case.engines):
+    if told and told > 32 * GIB and any(process.host.hardware == "a2" for dummy, dummy, process in case.engines):
         yield Found(client_path(case, "global_segment_size"), client(case)["global_segment_size"])
 
 

@@ -143,7 +143,7 @@ def image_hardware(case: Case) -> t.Iterator[Found]:
     description, known = case.context.description, case.context.release.image_hardware
     if description.runtime not in ("docker", "kubernetes") or description.image or not known or not case.npu:
         return
-    for hardware in sorted({process.host.hardware for _, _, process in case.engines}):
+    for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if hardware not in known:
             text = f"release {case.context.release.name} has images for {', '.join(known)}"
             yield Found("inference_hardware", hardware, text)
@@ -178,7 +178,7 @@ def addresses(case: Case) -> t.Iterator[Found]:
 )
 def ipv6(case: Case) -> t.Iterator[Found]:
     """Mooncake's AscendDirect refuses IPv6 up to 0.14, and the releases' proxies never learn IPv6 instances later."""
-    for name in sorted({service.host for service, _, _ in case.engines}):
+    for name in sorted({service.host for service, dummy, dummy in case.engines}):
         if ":" in case.context.hosts[name].address:
             severity = "" if case.npu and case.context.release.vllm_version < (0, 15) else "warning"
             yield Found(f"{name}.inference_address", case.context.hosts[name].address, severity=severity)
@@ -194,7 +194,7 @@ def interfaces(case: Case) -> t.Iterator[Found]:
     """Gloo and HCCL guess a network card where none is named, and guess wrong on hosts that have several."""
     if not case.npu or case.in_pods:
         return
-    for name in sorted({service.host for service, _, _ in case.engines}):
+    for name in sorted({service.host for service, dummy, dummy in case.engines}):
         if not case.context.hosts[name].interface:
             yield Found(f"{name}.inference_interface")
 

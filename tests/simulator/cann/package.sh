@@ -13,7 +13,7 @@
 
 KIND=@KIND@ VERSION=@VERSION@ ARCH=@ARCH@ NAME=@NAME@ LABEL=@LABEL@ LAYOUT=@LAYOUT@ ARCHIVE_LINE=@LINE@ SUM=@SUM@
 ROOT=${ASCEND_SIMULATOR_ROOT:-}
-LOG_NAME=$(echo "$LABEL" | sed 's/_.*//')
+LOG_NAME=${LABEL%%_*}
 
 say() { echo "[$LOG_NAME] [$(date +%Y%m%d-%H:%M:%S)] [$1] $2"; [ -n "$LOG" ] && echo "[$1] $2" >>"$LOG" 2>/dev/null; }
 fail() { say ERROR "$1"; exit "${2:-1}"; }
@@ -35,7 +35,7 @@ usage() {
     [ "$KIND" = toolkit ] && echo "  --full | --run | --devel   install all, the run-time part, the development part"
 }
 
-ACTION='' FOR_ALL=no QUIET=no WHERE='' EXTRACT='' NOEXEC=no
+ACTION='' FOR_ALL=no QUIET=no WHERE='' EXTRACT=''
 for word in "$@"; do
     case $word in
         --install|--upgrade|--uninstall|--check|--version|--info|--list|--full|--devel|--run) ACTION=${ACTION:-${word#--}} ;;
@@ -43,7 +43,7 @@ for word in "$@"; do
         --install-for-all) FOR_ALL=yes ;;
         --quiet) QUIET=yes ;;
         --extract=*) EXTRACT=${word#*=} ;;
-        --noexec|--nox11|--whitelist=*|--force) NOEXEC=yes ;;
+        --noexec|--nox11|--whitelist=*|--force) ;; # accepted, without effect here
         -h|--help) usage; exit 0 ;;
         *) echo "Unrecognized input options : $word"; usage; exit 1 ;;
     esac

@@ -159,7 +159,7 @@ class Controller(threading.Thread):
         """Write the status; in a role's update it was seen to say Available with no group updated."""
         groups = memory["groups"]
         names = [f"{serving['metadata']['name']}-{one}" for one in groups]
-        pods = {name: [one for one in self.own(serving, group_name=name)] for name in names}
+        pods = {name: list(self.own(serving, group_name=name)) for name in names}
         wanted = sum(
             role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
             for role in serving["spec"]["template"]["roles"]

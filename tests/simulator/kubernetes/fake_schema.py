@@ -43,14 +43,11 @@ def problems(schema, value, old, path=""):
         return
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path}: Unsupported value: {value!r}: supported values: {schema['enum']}"
-    for one in _text(schema, value, path):
-        yield one
+    yield from _text(schema, value, path)
     if kind == "object":
-        for one in _fields(schema, value, old, path):
-            yield one
+        yield from _fields(schema, value, old, path)
     if kind == "array":
-        for one in _items(schema, value, old, path):
-            yield one
+        yield from _items(schema, value, old, path)
     for rule in schema.get("x-kubernetes-validations", []):
         if not _holds(rule["rule"], value, old):
             yield f"{path}: Invalid value: {rule.get('message', rule['rule'])}"
@@ -86,11 +83,9 @@ def _fields(schema, value, old, path):
     for name in value:
         place = f"{path}.{name}" if path else name
         if name in known:
-            for one in problems(known[name], value[name], old.get(name), place):
-                yield one
+            yield from problems(known[name], value[name], old.get(name), place)
         elif isinstance(free, dict):
-            for one in problems(free, value[name], old.get(name), place):
-                yield one
+            yield from problems(free, value[name], old.get(name), place)
         elif not free and not schema.get("x-kubernetes-preserve-unknown-fields") and "properties" in schema:
             yield f"{place}: field not declared in schema"
 

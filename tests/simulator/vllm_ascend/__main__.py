@@ -74,7 +74,7 @@ async def _drain(api, engine, seconds):
     """Wait for what is in flight (from vLLM 0.22.1 on also for KV that a decoder has still to fetch)."""
     if api is None or not seconds:
         return
-    for _ in range(int(seconds * 20)):
+    for dummy in range(int(seconds * 20)):
         held = any(rank.memory.used for rank in engine.ranks.values()) and engine.release.since("0.22.1rc1")
         if not api.busy and not held:
             break

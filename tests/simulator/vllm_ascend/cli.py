@@ -45,7 +45,7 @@ def _kind_options(name, kind):
         return {"action": argparse.BooleanOptionalAction}
     if kind == "flag":
         return {"action": "store_true"}
-    base, _, many = kind.partition(" ") if not kind.startswith("one of ") else (kind, "", "")
+    base, dummy, many = kind.partition(" ") if not kind.startswith("one of ") else (kind, "", "")
     options = {"nargs": {"list": "+", "optional": "?"}[many]} if many else {}
     if base.startswith("one of "):
         options["choices"] = base[len("one of ") :].replace(" list", "").split("|")
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
                 flag, equals, value = word.partition("=")
                 flag = "--" + flag[2:].replace("_", "-") if "." not in flag else flag
                 if "." in flag:
-                    head, _, path = flag.partition(".")
+                    head, dummy, path = flag.partition(".")
                     value = value if equals else rest.pop(0) if rest else ""
                     _set_nested(nested.setdefault(head.replace("_", "-").replace("--", "--"), {}), path, value)
                     continue

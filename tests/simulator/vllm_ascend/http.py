@@ -31,7 +31,7 @@ async def _headers(reader):
         line = (await reader.readline()).decode("latin-1").strip()
         if not line:
             return headers
-        name, _, value = line.partition(":")
+        name, dummy, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
 
 

@@ -92,7 +92,7 @@ class OwnStore:
     """A client of the simulator's own store (class Server below)."""
 
     def __init__(self, config, address):
-        host, _, port = config["master_server_address"].partition(":")
+        host, dummy, port = config["master_server_address"].partition(":")
         self.where, self.address = (host, port), address
 
     async def _ask(self, message, payload=b""):
@@ -230,7 +230,7 @@ class Pool:
 
 
 async def _main(address):
-    host, _, port = address.partition(":")
+    host, dummy, port = address.partition(":")
     from .host import Host
     from .ports import Ports, zmq_failure
 

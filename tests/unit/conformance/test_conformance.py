@@ -30,7 +30,7 @@ def test_our_own_cases(name):
 def test_nothing_derived_is_passed_on():
     """The words hold no port, rank or peer at the level *structure*, and no rank or peer at any."""
     for entry in ENTRIES.values():
-        words, _ = translate(read_entry(entry), pinned=False)
+        words, dummy = translate(read_entry(entry), pinned=False)
         text = json.dumps(words)
         for word in ('"ports"', "rank", "data-parallel-", '"port"', "kv_role", "prefiller", "visible_devices"):
             assert word not in text.lower(), (entry["id"], word)

@@ -35,7 +35,7 @@ class Node:
         if not words or words[0] not in ("--check", "--help", "--version"):
             argv.append(f"--install-path={self.path}")
         env = {**self.environment, **environment}
-        return subprocess.run(argv, env=env, input=answer, capture_output=True, text=True)
+        return subprocess.run(argv, env=env, input=answer, capture_output=True, text=True, check=False)
 
     def install(self, package, **environment):
         done = self.run(package, "--install", "--quiet", **environment)

@@ -51,7 +51,7 @@ def world():
     controller = Controller(store)
 
     def step(times=1):
-        for _ in range(times):
+        for dummy in range(times):
             for one in store.list("modelservings"):
                 controller.serve(one)
             controller.orphans()
@@ -124,7 +124,7 @@ def test_deletion_in_the_foreground_makes_the_pods_once_more(world):
     thing["metadata"]["deletionTimestamp"] = "now"
     store.replace("modelservings", "n", thing)
     seen = set()
-    for _ in range(12):
+    for dummy in range(12):
         step()
         seen |= {one["metadata"]["uid"] for one in store.list("pods")}
     assert seen - before, "the recorded controller made pods again"

@@ -284,7 +284,7 @@ def test_group_over_two_hosts_serves_and_dies_together(cluster, prompt):
     master = group(cluster, 0, port, model=model)
     member = group(cluster, 1, port, model=model).ready()
     master.ready()
-    texts = {json.dumps(master.complete(prompt)["choices"]) for _ in range(3)}
+    texts = {json.dumps(master.complete(prompt)["choices"]) for dummy in range(3)}
     assert len(texts) == 1
     member.process.kill()
     member.process.wait()

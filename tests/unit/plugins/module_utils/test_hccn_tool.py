@@ -216,7 +216,7 @@ BAD = {
     "more received than sent": (measures.parse_ping, PING.replace("2 received", "4 received")),
     "fewer replies than counted": (measures.parse_ping, PING.replace("recv seq=2,time=0.041000ms\n", "")),
     "reply without decimal point": (measures.parse_ping, PING.replace("0.911000", "0911000")),
-    "no summary": (measures.parse_hccs_ping, HCCS.split("2 packets")[0]),
+    "no summary": (measures.parse_hccs_ping, HCCS.partition("2 packets")[0]),
     "two pings": (measures.parse_hccs_ping, HCCS + HCCS),
 }
 

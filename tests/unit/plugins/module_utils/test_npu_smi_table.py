@@ -329,7 +329,7 @@ def test_damage_is_an_error_that_quotes_the_text(name, before, after, said):
     assert "'" in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "dcmi module initialize failed. ret is -8005\n", A2.split("| 2 ")[0]])
+@pytest.mark.parametrize("text", ["", "\n\n", "dcmi module initialize failed. ret is -8005\n", A2.partition("| 2 ")[0]])
 def test_nothing_is_an_error_never_an_empty_list(text):
     with pytest.raises(ParseError):
         parse_info(text)

@@ -28,7 +28,7 @@ node10.inference_address = x
 
 
 def test_the_text_is_grouped_by_place_whatever_the_order():
-    for _ in range(5):
+    for dummy in range(5):
         random.shuffle(SEVERAL)
         assert str(PlanError(SEVERAL)) == TEXT
 

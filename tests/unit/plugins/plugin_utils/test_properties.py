@@ -128,7 +128,7 @@ def test_ports_that_the_kernel_hands_out_are_reserved(deployment):
 @RELAXED
 @given(deployments())
 def test_ranks_of_an_instance_partition_its_size(deployment):
-    words, _ = deployment
+    words, dummy = deployment
     plan = planned(*deployment)
     for kind, pool in words["inference_pools"].items():
         for instance in range(pool["instances"]):
@@ -152,7 +152,7 @@ def ranks_of(argv, pool):
 @RELAXED
 @given(deployments())
 def test_every_engine_is_told_the_true_sizes_of_both_roles(deployment):
-    words, _ = deployment
+    words, dummy = deployment
     plan = planned(*deployment)
     for service in plan["services"]:
         if service["kind"] not in ENGINES:

@@ -59,7 +59,7 @@ def test_a_leading_v_is_accepted():
 
 
 def test_an_unknown_release_names_the_nearest_and_the_override():
-    _, complaints = find_release("vllm_ascend", "0.19.2")
+    dummy, complaints = find_release("vllm_ascend", "0.19.2")
     assert [one.id for one in complaints] == ["RELEASE-UNKNOWN"]
     assert "'0.19.1rc1'" in complaints[0].fix
     assert "inference_release_base" in complaints[0].fix
