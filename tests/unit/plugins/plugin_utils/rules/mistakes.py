@@ -352,6 +352,15 @@ MISTAKES: tuple[Mistake, ...] = (
         also=("ROUTER-RECOMPUTE", "RECOMPUTE-ON-PREFILL"),
     ),
     M(
+        "K8S-ROUTER-TIMEOUT",
+        "kubernetes",
+        {
+            "inference_kubernetes.router": {"mode": "kthena_router", "timeout": "5 minutes"},
+            "inference_pools": {"prefill": {}, "decode": {}},
+        },
+        "inference_kubernetes.router.timeout",
+    ),
+    M(
         "K8S-ROUTER-CONNECTOR",
         "kubernetes",
         {
