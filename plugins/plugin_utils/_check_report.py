@@ -124,7 +124,7 @@ def _matrix(case: Observed) -> str:
     groups = [(host["name"], sorted(case.planned_devices(host["name"]))) for host in case.hosts()]
     groups = [(name, [f"{name} device {device}" for device in devices]) for name, devices in groups if devices]
     strangers = sorted(
-        {target for _, target in cells} - {place for _, places in groups for place in places}, key=natural
+        {target for dummy, target in cells} - {place for dummy, places in groups for place in places}, key=natural
     )
     columns = groups + ([("elsewhere", strangers)] if strangers else [])
     head = "".join(f'<th class="host first" colspan="{len(places)}">{_text(name)}</th>' for name, places in columns)
@@ -156,7 +156,7 @@ def _rows(
         label = f'<th class="host" rowspan="{len(places)}">{_text(host)}</th>' if number == 0 else ""
         pings = "".join(
             _ping(cells.get((place, one)), f"{place} to {one}", usual, one == group[0])
-            for _, group in columns
+            for dummy, group in columns
             for one in group
         )
         rows.append(f"<tr>{label}<th>{_text(place.rsplit(' ', 1)[1])}</th>{pings}</tr>")

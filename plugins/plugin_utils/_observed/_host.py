@@ -35,7 +35,7 @@ def runtime(case: Observed) -> t.Iterator[Found]:
     """Hosts on which the runtime cannot run the services, in the words of its own preflight."""
     for host, kind, error in case.failed():
         if kind == "runtime":
-            message, _, fix = error.partition(" Fix: ")
+            message, dummy, fix = error.partition(" Fix: ")
             yield Found(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
 
 

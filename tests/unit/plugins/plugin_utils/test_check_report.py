@@ -45,7 +45,7 @@ def cells(page, kind):
 def test_a_healthy_cluster_is_green_all_over():
     data = facts()
     ping(data)
-    page, _ = page_of(data)
+    page, dummy = page_of(data)
     assert "Ready to deploy: nothing was found." in page
     assert cells(page, "error") == cells(page, "warning") == []
     assert len(cells(page, "ok")) == 3 * (1 + 4) + 3 * 4 * 2  # hosts with their devices; pings to two other hosts
@@ -54,7 +54,7 @@ def test_a_healthy_cluster_is_green_all_over():
 def test_the_page_is_one_file_and_no_text_of_a_host_becomes_markup():
     data = facts()
     data["n2"]["npu"]["npus"][1]["processes"] = [{"pid": 9, "name": "<script>alert(1)</script>"}]
-    page, _ = page_of(data)
+    page, dummy = page_of(data)
     assert "&lt;script&gt;" in page
     assert "<script" not in page
     assert not re.search(r"(src|href)=|url\(|@import", page)
@@ -64,7 +64,7 @@ def test_a_device_s_cell_has_the_worst_colour_and_says_why():
     data = facts()
     npu("n1", 2, health="Critical")(data)
     data["n3"]["npu"]["driver_version"] = "25.5.2"
-    page, _ = page_of(data)
+    page, dummy = page_of(data)
     assert "1 to mend before anything is deployed, 1 to look at." in page
     (error,), (warning,) = cells(page, "error"), cells(page, "warning")
     assert error["title"].splitlines()[0] == "prefill-0"
@@ -76,7 +76,7 @@ def test_a_device_s_cell_has_the_worst_colour_and_says_why():
 def test_what_was_accepted_is_said_and_colours_nothing():
     data = facts()
     npu("n1", 2, health="Critical")(data)
-    page, _ = page_of(data, ["NPU-HEALTH"])
+    page, dummy = page_of(data, ["NPU-HEALTH"])
     assert "Ready to deploy: nothing was found, 1 accepted." in page
     assert cells(page, "error") == []
     assert '<span class="accepted">' in page
@@ -90,7 +90,7 @@ def test_a_lost_ping_is_red_a_slow_one_turns_yellow_and_no_column_is_missing():
             for one in peers.values():
                 one["average_ms"] = 0.02
     data["n1"]["ping"]["matrix"]["0"]["10.8.3.10"]["average_ms"] = 0.3
-    page, _ = page_of(data)
+    page, dummy = page_of(data)
     (lost,) = [one for one in cells(page, "error") if " to " in one["title"]]
     assert lost["title"] == "n1 device 3 to n2 device 3: no answer"
     (slow,) = [one for one in cells(page, "ok") if one["style"]]
@@ -112,6 +112,6 @@ def test_findings_stand_in_the_order_of_the_devices():
 def test_the_terminal_gets_the_same_findings():
     data = facts()
     npu("n1", 2, health="Critical")(data)
-    _, found = page_of(data)
+    dummy, found = page_of(data)
     assert check_text(found).startswith("1. ERROR n1 device 2: the device of prefill-0 reports health Critical.")
     assert check_text([]) == "Nothing was found: every planned host is as the plan wants it."
