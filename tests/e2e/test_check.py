@@ -70,7 +70,6 @@ def inventory(folder, hosts, shape, variables):
                 "inference_runtime": "supervisor",  # which this machine can run, with or without systemd
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": "/tmp/ascend-check",
-                "inference_runtime": "supervisor",
                 "inference_check_ignore": MACHINE,
                 "inference_pools": shape["pools"],
                 **variables,
