@@ -69,7 +69,6 @@ def inventory(folder, hosts, shape, variables):
                 "inference_release": "0.23.0",
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": "/tmp/ascend-check",
-                "inference_runtime": "supervisor",
                 "inference_check_ignore": MACHINE,
                 "inference_pools": shape["pools"],
                 **variables,

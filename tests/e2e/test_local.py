@@ -62,6 +62,15 @@ POOL = service.Deployment(
     },
 )
 
+# What a hand in a service's run.sh does to the wiring, and what verification has to say of it.
+WRONG = {
+    "router": (lambda text: text.replace(DECODE, PREFILL), ("decode",)),
+    "decode-0": (
+        lambda text: text[: text.index(" \\\n    --kv-transfer-config")] + "\n",
+        ("decode-0", "prompt tokens"),
+    ),
+}
+
 
 def prove_transfer() -> None:
     """A new prompt through the router: decode got the whole KV from prefill, computed none, and says what prefill would."""
@@ -193,6 +202,29 @@ class TestLocal:
         assert {one for one in before if before[one] != after[one]} == {"router"}
         prove_transfer()
         assert LOCAL.play("deploy").code == 0
+
+    @pytest.mark.parametrize("name", WRONG)
+    def test_wrong_wiring_is_seen_and_put_right(self, name):
+        break_it, words = WRONG[name]
+        script = LOCAL.directory / "services" / name / "run.sh"
+        text = script.read_text()
+        script.write_text(break_it(text))
+        assert script.read_text() != text
+        before = LOCAL.main_processes()[name]
+        service.kill(before)
+        service.eventually(lambda: self.answers_anew(name, before), PATIENCE, f"another life of {name}")
+        run = LOCAL.play("verify")
+        assert run.code != 0, run.output
+        assert not [word for word in ("NOT VERIFIED", *words) if word not in run.output], run.output
+        run = LOCAL.play("site")
+        assert run.code == 0, run.output
+        assert script.read_text() == text
+        prove_transfer()
+
+    @staticmethod
+    def answers_anew(name, before):
+        assert LOCAL.main_processes().get(name, before) != before
+        service.get(f"{DECODE if name == 'decode-0' else ROUTER}/health")
 
     @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router"])
     def test_killed_service_recovers(self, name):
