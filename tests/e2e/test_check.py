@@ -28,7 +28,7 @@ FOUR = {
     },
 }
 # What the machine that runs this test has of its own is no simulated host's fault.
-MACHINE = ["CLOCK", "DISK-FREE", "LIMIT-NOFILE", "PORT-TAKEN", "PROXY-VARIABLES"]
+MACHINE = ["CLOCK", "DISK-FREE", "HOST-GLIBC", "HOST-PYTHON", "LIMIT-NOFILE", "PORT-TAKEN", "PROXY-VARIABLES"]
 TWO = {"hosts": 2, "devices": 2, "pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"data_parallel_size": 2}}}
 
 

@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
 
 KINDS = ("host", "npu", "hccn", "ping", "runtime")
 REGISTERED = "__host_check_"
+TOLD = ("model_repair", "mooncake_method", "torch_npu_python")
 MODES = ("rail", "ring", "full", "none")
 
 
@@ -27,8 +28,7 @@ def check_facts(
     """What a role registered on each planned host under ``registered`` and the kind of facts.
 
     An unreachable host has nothing, a failed module its error (``failed_when: false`` hides ``failed``, but only failures
-    carry ``msg``). A host's facts also say ``model_repair`` if role model is told to repair config.json: it does so after
-    the check, so what it adds is not missing.
+    carry ``msg``). Under ``told`` stand the words of roles that run after the check and supply what it would miss.
     """
     facts: dict[str, dict[str, Record]] = {}
     for host in plan["hosts"]:
@@ -38,15 +38,10 @@ def check_facts(
             result = variables.get(registered + kind)
             if result and not result.get("unreachable") and not result.get("skipped"):
                 found[kind] = {"error": str(result["msg"])} if "msg" in result else result
-        if "host" in found and _true(variables.get("model_repair")):
-            found["host"] = {**found["host"], "model_repair": True}
+        if "host" in found:
+            found["host"] = {**found["host"], "told": {key: variables.get(key) for key in TOLD}}
         facts[host["name"]] = found
     return facts
-
-
-def _true(word: t.Any) -> bool:
-    """A boolean as Ansible reads it; on the command line it is a word."""
-    return str(word).strip().lower() in ("true", "yes", "on", "1", "y", "t")
 
 
 def fabric_peers(plan: Record, facts: t.Mapping[str, Record], host: str, mode: str = "rail") -> list[dict[str, t.Any]]:

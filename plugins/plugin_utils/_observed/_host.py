@@ -1,16 +1,18 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the host: addresses, ports, memory, limits, clock, disk, models."""
+"""Rules of the host: machine, Python, addresses, ports, memory, limits, clock, disk, models."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed, Record, place
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed, Record, place, plane
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import numbers
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Found, Rule
 
 ANY = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+MACHINES = ("aarch64", "x86_64")
 NOFILE, CLOCK_SECONDS, FREE_DISK_MIB = 65536, 10.0, 10 * 1024
 
 
@@ -61,6 +63,55 @@ def address(case: Observed) -> t.Iterator[Found]:
             yield Found(place(host), name, f"the interface {name} is down")
 
 
+def machine(case: Observed) -> t.Iterator[Found]:
+    """Machines for which no package of CANN and no wheel exists."""
+    for host, system in _installs(case, contained=True):
+        if system.get("machine") not in (None, "", *MACHINES):
+            yield Found(place(host), system["machine"], f"the host is a {system['machine']}")
+
+
+def python(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose Python the release's package refuses, where an environment is built from it."""
+    least, end = case.plan.get("release_facts", {}).get("python_range") or ("", "")
+    for host, system in _installs(case):
+        found = numbers(str(system.get("python") or ""))[:2]
+        wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))
+        if wrong and not _told(case, host, "torch_npu_python"):
+            span = f"{least} or later" + (f" and before {end}" if end else "")
+            yield Found(place(host), system["python"], f"Python is {system['python']}, the release needs {span}")
+
+
+def glibc(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose C library is older than the one that Mooncake's wheel is built for."""
+    mooncake = (case.plan.get("software") or {}).get("mooncake") or {}
+    wanted = mooncake.get("glibc") if mooncake.get("needed", True) else ""
+    for host, system in _installs(case):
+        found = str(system.get("libc") or "").partition("glibc ")[2]
+        if wanted and found and numbers(found) < numbers(wanted) and _told(case, host, "mooncake_method") != "source":
+            yield Found(place(host), found, f"glibc is {found}, and Mooncake's wheel needs {wanted}")
+
+
+def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
+    """NPU engines' hosts with what they say of their system; without those whose software is in an image."""
+    if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime"] in ("docker", "kubernetes") and not contained):
+        return
+    for host, facts in case.asked("host"):
+        if case.planned_devices(host["name"]):
+            yield host, facts.get("system") or {}
+
+
+def hugepages(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose huge pages do not hold the store's segments, on the plane where those are registered page by page."""
+    for host, facts in case.asked("host"):
+        memory_, wanted = facts.get("memory") or {}, int(host.get("store_mib") or 0)
+        found = int(memory_.get("hugepages_total") or 0) * int(memory_.get("hugepage_size_kib") or 0) // 1024
+        asked = "hugepages_total" in memory_ and case.planned_devices(host["name"])
+        if asked and plane(case.plan, host) == "roce" and found < wanted:
+            yield Found(
+                place(host), f"{found} MiB", f"{found} MiB in huge pages, the store's segments have {wanted} MiB"
+            )
+
+
 def ports(case: Observed) -> t.Iterator[Found]:
     """Planned ports that a stranger holds."""
     prefix = f"{case.plan['directory']}/services/"
@@ -105,7 +156,13 @@ def _models(case: Observed) -> list[tuple[Record, Record]]:
 
 def _repaired(case: Observed, host: Record) -> bool:
     """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
-    return bool(case.facts[host["name"]]["host"].get("model_repair"))
+    return _told(case, host, "model_repair").lower() in ("true", "yes", "on", "1", "y", "t")
+
+
+def _told(case: Observed, host: Record, word: str) -> str:
+    """What a role that runs later was told in the inventory, as a word."""
+    found = (case.facts[host["name"]]["host"].get("told") or {}).get(word)
+    return "" if found is None else str(found).strip()
 
 
 def model_differs(case: Observed) -> t.Iterator[Found]:
@@ -258,6 +315,38 @@ RULES = (
         "Correct inference_address or inference_interface of the host.",
         "failure modes N8, N9",
         address,
+    ),
+    Rule(
+        "HOST-MACHINE",
+        "error",
+        "CANN and the wheels exist for aarch64 and x86_64.",
+        "Plan other hosts.",
+        "names of CANN's packages",
+        machine,
+    ),
+    Rule(
+        "HOST-PYTHON",
+        "error",
+        "The release's package installs into the host's Python.",
+        "Install another Python and name it with torch_npu_python, or choose inference_runtime: docker.",
+        "python_requires of vllm-ascend's setup.py",
+        python,
+    ),
+    Rule(
+        "HOST-GLIBC",
+        "error",
+        "Mooncake's wheel loads with the host's C library.",
+        "Set mooncake_method: source, or choose inference_runtime: docker, or a distribution with a later one.",
+        "failure mode C6; vllm-ascend kv_pool.md",
+        glibc,
+    ),
+    Rule(
+        "HUGEPAGES",
+        "warning",
+        "The store's segments lie in huge pages, or are registered slowly or not at all.",
+        "Set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of the available memory.",
+        "vllm-ascend kv_pool.md",
+        hugepages,
     ),
     Rule(
         "PORT-TAKEN",

@@ -170,6 +170,7 @@ FAULTS = [
         lambda data: data["n2"].update(runtime={"error": "n2 cannot run units. Fix: set ansible_become."}),
     ),
     ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
+    ("HOST-MACHINE", "n3", lambda data: data["n3"]["host"]["system"].update(machine="riscv64")),
     ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
     ("MODEL-MISSING", "n2", model("n2", exists=False)),
     ("MODEL-DIFFERS", "n3", model("n3", fingerprint="xyz")),
@@ -247,7 +248,10 @@ def test_most_rules_are_seen_red_here():
     assert left == {
         "DRIVER-OLD",
         "HCCN-CONF",
+        "HOST-GLIBC",
         "HOST-MEMORY",
+        "HOST-PYTHON",
+        "HUGEPAGES",
         "LIMIT-NOFILE",
         "MODEL-DTYPE",
         "MODEL-HEAD-DIM",
@@ -357,11 +361,61 @@ def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
     both = {"MODEL-DTYPE", "MODEL-HEAD-DIM"}
     assert {(one["id"], one["path"]) for one in check_plan(wanted, data)} == {(id_, n) for id_ in both for n in HOSTS}
     hostvars = {
-        name: {**{f"__host_check_{kind}": found for kind, found in data[name].items()}, "model_repair": word}
+        name: {**registered(data[name]), "model_repair": word}
         for name, word in zip(HOSTS, (True, "yes", "false"), strict=True)
     }
     left = check_plan(wanted, check_facts(wanted, hostvars))
     assert {(one["id"], one["path"]) for one in left} == {(id_, "n3") for id_ in both}
+
+
+def registered(facts_):
+    """A host's facts as role host_check leaves them."""
+    return {f"__host_check_{kind}": found for kind, found in facts_.items()}
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "wrong"),
+    [
+        ("0.9.1", "3.9.18", False),
+        ("0.9.1", "3.12.1", True),
+        ("0.18.0", "3.9.18", True),
+        ("0.23.0", "3.12.4", False),
+        ("0.23.0", "3.13.0", True),
+        ("0.25.1rc1", "3.13.0", False),
+    ],
+)
+def test_the_release_s_package_installs_into_the_host_s_python(release, version, wrong):
+    data = facts()
+    data["n2"]["host"]["system"]["python"] = version
+    transfer = {"inference_kv_transfer": "llmdatadist", "inference_hardware": "a2"} if release == "0.9.1" else {}
+    found = check_plan(plan(inference_release=release, **transfer), data)
+    assert [one["path"] for one in found if one["id"] == "HOST-PYTHON"] == (["n2"] if wrong else [])
+
+
+def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_about():
+    data = facts()
+    data["n2"]["host"]["system"].update(python="3.9.2", libc="glibc 2.34")
+    assert [one["id"] for one in check_plan(plan(), data)] == ["HOST-GLIBC", "HOST-PYTHON"]
+    words = {"torch_npu_python": "/opt/python3.12/bin/python3", "mooncake_method": "source"}
+    hostvars = {name: {**registered(data[name]), **words} for name in HOSTS}
+    assert check_plan(plan(), check_facts(plan(), hostvars)) == []
+    assert [one["id"] for one in check_plan(plan(inference_runtime="docker"), data)] == []
+
+
+def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
+    store = {"inference_kv_transfer": "mooncake+store", "inference_store": {"segment_size": "4GB"}}
+    wanted = plan(inference_link="roce", **store)
+    assert [host["store_mib"] for host in wanted["hosts"]] == [4 * 4 * 1024] * 3
+    data = facts()
+    for name in HOSTS:
+        data[name]["host"]["memory"].update(hugepages_total=8192, hugepage_size_kib=2048)
+    assert check_plan(wanted, data) == []
+    data["n2"]["host"]["memory"]["hugepages_total"] = 8191
+    data["n3"]["host"]["memory"]["memory_available_mib"] = 20000
+    assert complaints(wanted, data) == [("HOST-MEMORY", "error", "n3"), ("HUGEPAGES", "warning", "n2")]
+    hccs = plan(**store)
+    assert complaints(hccs, data) == [("HOST-MEMORY", "error", "n3")]
+    assert [host["store_mib"] for host in plan()["hosts"]] == [0, 0, 0]
 
 
 def test_rank_table_of_an_a3_deployment():
