@@ -18,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._reader import pl
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HOST_WORDS, OPERATIONAL, PREFIX
 
 GROUP = PREFIX + "group"
+OF_NODES = ("devices", "hardware", "interface")
 OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host", "ansible_connection"])
 
 Variables = t.Mapping[str, t.Any]
@@ -58,6 +59,8 @@ def words_of(
     Words of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees.
     """
     found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
+    if found.get(PREFIX + "runtime") == "kubernetes":  # the inventory has no nodes, so what they have is said here
+        found.update({PREFIX + one: plain(controller[PREFIX + one]) for one in OF_NODES if PREFIX + one in controller})
     seen: dict[str, tuple[str, t.Any]] = {}
     complaints = []
     for host in hosts:
