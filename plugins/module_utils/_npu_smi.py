@@ -60,7 +60,7 @@ def parse_mapping(text):
         words = line.split(None, len(titles) - 1)
         if len(words) != len(titles) or not _CHIP_NAME.match(words[-1]):
             raise ParseError(f"expected {len(titles)} columns", text, line_number)
-        if words[-1] == "Mcu":
+        if words[-1].lower() == "mcu":
             continue
         chip = dict.fromkeys(("npu_id", "chip_id", "chip_logic_id", "chip_phy_id", "slot_id"))
         ids = ["NA" if word == "-1" else word for word in words[:-1]]  # -1 is an unusable NPU

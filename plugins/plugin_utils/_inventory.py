@@ -20,6 +20,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 GROUP = PREFIX + "group"
 OF_NODES = ("devices", "hardware", "interface")
 OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host", "ansible_connection"])
+OF_NODES = tuple(PREFIX + name for name in ("devices", "hardware", "interface"))
 
 Variables = t.Mapping[str, t.Any]
 
@@ -56,7 +57,8 @@ def words_of(
 ) -> tuple[dict[str, t.Any], list[Complaint]]:
     """The deployment's words: the controller's, then what its hosts see, who have to agree.
 
-    Words of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees.
+    Words of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees; on
+    kubernetes the nodes are in no inventory, so that there the controller's stand for all of them.
     """
     found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
     if found.get(PREFIX + "runtime") == "kubernetes":  # the inventory has no nodes, so what they have is said here
@@ -70,7 +72,10 @@ def words_of(
             first, agreed = seen.setdefault(key, (host, value))
             if value != agreed and not any(one.path == key for one in complaints):
                 complaints.append(_conflict(key, first, agreed, host, value))
-    return {**found, **{key: value for key, (dummy, value) in seen.items()}}, complaints
+    result = {**found, **{key: value for key, (dummy, value) in seen.items()}}
+    if result.get(PREFIX + "runtime") == "kubernetes":
+        result.update({key: plain(controller[key]) for key in OF_NODES if key in controller})
+    return result, complaints
 
 
 def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> Complaint:

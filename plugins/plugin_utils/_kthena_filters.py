@@ -8,13 +8,9 @@ from __future__ import annotations
 import importlib.util
 import typing as t
 
-import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_applied as calls
 from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_state as state
-
-
-def manifests(plan: t.Mapping[str, t.Any]) -> str:
-    """The plan's objects as YAML documents, in apply order."""
-    return str(yaml.safe_dump_all(plan["objects"], sort_keys=False, explicit_start=True, width=1000))
+from ansible_collections.ascend.inference.plugins.plugin_utils._manifest_text import manifests
 
 
 def has_collection(name: str) -> bool:
@@ -26,11 +22,14 @@ def has_collection(name: str) -> bool:
 
 
 FILTERS: dict[str, t.Callable[..., t.Any]] = {
+    "kthena_applied": calls.applied,
     "kthena_crd_version": state.crd_version,
     "kthena_diagnosis": state.diagnosis,
     "kthena_foreign": state.foreign,
+    "kthena_digest": state.plan_digest,
     "kthena_has_collection": has_collection,
     "kthena_manifests": manifests,
+    "kthena_names": calls.names,
     "kthena_node_shortage": state.node_shortage,
     "kthena_objects": state.staged,
     "kthena_pods_lack": state.pods_lack,
@@ -38,6 +37,7 @@ FILTERS: dict[str, t.Callable[..., t.Any]] = {
     "kthena_remembered": state.remembered,
     "kthena_resolve": state.resolved,
     "kthena_role_pods": state.pods_of_roles,
+    "kthena_rollout_lacks": calls.rollout_lacks,
     "kthena_stale": state.stale,
     "kthena_waits_for": state.waits_for,
 }

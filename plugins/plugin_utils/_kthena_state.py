@@ -10,7 +10,7 @@ import hashlib
 import json
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import address_of
+from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import address_of, is_pod
 from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.quantity import is_quantity, quantity
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_names import (
     CONFIG_CHECKSUM,
@@ -241,6 +241,7 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
     """
     known = addresses(plan, pods)
     result: dict[str, t.Any] = copy.deepcopy(dict(plan))
+    result["verify"] = _asked_from_here(result.get("verify", {}))
     for part in ("services", "verify"):
         if part in result:
             result[part] = _filled(result[part], {address_of(_variables(plan)[name]): known[name] for name in known})
@@ -257,6 +258,14 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
         if TARGETS_CHECKSUM in annotations:
             annotations[TARGETS_CHECKSUM] = mark
     return result
+
+
+def _asked_from_here(value: t.Any) -> t.Any:
+    """No task can be delegated to a pod: whoever runs the role asks it."""
+    if isinstance(value, t.Mapping):
+        here = {"host": "localhost"} if is_pod(str(value.get("host", ""))) else {}
+        return {**{key: _asked_from_here(value[key]) for key in value}, **here}
+    return [_asked_from_here(one) for one in value] if isinstance(value, list) else value
 
 
 def _filled(value: t.Any, known: t.Mapping[str, str]) -> t.Any:

@@ -34,6 +34,8 @@ WORDS = ["ka", "lo", "mi", "nu", "pe", "ra", "si", "to", "vu", "we", "xa", "yo",
 class Server:
     """One HTTP server in a thread; subclasses answer (status, body) or a list of stream chunks by `get` and `post`."""
 
+    address = ("127.0.0.1", 0)  # a subclass may listen elsewhere
+
     def __init__(self, name, faults=()):
         self.name = name
         self.faults = set(faults)
@@ -71,8 +73,8 @@ class Server:
             def handle_error(self, *unused):
                 pass
 
-        self.server = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.server = Quiet(self.address, Handler)
+        self.url = f"http://{self.address[0]}:{self.server.server_port}"
         if "dead" in self.faults:
             self.server.server_close()
         else:
@@ -225,7 +227,7 @@ class Engine(Server):
             "remote_engine_id": self.name,
             "remote_request_id": request_id,
             "remote_block_ids": list(range(blocks)),
-            "remote_host": "127.0.0.1",
+            "remote_host": self.address[0],
             "remote_port": self.server.server_port,
         }
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tarfile
 
-FOLDER = "examples/disaggregated_prefill_v1"
+FOLDERS = ("examples/disaggregated_prefill_v1/", "examples/disaggregate_prefill_v1/")  # the latter up to 0.9.x
 NEEDS = ["fastapi<0.124", "httpx", "uvicorn"]
 BACKEND = '''
 import os, re
@@ -86,7 +86,7 @@ def fetch(version, cache):
     fresh.mkdir()
     with tarfile.open(archive) as files:
         for member in files:
-            if member.isfile() and f"/{FOLDER}/" in member.name and member.name.endswith(".py"):
+            if member.isfile() and member.name.endswith(".py") and any(one in member.name for one in FOLDERS):
                 _write(fresh / os.path.basename(member.name), files.extractfile(member).read().decode())
     archive.unlink()
     fresh.rename(scripts)

@@ -14,8 +14,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.parts i
 from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.walk import complaint
 
 WEBHOOK = "Kthena's validating webhook for ModelRoute"
-ROUTER = "source of kthena-router v1.0.0; the server accepts it"
-DURATION = re.compile(r"[+-]?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+")
 
 
 def model_route(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Complaint]:
@@ -67,22 +65,13 @@ def _regex(pattern: str, path: str) -> t.Iterator[Complaint]:
 
 
 def model_server(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Complaint]:
-    """A ModelServer has a port, labels that labels can be, and durations that its reader can parse."""
+    """A ModelServer selects by labels that labels can be.
+
+    Neither a missing port nor a timeout that is no duration is refused: server and webhook take both (observed on v1.0.0).
+    """
     spec = value.get("spec")
     if not isinstance(spec, t.Mapping):
         return
-    if not spec.get("workloadPort"):
-        message = "without it kthena-router sends requests to port 0; later CRDs require it"
-        fix = "Set workloadPort.port to the engines' API port."
-        yield complaint(f"{path}.spec.workloadPort", "KTHENA-SERVER", message, fix, source=ROUTER)
-    policy = spec.get("trafficPolicy") if isinstance(spec.get("trafficPolicy"), t.Mapping) else {}
-    retry = policy.get("retry") if isinstance(policy.get("retry"), t.Mapping) else {}
-    for owner, key, place in ((policy, "timeout", "timeout"), (retry, "retryInterval", "retry.retryInterval")):
-        word = owner.get(key)
-        if isinstance(word, str) and not DURATION.fullmatch(word):
-            message = "is not a duration: kthena-router fails to decode it, and every other ModelServer with it"
-            fix = "Write number and unit, e.g. 300s, 5m or 150ms."
-            yield complaint(f"{path}.spec.trafficPolicy.{place}", "KTHENA-SERVER", message, fix, word, ROUTER)
     selector = spec.get("workloadSelector") if isinstance(spec.get("workloadSelector"), t.Mapping) else {}
     place = f"{path}.spec.workloadSelector"
     yield from labels(selector.get("matchLabels"), f"{place}.matchLabels")

@@ -16,24 +16,37 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
     plane,
 )
 
-KINDS = ("host", "npu", "hccn", "ping")
+KINDS = ("host", "npu", "hccn", "ping", "runtime")
 REGISTERED = "__host_check_"
 MODES = ("rail", "ring", "full", "none")
 
 
-def check_facts(plan: Record, hostvars: t.Mapping[str, Record]) -> dict[str, dict[str, Record]]:
-    """What role host_check registered on each planned host; an unreachable host has nothing, a failed module its error
-    (``failed_when: false`` hides ``failed``, but only failures carry ``msg``)."""
+def check_facts(
+    plan: Record, hostvars: t.Mapping[str, Record], registered: str = REGISTERED
+) -> dict[str, dict[str, Record]]:
+    """What a role registered on each planned host under ``registered`` and the kind of facts.
+
+    An unreachable host has nothing, a failed module its error (``failed_when: false`` hides ``failed``, but only failures
+    carry ``msg``). A host's facts also say ``model_repair`` if role model is told to repair config.json: it does so after
+    the check, so what it adds is not missing.
+    """
     facts: dict[str, dict[str, Record]] = {}
     for host in plan["hosts"]:
         variables = hostvars.get(host["name"]) or {}
         found = {}
         for kind in KINDS:
-            result = variables.get(REGISTERED + kind)
+            result = variables.get(registered + kind)
             if result and not result.get("unreachable") and not result.get("skipped"):
                 found[kind] = {"error": str(result["msg"])} if "msg" in result else result
+        if "host" in found and _true(variables.get("model_repair")):
+            found["host"] = {**found["host"], "model_repair": True}
         facts[host["name"]] = found
     return facts
+
+
+def _true(word: t.Any) -> bool:
+    """A boolean as Ansible reads it; on the command line it is a word."""
+    return str(word).strip().lower() in ("true", "yes", "on", "1", "y", "t")
 
 
 def fabric_peers(plan: Record, facts: t.Mapping[str, Record], host: str, mode: str = "rail") -> list[dict[str, t.Any]]:

@@ -27,7 +27,16 @@ TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host
 def unanswered(case: Observed) -> t.Iterator[Found]:
     """Hosts on which a tool gave no answer at all."""
     for host, kind, error in case.failed():
-        yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
+        if kind in TOOLS:
+            yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
+
+
+def runtime(case: Observed) -> t.Iterator[Found]:
+    """Hosts on which the runtime cannot run the services, in the words of its own preflight."""
+    for host, kind, error in case.failed():
+        if kind == "runtime":
+            message, _, fix = error.partition(" Fix: ")
+            yield Found(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
 
 
 def address(case: Observed) -> t.Iterator[Found]:
@@ -94,6 +103,11 @@ def _models(case: Observed) -> list[tuple[Record, Record]]:
     ]
 
 
+def _repaired(case: Observed, host: Record) -> bool:
+    """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
+    return bool(case.facts[host["name"]]["host"].get("model_repair"))
+
+
 def model_differs(case: Observed) -> t.Iterator[Found]:
     """Hosts whose model is not the one of the first host."""
     found = [(host, model) for host, model in _models(case) if model["exists"]]
@@ -107,17 +121,15 @@ def model_differs(case: Observed) -> t.Iterator[Found]:
 
 
 def model_keys(case: Observed) -> t.Iterator[Found]:
-    """Keys that the release's connector needs and config.json lacks."""
+    """Keys that the release's connector needs and config.json lacks, where role model will not add them afterwards."""
     if not case.plan.get("release_facts", {}).get("head_dim_required"):
         return
     for host, model in _models(case):
         config = model["config"]
-        if (
-            model["exists"]
-            and not model["config_error"]
-            and config.get("head_dim") is None
-            and "kv_lora_rank" not in config
-        ):
+        connects = any("--kv-transfer-config" in one["argv"] for one in case.services(host["name"]))
+        readable = model["exists"] and not model["config_error"]
+        lacking = config.get("head_dim") is None and not config.get("kv_lora_rank")
+        if connects and readable and lacking and not _repaired(case, host):
             yield Found(place(host), "head_dim", f"{model['path']}/config.json has no head_dim")
 
 
@@ -145,7 +157,7 @@ def dtype(case: Observed) -> t.Iterator[Found]:
     for host, model in _models(case):
         word = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
         told = any("--dtype" in one["argv"] for one in case.services(host["name"]))
-        if model["quantized"] and word == "float16" and not told:
+        if model["quantized"] and word == "float16" and not told and not _repaired(case, host):
             yield Found(
                 place(host), word, f"{model['path']}/config.json says torch_dtype float16 for a quantised model"
             )
@@ -230,6 +242,14 @@ RULES = (
         "Run the tool by hand as root; the message says what it lacks.",
         "npu-smi and hccn_tool",
         unanswered,
+    ),
+    Rule(
+        "RUNTIME",
+        "error",
+        "Every planned host can run services the planned way.",
+        "",
+        "role service, preflight of the runtime",
+        runtime,
     ),
     Rule(
         "HOST-ADDRESS",

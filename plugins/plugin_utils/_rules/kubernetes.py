@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._cluster import is_pod
@@ -13,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena im
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rule
 
 KTHENA_CONNECTORS = ("mooncake", "mooncake_hybrid")
+DURATION = re.compile(r"([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+")
 
 
 def _planned(case: Case) -> bool:
@@ -85,6 +87,13 @@ def recompute(case: Case) -> t.Iterator[Found]:
     for one in case.services:
         if any("recompute_scheduler_enable" in word for word in one.argv):
             yield Found(f"{one.name}.argv", "recompute_scheduler_enable")
+
+
+def router_timeout(case: Case) -> t.Iterator[Found]:
+    """A timeout that kthena-router can read; the server takes any string."""
+    words = case.context.description.kubernetes
+    if _planned(case) and words.router.mode == "kthena_router" and not DURATION.fullmatch(words.router.timeout):
+        yield Found("inference_kubernetes.router.timeout", words.router.timeout)
 
 
 def connector(case: Case) -> t.Iterator[Found]:
@@ -186,6 +195,14 @@ RULES = (
         "Drop recompute_scheduler_enable, or use router.mode: deployment.",
         "source of kthena-router v1.0.0",
         recompute,
+    ),
+    Rule(
+        "K8S-ROUTER-TIMEOUT",
+        "error",
+        "The server accepts this, but kthena-router cannot decode it, and with it no ModelServer of the cluster.",
+        "Write number and unit: 300s, 5m or 150ms.",
+        "source of kthena-router v1.0.0",
+        router_timeout,
     ),
     Rule(
         "K8S-ROUTER-CONNECTOR",

@@ -89,8 +89,8 @@ def load_crds(directory):
 class Api:
     """Which resources there are, and who judges them."""
 
-    def __init__(self, store, crds):
-        self.store = store
+    def __init__(self, store, crds, refuse_pods=""):
+        self.store, self.refuse_pods = store, refuse_pods
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
         self.schemas = {}
         for crd in crds:
@@ -143,6 +143,8 @@ class Api:
             body = {key: value for key, value in thing.items() if key not in ("apiVersion", "kind", "metadata")}
             before = {key: value for key, value in (old or {}).items() if key in body}
             found += fake_schema.problems(self.schemas[kind], body, before)
+        if kind == "Pod" and self.refuse_pods:
+            raise Refused(403, "Forbidden", f'pods "{name}" is forbidden: {self.refuse_pods}')
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
         if kind == "Service":
@@ -363,17 +365,19 @@ def main():
     parser.add_argument("--no-deployments", action="store_true", help="nobody looks at Deployments")
     parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
     parser.add_argument("--namespace", action="append", default=["default"])
+    parser.add_argument("--refuse-pods", default="", help="a reason for which an admission plugin refuses every pod")
+    parser.add_argument("--pod-network", default="10.9.0", help="three numbers of the pods' and nodes' addresses")
     parser.add_argument("--pace", type=float, default=0.2, help="seconds of a controller's step")
     options = parser.parse_args()
     store = Store()
-    Handler.api = Api(store, [] if options.no_crds else load_crds(options.crds))
+    Handler.api = Api(store, [] if options.no_crds else load_crds(options.crds), options.refuse_pods)
     for name in options.namespace:
         store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for text in options.node:
         store.create("nodes", "", node(text))
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True
-    Controller(store, options.pace, not options.no_deployments).start()
+    Controller(store, options.pace, not options.no_deployments, options.pod_network).start()
     write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{server.server_address[1]}")
     server.serve_forever()
 

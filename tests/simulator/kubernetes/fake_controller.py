@@ -22,8 +22,9 @@ WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 class Controller(threading.Thread):
     """Looks at everything again and again; ``pace`` is the length of one step in seconds."""
 
-    def __init__(self, store, pace=0.2, deployments=True):
+    def __init__(self, store, pace=0.2, deployments=True, network="10.9.0"):
         super().__init__(daemon=True)
+        self.network = network
         self.store, self.pace, self.deployments = store, pace, deployments
         self.seen = {}
         self.next_address = 1
@@ -240,8 +241,8 @@ class Controller(threading.Thread):
         self.next_address += 1
         return {
             "phase": "Running" if good else "Pending",
-            "podIP": f"10.9.0.{self.next_address}",
-            "hostIP": f"10.9.0.{self.next_address}",
+            "podIP": f"{self.network}.{self.next_address}",
+            "hostIP": f"{self.network}.{self.next_address}",
             "conditions": [{"type": "Ready", "status": "True" if good else "False", "lastTransitionTime": now()}],
             "containerStatuses": [{"name": name, "image": image, "ready": good, "restartCount": 0, "state": state}],
         }

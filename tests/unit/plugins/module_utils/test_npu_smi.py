@@ -17,7 +17,7 @@ DIES = "           Phy-ID8    Phy-ID9\nPhy-ID8    X          SIO\nPhy-ID9    SIO
 MAPPING = (
     "\tNPU ID                         Chip ID                        Chip Logic ID                  Chip Name                     \n"
     "\t2                              0                              0                              Ascend 910B2\n"
-    "\t2                              1                              -                              Mcu                           \n"
+    "\t2                              1                              -                              MCU                           \n"
 )
 
 ANSWERS = {

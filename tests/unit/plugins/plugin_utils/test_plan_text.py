@@ -103,6 +103,13 @@ def test_words_are_found_wherever_they_stand():
     }
 
 
+def test_on_kubernetes_the_controllers_words_stand_for_the_nodes():
+    seen = {"inference_interface": "eth7", "inference_hardware": "a2", "inference_address": "10.0.0.1"}
+    words = words_of({"inference_runtime": "kubernetes", **seen}, {}, [])[0]
+    assert words == {"inference_runtime": "kubernetes", "inference_interface": "eth7", "inference_hardware": "a2"}
+    assert words_of({"inference_runtime": "docker", **seen}, {}, [])[0] == {"inference_runtime": "docker"}
+
+
 def test_hosts_have_to_agree():
     other = {**HOSTVARS, "h2": {"inference_model": {"path": "/b"}}}
     dummy, complaints = words_of({}, other, ["h1", "h2"])

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What ``kubernetes.core.k8s`` returned, for one object or for several in one call."""
+
+from __future__ import annotations
+
+import typing as t
+
+Record = t.Mapping[str, t.Any]
+
+
+def names(manifests: t.Sequence[Record]) -> str:
+    """``ConfigMap/demo-cm, ModelServing/demo``."""
+    return ", ".join(f"{one['kind']}/{one['metadata']['name']}" for one in manifests)
+
+
+def applied(registered: Record, kind: str) -> list[t.Any]:
+    """The objects of a kind as the server returned them, from the registered result of a loop over batches."""
+    found = []
+    for call in registered.get("results", []):
+        result = call.get("result") or {}
+        several = [one.get("result") for one in result["results"]] if "results" in result else [result]
+        found += [one for one in several if one and one.get("kind") == kind]
+    return found
+
+
+def rollout_lacks(deployments: t.Sequence[Record]) -> list[str]:
+    """What a Deployment (a list of one or none) still lacks: ``unseen`` by its controller, or numbers of pods."""
+    if not deployments:
+        return ["unseen"]
+    one = deployments[0]
+    status, wanted = one.get("status") or {}, one["spec"].get("replicas", 1)
+    if status.get("observedGeneration", 0) < one["metadata"].get("generation", 1):
+        return ["unseen"]
+    keys = ("updatedReplicas", "availableReplicas", "replicas")
+    return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]

@@ -1,0 +1,49 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan's objects as YAML for people and for ``kubectl apply -f -``."""
+
+from __future__ import annotations
+
+import typing as t
+
+import yaml
+
+NOTE = "# ConfigMap {name} gets the pods' addresses once they run: the role kthena fills it in, kubectl does not.\n"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Scripts as blocks, and quotes around every string that another reader of YAML would take for a number."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in value else "'" if _like_a_number(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+def _like_a_number(value: str) -> bool:
+    """PyYAML writes the string 1e5 or 0128 without quotes; kubectl reads both as numbers and the server refuses them."""
+    for read in (float, lambda word: int(word, 0)):
+        try:
+            read(value)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.ignore_aliases = lambda *_unused: True  # type: ignore[method-assign]  # an object reads alone
+
+
+def manifests(plan: t.Mapping[str, t.Any]) -> str:
+    """The plan's objects as YAML documents, in apply order; each begins with ``---``, and ``...`` ends the last.
+
+    The targets are empty: what the router is told are addresses that only running pods have.
+    """
+    parts = []
+    for one in plan["objects"]:
+        if one["kind"] == "ConfigMap" and one["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
+            parts.append(NOTE.format(name=one["metadata"]["name"]))
+        parts.append(yaml.dump(one, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))
+    return "".join(parts) + "...\n"

@@ -1,0 +1,159 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A fake API server with simulated engines behind it, and Ansible in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SEED = ROOT / "inventories" / "seed_kthena"
+SIMULATOR = ROOT / "tests" / "simulator" / "kubernetes"
+PLAYBOOK = pathlib.Path(
+    os.environ.get("ASCEND_ANSIBLE_PLAYBOOK", pathlib.Path(sys.executable).parent / "ansible-playbook")
+)
+PYTHON = PLAYBOOK.parent / "python"
+PATIENCE = 1200  # seconds for one playbook on a machine that does other things too
+CORE = "/api/v1/namespaces/default/"
+WORKLOAD = "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/default/modelservings"
+NETWORKING = "/apis/networking.serving.volcano.sh/v1alpha1/namespaces/default/"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def has_kubernetes():
+    """Whether the Ansible in use can talk to a cluster."""
+    tried = subprocess.run([str(PYTHON), "-c", "import kubernetes, yaml"], capture_output=True, check=False)
+    return PLAYBOOK.exists() and tried.returncode == 0
+
+
+def crds():
+    """Where Kthena's CRD files lie, if they are here; the fake judges by them then."""
+    for path in (os.environ.get("ASCEND_KTHENA_CRDS", ""), ROOT.parent / "shared/kthena/crds/v1.0.0"):
+        if path and pathlib.Path(path).is_dir():
+            return ["--crds", str(path)]
+    return []
+
+
+def words():
+    """The seed's words."""
+    return yaml.safe_load((SEED / "group_vars/all.yml").read_text())
+
+
+def free_port():
+    """A port that nobody has now."""
+    with socket.socket() as one:
+        one.bind(("0.0.0.0", 0))
+        return one.getsockname()[1]
+
+
+def run(directory, *arguments):
+    """Run ansible-playbook; returns the finished process, its streams joined."""
+    environment = {
+        **os.environ,
+        "ANSIBLE_HOME": str(directory / "ansible"),
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_PIPELINING": "1",
+        "TMPDIR": str(directory),  # the client keeps what it discovered of a server there
+    }
+    begin = time.monotonic()
+    ran = subprocess.run(
+        [str(PLAYBOOK), *(str(one) for one in arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE,
+        env=environment,
+        check=False,
+        cwd=directory,
+    )
+    print(f"{' '.join(str(one) for one in arguments)[-60:]}: exit {ran.returncode}, {time.monotonic() - begin:.0f} s")
+    return ran
+
+
+class Fake:
+    """A fake API server; with ``model`` also engines where its pods are, and a proxy at ``node_port``."""
+
+    def __init__(self, directory, *arguments, model=""):
+        directory.mkdir(exist_ok=True)
+        self.directory, self.kubeconfig = directory, directory / "kubeconfig"
+        self.log = (directory / "fake.log").open("w")
+        self.node_port = free_port()
+        self.processes = [self.start("fake_api_server.py", "--kubeconfig", self.kubeconfig, *arguments)]
+        until = time.time() + 300
+        while not self.kubeconfig.exists() and time.time() < until and self.processes[0].poll() is None:
+            time.sleep(0.1)
+        time.sleep(0.2)  # written to the end
+        self.url = yaml.safe_load(self.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+        if model:
+            told = ("--model", model, "--node-port", self.node_port, "--directory", directory)
+            self.processes.append(self.start("fake_engines.py", "--server", self.url, *told))
+
+    def start(self, program, *arguments):
+        """Start one of the simulator's programs."""
+        command = [str(PYTHON), str(SIMULATOR / program), *(str(one) for one in arguments)]
+        return subprocess.Popen(command, stdout=self.log, stderr=self.log)
+
+    def stop(self):
+        """End it."""
+        for one in self.processes:
+            one.terminate()
+            one.wait(30)
+        self.log.close()
+
+    def get(self, path):
+        """What the server has."""
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return json.load(answer)
+
+    def post(self, path, body):
+        """Make an object, as somebody else."""
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
+        urllib.request.urlopen(request, timeout=60).close()
+
+    def pods(self):
+        """Names and uids of the pods."""
+        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.get(CORE + "pods")["items"]}
+
+    def names(self, path):
+        """Names of the objects of one kind."""
+        return [one["metadata"]["name"] for one in self.get(path)["items"]]
+
+    def images(self):
+        """The engines' images by role."""
+        roles = self.get(WORKLOAD + "/deepseek-pd")["spec"]["template"]["roles"]
+        return {one["name"]: one["entryTemplate"]["spec"]["containers"][0]["image"] for one in roles}
+
+    def play(self, playbook, *arguments, change=None, good=True, **variables):
+        """Run a playbook of the collection from the seed's inventory; returns its output."""
+        said = words()
+        said["inference_kubernetes"]["router"] = {"service_type": "NodePort", "node_port": self.node_port}
+        if change:
+            change(said)
+        over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **variables}
+        file = self.directory / "words.json"
+        file.write_text(json.dumps({**said, **over}))
+        ran = run(self.directory, "-i", SEED, "-e", f"@{file}", *arguments, f"ascend.inference.{playbook}")
+        assert (ran.returncode == 0) == good, ran.stdout[-8000:]
+        return ran.stdout
+
+
+def changed(output):
+    """The recap's number of changes."""
+    return int(output.rsplit("changed=", 1)[1].split()[0])
+
+
+def message(output, host):
+    """What a host failed with, in one line."""
+    found = [line for line in output.splitlines() if line.startswith(f"fatal: [{host}]")]
+    return " ".join(" ".join(found).replace("\\n", " ").split())
