@@ -18,7 +18,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._reader import pl
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import HOST_WORDS, OPERATIONAL, PREFIX
 
 GROUP = PREFIX + "group"
-OF_NODES = ("devices", "hardware", "interface")
 OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host", "ansible_connection"])
 OF_NODES = tuple(PREFIX + name for name in ("devices", "hardware", "interface"))
 
@@ -61,8 +60,6 @@ def words_of(
     kubernetes the nodes are in no inventory, so that there the controller's stand for all of them.
     """
     found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
-    if found.get(PREFIX + "runtime") == "kubernetes":  # the inventory has no nodes, so what they have is said here
-        found.update({PREFIX + one: plain(controller[PREFIX + one]) for one in OF_NODES if PREFIX + one in controller})
     seen: dict[str, tuple[str, t.Any]] = {}
     complaints = []
     for host in hosts:
