@@ -10,6 +10,7 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from ansible_collections.ascend.inference.plugins.module_utils._status_plan import running_digest
 from ansible_collections.ascend.inference.plugins.module_utils._status_runtime import Unknown
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import SOURCES, read_metrics
@@ -100,7 +101,7 @@ def _process(service, state, heard_, now):
 
 def _settings(service, digests):
     running, deployed, planned = digests
-    if running and deployed and running != deployed:
+    if running and deployed and running != running_digest(service):
         yield "runs with other settings than are deployed; a deployment was interrupted. Fix: run ascend.inference.deploy"
     if deployed and planned is None:
         yield "is no longer in the inventory. Fix: run ascend.inference.deploy, which removes it"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 
@@ -38,6 +39,7 @@ def _service(plan, service):
         "log": service["log"],
         "version": plan["software"]["engine"].get("version", "") if engine else "",
         "transfers": kind == "decode" and verify.get("transfer", {}).get("protocol", "none") != "none",
+        "generated": _generated(service["files"]),
         "clients": 0,
         "engines": [],
     }
@@ -46,6 +48,32 @@ def _service(plan, service):
     if kind == "router":
         found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
     return found
+
+
+def _generated(files):
+    """Path and content of a service's files, None for what was made when it was deployed; empty if nothing was."""
+    pairs = [[one["path"], None if "from" in one else one["content"]] for one in files]
+    return pairs if any(content is None for _path, content in pairs) else []
+
+
+def running_digest(service):
+    """The digest that a service writes at its start; where files were made on the host, it follows from them too.
+
+    The same as _generated.filled and _service.digest make on the controller.
+    """
+    if not service["generated"]:
+        return service["digest"]
+    contents = [_text(path) if content is None else content for path, content in service["generated"]]
+    canonical = json.dumps([service["digest"], contents], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def deployed(directory):

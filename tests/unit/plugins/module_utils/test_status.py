@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -32,7 +33,7 @@ def port(name, first):
 def service(name, kind, first, **more):
     health = {"url": f"http://n1:{first}/health", "timeout": 600}
     one = {"name": name, "kind": kind, "host": "n1", "address": "n1", "digest": "d-" + name, "health": health}
-    return dict(one, ports=[port("api", first)], log=f"/logs/{name}.log", **more)
+    return dict(one, files=[], ports=[port("api", first)], log=f"/logs/{name}.log", **more)
 
 
 def plan(directory="/d", **more):
@@ -218,6 +219,22 @@ def test_the_process_says_what_it_runs_with(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "decode-0.digest").write_text("older\n")
     assert "runs with other settings" in findings(ours=plan(str(tmp_path)))[0]
+
+
+def test_files_made_on_the_host_are_part_of_what_runs(tmp_path):
+    table = tmp_path / "table.json"
+    table.write_text("{}")
+    ours = plan()
+    ours["services"][0]["files"] = [
+        {"path": "/a", "content": "a"},
+        {"path": str(table), "content": "", "from": "rank_table"},
+    ]
+    # As the controller computes it: _generated.filled, _service.digest
+    running = hashlib.sha256(b'["d-decode-0",["a","{}"]]').hexdigest()
+    states = {**ALL, "x-decode-0": state(digest=running)}
+    assert findings(ours=ours, states=states) == []
+    table.write_text("[]")
+    assert "runs with other settings" in findings(ours=ours, states=states)[0]
 
 
 def test_the_deployed_plan(tmp_path):
