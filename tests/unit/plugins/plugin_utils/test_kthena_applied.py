@@ -6,7 +6,12 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._kthena_applied import applied, names, rollout_lacks
+from ansible_collections.ascend.inference.plugins.plugin_utils._kthena_applied import (
+    applied,
+    names,
+    rollout_lacks,
+    said,
+)
 
 SERVICE = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"clusterIP": "10.1.1.1"}}
 TARGETS = {"kind": "ConfigMap", "metadata": {"name": "c"}}
@@ -40,3 +45,9 @@ def test_a_deployment_is_done_when_its_controller_says_so_of_this_generation(sta
     one = {"kind": "Deployment", "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 2}}
     assert rollout_lacks([dict(one, status=status)] if status else [one]) == lacks
     assert rollout_lacks([]) == ["unseen"]
+
+
+def test_the_servers_sentence():
+    answer = '{"kind":"Status","status":"Failure","message":"pods \\"a\\" is forbidden: no","reason":"Forbidden"}'
+    assert said(f"Failed to create object: {answer}") == 'pods "a" is forbidden: no'
+    assert said("Failed to create object: no route to host") == "Failed to create object: no route to host"
