@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import typing as t
 
 Record = t.Mapping[str, t.Any]
@@ -35,3 +37,9 @@ def rollout_lacks(deployments: t.Sequence[Record]) -> list[str]:
         return ["unseen"]
     keys = ("updatedReplicas", "availableReplicas", "replicas")
     return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
+
+
+def said(message: str) -> str:
+    """What the server said, out of the module's message, which holds the whole answer as JSON; else the message itself."""
+    found = re.search(r'"message": ?("(?:[^"\\]|\\.)*")', message)
+    return str(json.loads(found.group(1))) if found else message

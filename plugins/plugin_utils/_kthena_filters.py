@@ -38,6 +38,7 @@ FILTERS: dict[str, t.Callable[..., t.Any]] = {
     "kthena_resolve": state.resolved,
     "kthena_role_pods": state.pods_of_roles,
     "kthena_rollout_lacks": calls.rollout_lacks,
+    "kthena_said": calls.said,
     "kthena_stale": state.stale,
     "kthena_waits_for": state.waits_for,
 }

@@ -42,9 +42,13 @@ class PodWords:
 
 @dataclass(frozen=True)
 class ClusterRouter:
-    """How requests come to the engines: our proxy in the cluster or on a host, kthena-router, or nothing of ours."""
+    """How requests come to the engines: our proxy in the cluster or on a host, kthena-router, or nothing of ours.
+
+    ``url`` is where clients ask when it is not our proxy; the verification asks there, and nowhere without it.
+    """
 
     mode: str = choice("deployment", "host", "kthena_router", "none")
+    url: str = ""
     image: str = ""
     replicas: int = number(1, 1)
     service_type: str = choice("ClusterIP", "NodePort", "LoadBalancer")

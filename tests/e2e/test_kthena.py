@@ -141,7 +141,11 @@ CASES = {  # name: arguments of the fake, words of inference_kubernetes, what ha
     "other_device": (("--node", "n1=huawei.com/Ascend910:16"), {}, "they offer huawei.com/Ascend910"),
     "too_small": (("--node", "n1=huawei.com/ascend-1980:8"), {}, "too few for all"),
     "no_namespace": ((), {"namespace": "nowhere"}, "kubectl create namespace nowhere"),
-    "refused": (("--refuse-pods", "violates PodSecurity restricted"), {}, "violates PodSecurity restricted"),
+    "refused": (
+        ("--refuse-pods", "violates PodSecurity restricted"),
+        {},
+        "is forbidden: violates PodSecurity restricted",
+    ),
     "strangers": ((), {}, "ConfigMap/deepseek-pd-cm in default were not made by this role"),
 }
 TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}

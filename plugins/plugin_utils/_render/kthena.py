@@ -84,6 +84,7 @@ def cluster_part(
             },
             "router": {
                 "mode": words.router.mode,
+                "url": words.router.url,
                 "service": object_name(context, router) if router else "",
                 "port": router.port("api").first if router else 0,
                 "hosts": [one for one in hosts if not is_pod(one["name"])],

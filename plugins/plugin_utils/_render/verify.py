@@ -73,7 +73,16 @@ def _api_key(services: t.Iterable[Service]) -> str:
 
 
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
-    """Where clients ask: the router, or (without one) the first engine."""
+    """Where clients ask: the router, or (without one) the first engine; a router that is not ours, where the user says."""
+    url = context.description.kubernetes.router.url
+    if context.description.runtime == "kubernetes" and url:
+        return {
+            "name": "entry",
+            "host": "localhost",
+            "url": url.rstrip("/"),
+            "kind": "load_balance",
+            "log": {"kind": "none"},
+        }
     router = next((one for one in services if one.kind == "router"), None)
     kind = KINDS.get(flavour(context), "direct") if router else "direct"
     entry = router or (apis[0] if apis else None)

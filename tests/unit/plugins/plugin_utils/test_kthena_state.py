@@ -124,6 +124,19 @@ def test_verification_asks_where_the_router_is_reached(spec, status, url):
     assert state.resolved(PLAN, [one], [{"spec": spec, "status": status}])["verify"]["entry"]["url"] == f"http://{url}"
 
 
+def test_nobody_is_sent_to_a_pod_to_ask():
+    found = state.resolved(PLAN, ALL)["verify"]
+    assert {one["host"] for one in (found["entry"], *found["prefill"], *found["decode"])} == {"localhost"}
+
+
+def test_a_router_that_is_not_ours_is_asked_where_the_user_says():
+    router = {"mode": "none", "url": "http://10.0.0.9:80/"}
+    planned = plan(kubernetes__router=router)
+    assert planned["verify"]["entry"]["url"] == "http://10.0.0.9:80"
+    assert planned["kubernetes"]["router"]["url"] == router["url"]
+    assert state.resolved(planned, ALL)["verify"]["entry"]["host"] == "localhost"
+
+
 def test_the_diagnosis_says_what_a_person_would_look_for():
     waiting = pod("decode", 0, ready="False")
     reason = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}

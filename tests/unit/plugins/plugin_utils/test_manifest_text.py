@@ -1,0 +1,39 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Manifests as text: the same for every reader of YAML."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils._manifest_text import manifests
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
+
+
+def text_of(value):
+    """A plan with one object that holds the value, as text."""
+    one = {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": value}}
+    return manifests({"objects": [one], "kubernetes": {"targets": {"config_map": "y"}}})
+
+
+@pytest.mark.parametrize(
+    "word", ["1e5", "12e4567", "0128", "0o17", "0x1F", "1_000", "8", ".5", "", "true", "no", "null"]
+)
+def test_a_string_that_looks_like_something_else_is_quoted(word):
+    assert f"a: '{word}'\n" in text_of(word)
+
+
+@pytest.mark.parametrize("word", ["350Gi", "v0.13.0", "mooncake", "1h30m", "127.0.0.1"])
+def test_other_words_stand_as_they_are(word):
+    assert f"a: {word}\n" in text_of(word)
+
+
+def test_the_plans_objects_come_back_and_scripts_can_be_read():
+    planned = plan()
+    text = manifests(planned)
+    assert list(yaml.safe_load_all(text)) == planned["objects"]
+    assert text.startswith("---\n") and text.endswith("\n...\n")
+    assert "  prefill.sh: |\n    #!/bin/bash\n" in text
+    assert "# ConfigMap demo-targets gets the pods' addresses" in text
+    assert "&id" not in text
