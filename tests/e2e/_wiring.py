@@ -38,7 +38,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._complaints impor
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import fabric_peers, fabric_plane
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table_json
+from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, upstream_proxies
 from ansible_collections.ascend.inference.tests.simulator.fake_host import LIBRARIES, write_model
 
@@ -201,7 +201,7 @@ class Deployment:
         """The service with its rank table, which holds what was observed on the hosts."""
         table = self.folder / "root" / "deployments" / self.plan["deployment"] / "ranktable.json"
         files = [
-            {**one, "content": rank_table_json(self.plan, self.facts)} if one["path"] == str(table) else one
+            {**one, "content": json.dumps(rank_table(self.plan, self.facts))} if one["path"] == str(table) else one
             for one in service["files"]
         ]
         return {**service, "files": files}
