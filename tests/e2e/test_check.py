@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those are named."""
+"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those (one of them twice) are named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ HOSTS = ("node0", "node1", "node2", "node3")
 
 @pytest.fixture
 def cluster(tmp_path):
-    hosts = ascend_cluster.cluster(str(tmp_path), hosts=4, generation="a3", devices=16, python=sys.executable)
+    hosts = ascend_cluster.cluster(
+        str(tmp_path), hosts=4, generation="a3", devices=16, driver="25.5.1", python=sys.executable
+    )
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"head_dim": 128}')
     (tmp_path / "inventory.yml").write_text(yaml.safe_dump(inventory(tmp_path, hosts)))
@@ -54,6 +56,7 @@ def inventory(folder, hosts):
                 "ansible_connection": "local",
                 "ansible_python_interpreter": sys.executable,
                 "inference_release": "0.23.0",
+                "inference_runtime": "supervisor",  # units need a machine whose services systemd manages
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": str(folder / "root"),
                 "inference_pools": {
@@ -121,6 +124,7 @@ def test_ten_planted_faults_are_named_and_nothing_else(cluster):
             ("NPU-ABSENT", "node2 device 4"),
             ("HCCN-STALE", "node2 device 9"),
             ("DRIVER-DIFFERS", "node3"),
+            ("DRIVER-OLD", "node3"),
             ("SDID-TWICE", "node2 device 12"),
             ("NET-HEALTH", "node3 device 2"),
             ("PEER-UNREACHABLE", "node3 device 11"),

@@ -77,7 +77,7 @@ def driver_differs(case: Observed) -> t.Iterator[Found]:
 
 def driver_old(case: Observed) -> t.Iterator[Found]:
     """Hosts whose driver is older than the release asks for."""
-    least = str(case.plan.get("release_facts", {}).get("driver_minimum") or "")
+    least = str(case.plan.get("release_facts", {}).get("hdk") or "")
     for host, facts in case.asked("npu"):
         version = str(facts.get("driver_version") or "")
         if least and version and _numbers(version) < _numbers(least):

@@ -140,7 +140,7 @@ FAULTS = [
     ("NPU-HEALTH", "n1 device 2", npu("n1", 2, health="Critical")),
     ("NPU-BUSY", "n3 device 0", npu("n3", 0, processes=[{"pid": 99, "name": "python3"}])),
     ("NPU-GENERATION", "n1", lambda data: data["n1"]["npu"].update(generation="a2")),
-    ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.0.rc1")),
+    ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.7.0")),
     ("SUPER-POD", "n2 device 0", lambda data: [one.update(super_pod_id=4) for one in data["n2"]["npu"]["npus"]]),
     ("SDID-TWICE", "n2 device 1", npu("n2", 1, sdid=1001)),
     ("LINK-DOWN", "n2 device 1", link("n2", 1, link="down", healthy=False)),
@@ -242,7 +242,7 @@ def test_most_rules_are_seen_red_here():
 
 def test_rules_of_other_deployments_are_seen_red():
     a2 = plan(inference_hardware="a2")
-    a2["release_facts"].update(driver_minimum="26.0", head_dim_required=True)
+    a2["release_facts"].update(hdk="26.0", head_dim_required=True)
     a2["hosts"][0]["store_mib"] = 800000
     a2["runtime"] = "supervisor"
     data = facts()
