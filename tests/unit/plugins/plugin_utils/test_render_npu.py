@@ -89,8 +89,8 @@ def test_what_extends_itself_is_left_to_the_shell():
 
 
 def test_a_proxy_in_a_container_does_not_load_the_npus_libraries():
-    assert services(runtime="docker")["router"]["env"] == {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-    assert services()["router"]["env"] == {}
+    assert services(runtime="docker")["router"]["env"]["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+    assert "TORCH_DEVICE_BACKEND_AUTOLOAD" not in services()["router"]["env"]
 
 
 def test_source_built_mooncake_needs_search_paths_and_a_package_does_not():
