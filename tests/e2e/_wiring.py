@@ -165,7 +165,8 @@ class Deployment:
         for host, groups in zip(self.hosts.values(), self.kind["groups"], strict=True):
             own = {"ansible_host": host.address, "ansible_connection": "local", "inference_interface": "lo"}
             own.update(inference_hardware=self.kind["hardware"], inference_devices=8)
-            inventory[host.name] = {"groups": groups, "variables": {**own, **words.pop(host.name, {})}}
+            own.update(words.pop(host.name, {}))
+            inventory[host.name] = {"groups": own.pop("groups", groups), "variables": own}
         base = {
             "inference_root": str(self.folder / "root"),
             "inference_model": {"path": str(self.folder / "model"), "name": "it"},
@@ -183,9 +184,10 @@ class Deployment:
         """Look at the hosts as playbooks/check.yml does; the errors' texts."""
         self.facts = {name: host.look(self.plan) for name, host in self.hosts.items()}
         for name, host in self.hosts.items():
-            self.facts[name]["ping"] = host.ping(self.plan, self.facts)
+            if fabric_peers(self.plan, self.facts, name):
+                self.facts[name]["ping"] = host.ping(self.plan, self.facts)
         found = [one for one in check_plan(self.plan, self.facts) if one["severity"] == "error"]
-        return "\n".join(f"{one['path']}: {one['message']}. [{one['id']}]" for one in found)
+        return "\n".join(f"{one['path']}: {one['message']} [{one['id']}]" for one in found)
 
     def start(self, edits):
         """Write and start what was planned, stage by stage, with ``edits`` by service: what another hand changed."""
@@ -284,13 +286,14 @@ class Deployment:
 
 
 def edited(service, edit):
-    """The service as another hand left it: argv (words to replace), script, without (a flag and its value), env, kv, files, source."""
+    """The service as another hand left it: argv (words to replace), script, without (flags and their values), append, env, kv, files, source_from."""
     service = copy.deepcopy(service)
     if "script" in edit:
         service["argv"][1] = edit["script"]
     argv = [edit.get("argv", {}).get(word, word) for word in service["argv"]]
     for flag in edit.get("without", []):
         del argv[argv.index(flag) : argv.index(flag) + 2]
+    argv += edit.get("append", [])
     if "kv" in edit:
         place = argv.index("--kv-transfer-config") + 1
         argv[place] = json.dumps(merged(json.loads(argv[place]), edit["kv"]))

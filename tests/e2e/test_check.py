@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those are named."""
+"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those (one of them twice) are named."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ TWO = {"hosts": 2, "devices": 2, "pools": {"prefill": {"tensor_parallel_size": 2
 def cluster(folder, shape, **variables):
     """A healthy simulated cluster whose first half prefills and second half decodes, and its inventory."""
     hosts = ascend_cluster.cluster(
-        str(folder), hosts=shape["hosts"], generation="a3", devices=shape["devices"], python=sys.executable
+        str(folder),
+        hosts=shape["hosts"],
+        generation="a3",
+        devices=shape["devices"],
+        driver="25.5.1",
+        python=sys.executable,
     )
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text('{"head_dim": 128}')
@@ -67,6 +72,7 @@ def inventory(folder, hosts, shape, variables):
                 "ansible_connection": "local",
                 "ansible_python_interpreter": sys.executable,
                 "inference_release": "0.23.0",
+                "inference_runtime": "supervisor",  # units need a machine whose services systemd manages
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": "/tmp/ascend-check",
                 "inference_check_ignore": MACHINE,
@@ -140,6 +146,7 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path, monkeypatch):
             ("NPU-ABSENT", "node2 device 4"),
             ("HCCN-STALE", "node2 device 9"),
             ("DRIVER-DIFFERS", "node3"),
+            ("DRIVER-OLD", "node3"),
             ("SDID-TWICE", "node2 device 12"),
             ("NET-HEALTH", "node3 device 2"),
             ("PEER-UNREACHABLE", "node3 device 11"),

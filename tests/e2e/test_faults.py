@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import pathlib
+import runpy
 
 import pytest
 import yaml
 from ansible_collections.ascend.inference.tests.e2e._wiring import Deployment
 from ansible_collections.ascend.inference.tests.simulator import upstream_proxies
 
-TABLE = yaml.safe_load((pathlib.Path(__file__).parent / "faults.yaml").read_text())
+TABLE_FILE = pathlib.Path(__file__).parent / "faults.yaml"
+DOCS = TABLE_FILE.parents[2] / "docs"
+TABLE = yaml.safe_load(TABLE_FILE.read_text())
 FAULTS = {one["id"]: one for one in TABLE["faults"]}
 
 
@@ -63,3 +66,15 @@ def test_the_fault_is_noticed(deployment, name):
     assert stage == fault["notices"], text
     for words in [fault["cause"]] if isinstance(fault["cause"], str) else fault["cause"]:
         assert words in text
+
+
+@pytest.mark.parametrize("fault", TABLE["doubtful"], ids=lambda one: one["id"])
+def test_the_plan_warns_of_what_may_be_meant(deployment, fault):
+    made = deployment(fault["kind"])
+    assert not made.describe(dict(fault["words"]))
+    assert [(one["id"], one["severity"]) for one in made.plan["findings"]] == [(fault["cause"], "warning")]
+
+
+def test_the_guide_shows_this_table():
+    tables = runpy.run_path(str(DOCS / "faults_page.py"))["tables"]()
+    assert tables in (DOCS / "docsite" / "rst" / "guide_faults.rst").read_text(), "run docs/faults_page.py --write"
