@@ -127,8 +127,7 @@ def _counters(service, heard_, row):
     if service["clients"] and clients is not None and clients < service["clients"]:
         yield "has {:.0f} of {} planned store clients".format(clients, service["clients"])
     if service["kind"] == "router":
-        for text in _behind(service, heard_):
-            yield text
+        yield from _behind(service, heard_)
 
 
 def _behind(service, heard_):

@@ -27,10 +27,10 @@ class Cells(html.parser.HTMLParser):
         self.cells, self.open = [], []
         self.feed(page)
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag, attrs):
         self.open.append(tag)
         if tag == "td":
-            self.cells.append({"class": "", "title": "", "style": "", **dict(attributes)})
+            self.cells.append({"class": "", "title": "", "style": "", **dict(attrs)})
 
 
 def page_of(data, ignored=()):
