@@ -3,9 +3,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # SIMULATED: what a host has before anything is installed by us.
-#   simulated_host.sh NUMBER HOSTS GENERATION DEVICES DRIVER     NUMBER is this host's, from 0
+#   simulated_host.sh NUMBER HOSTS GENERATION DEVICES DRIVER RELEASE     NUMBER is this host's, from 0
 set -euo pipefail
-number=$1 hosts=$2 generation=$3 devices=$4 driver=$5
+number=$1 hosts=$2 generation=$3 devices=$4 driver=$5 release=$6
 simulator=/usr/share/ascend-simulator/simulator
 state=/var/lib/ascend-simulator
 
@@ -15,17 +15,17 @@ install -d -m 2775 -g HwHiAiUser "$state"
 cd "$simulator"
 python3 cann/driver.py "$driver" >/dev/null
 # Every host knows all hosts' NPUs, so that pings can be answered; host.json is its own.
-python3 - "$state" "$number" "$hosts" "$generation" "$devices" "$driver" <<'PYTHON'
+python3 - "$state" "$number" "$hosts" "$generation" "$devices" "$driver" "$release" <<'PYTHON'
 import os
 import sys
 
 import ascend_cluster
 
-folder, mine, hosts, generation, devices, driver = sys.argv[1:]
+folder, mine, hosts, generation, devices, driver, release = sys.argv[1:]
 for number in range(int(hosts)):
     state = ascend_cluster.host_state(generation, number, int(devices), driver=driver)
     if number == int(mine):
-        state.update(host="host", hccn_conf="/etc/hccn.conf")
+        state.update(host="host", hccn_conf="/etc/hccn.conf", engine={"release": release})
     os.chmod(ascend_cluster.write(folder, state), 0o664)
 PYTHON
 chgrp HwHiAiUser "$state"/*.json /etc/hccn.conf
