@@ -46,7 +46,11 @@ SIMULATOR = pathlib.Path(__file__).resolve().parents[1] / "simulator"
 CACHE = SIMULATOR.parents[1] / ".cache" / "upstream"
 PATIENCE = 90  # seconds that a service may take to answer on a busy machine
 MASTER = "mooncake-transfer-engine-non-cuda==0.3.13.post1"
-SOURCES = {"0.18.0": "0.18.0", "0.23.0": "0.23.0.post1", "0.11.0": "0.11.0"}  # release: source distribution with its proxy
+SOURCES = {
+    "0.18.0": "0.18.0",
+    "0.23.0": "0.23.0.post1",
+    "0.11.0": "0.11.0",
+}  # release: source distribution with its proxy
 LIMITS = Limits(connect=4, request=12, settle=6)
 
 
@@ -114,7 +118,11 @@ class Host:
     def ping(self, plan, facts):
         """What it registers of the fabric, when all hosts have been looked at."""
         devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
-        asked = {"peers": fabric_peers(plan, facts, self.name), "devices": devices, "kind": fabric_plane(plan, self.name)}
+        asked = {
+            "peers": fabric_peers(plan, facts, self.name),
+            "devices": devices,
+            "kind": fabric_plane(plan, self.name),
+        }
         limits = {"count": 3, "workers": 4, "max_loss_percent": 0, "max_time_ms": None}
         found = ping({**asked, **limits}, Tool(str(self.bin / "hccn_tool"), 60))
         found["unreachable_pairs"] = found.pop("unreachable")
@@ -140,7 +148,10 @@ class Deployment:
                 (self.folder / "cann" / inside / name).write_text("simulated\n")
         every = ":".join(str(self.folder / "cann" / one) for one in LIBRARIES if not one.startswith("nnal"))
         toolkit, nnal = self.folder / "cann" / "ascend-toolkit", self.folder / "cann" / "nnal" / "atb"
-        lines = [f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}", f"export ASCEND_TOOLKIT_HOME={toolkit}/latest"]
+        lines = [
+            f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}",
+            f"export ASCEND_TOOLKIT_HOME={toolkit}/latest",
+        ]
         lines.append(f"export ASCEND_HOME_PATH={toolkit}/latest")
         (toolkit / "set_env.sh").write_text("\n".join(lines) + "\n")
         libraries = next(nnal.glob("latest/atb/*/lib"))
@@ -226,7 +237,9 @@ class Deployment:
             script = scripts / pathlib.PurePath(argv[1]).name
             python = str(upstream_proxies.python(CACHE))
             return [python, str(script), *argv[2:]], {"PYTHONPATH": str(CACHE / "vllm-stub")}
-        python = str(upstream_proxies.venv(CACHE, "mooncake-venv", [MASTER])) if self.kind.get("store") else sys.executable
+        python = (
+            str(upstream_proxies.venv(CACHE, "mooncake-venv", [MASTER])) if self.kind.get("store") else sys.executable
+        )
         if service["kind"] == "mooncake_master":
             return [str(pathlib.Path(python).with_name("mooncake_master")), *argv[1:]], {}
         return [str(SIMULATOR / "bin" / "vllm"), *argv[1:]], {"ASCEND_SIMULATOR_PYTHON": python}
@@ -257,7 +270,10 @@ class Deployment:
         logs = [_verify_logs.services_of(section, name) for name in self.hosts]
         marks = [_verify_logs.mark(one) for one in logs]
         asked = verify(section, Keys(), LIMITS)
-        read = [_verify_logs.read(one, mark, section.release.lines, _no_command) for one, mark in zip(logs, marks, strict=True)]
+        read = [
+            _verify_logs.read(one, mark, section.release.lines, _no_command)
+            for one, mark in zip(logs, marks, strict=True)
+        ]
         judged = verdict(section, asked, read)
         return "" if judged["verified"] else "\n".join(judged["explanation"] + judged["failures"]), judged
 

@@ -19,7 +19,8 @@ from ansible_collections.ascend.inference.tests.e2e import _kthena as cluster_of
 from ansible_collections.ascend.inference.tests.e2e._kthena import CORE, DEPLOYMENTS, NETWORKING, WORKLOAD, changed
 
 pytestmark = pytest.mark.skipif(
-    not cluster_of.has_kubernetes(), reason="needs ansible-playbook and the Python library kubernetes in one environment"
+    not cluster_of.has_kubernetes(),
+    reason="needs ansible-playbook and the Python library kubernetes in one environment",
 )
 NODES = [part for number in (1, 2) for part in ("--node", f"node{number}=huawei.com/ascend-1980:16")]
 MIRROR = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
@@ -154,7 +155,9 @@ def test_what_is_missing_is_said_before_anything_is_made(tmp_path):
         fakes["strangers"].post(CORE + "configmaps", STRANGER)
         output = run_over(tmp_path, cases, fakes)
         for name, (_unused, _words, said) in CASES.items():
-            assert said in cluster_of.message(output, name), f"{name}: {cluster_of.message(output, name)}\n{output[-8000:]}"
+            assert said in cluster_of.message(output, name), (
+                f"{name}: {cluster_of.message(output, name)}\n{output[-8000:]}"
+            )
             kept = ["deepseek-pd-cm"] if name == "strangers" else []
             assert fakes[name].names("/api/v1/configmaps") == kept, name
             if name != "no_kthena":
@@ -175,7 +178,10 @@ def run_over(directory, cases, fakes):
     said, hosts = cluster_of.words(), {}
     kubernetes = said.pop("inference_kubernetes")
     for name in cases:
-        own = {"inference_kubernetes": {**kubernetes, **cases[name][1]}, "kthena_kubeconfig": str(fakes[name].kubeconfig)}
+        own = {
+            "inference_kubernetes": {**kubernetes, **cases[name][1]},
+            "kthena_kubeconfig": str(fakes[name].kubeconfig),
+        }
         hosts[name] = own
     said.update(
         ansible_connection="local",
