@@ -145,7 +145,9 @@ def main():
     plan, problem = deployed(said["directory"])
     found = question(plan, said["host"]) if plan else None
     if not found and not said["planned"]:
-        module.exit_json(changed=False, services=[], findings=["no deployment was finished here: " + problem], plan_digest="")
+        module.exit_json(
+            changed=False, services=[], findings=["no deployment was finished here: " + problem], plan_digest=""
+        )
     rows, findings = Host(runtime_of(found or said["planned"]), found, said["planned"]).look(
         said["timeout"], said["lines"]
     )
