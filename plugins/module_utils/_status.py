@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.module_utils._status_runtime i
 from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import SOURCES, read_metrics
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FEW = 0.5  # a verification asks decode directly too; only when most prompts were computed there is something wrong
 SOURCE = "vllm:prompt_tokens_by_source_total"
 NOTHING = {"state": "absent", "since": None, "restarts": None, "detail": "", "digest": ""}
@@ -223,6 +225,6 @@ class Host:
 
     def _log(self, service, lines):
         try:
-            return self.runtime.log(service, lines).splitlines()
+            return COLOUR.sub("", self.runtime.log(service, lines)).splitlines()
         except OSError as error:
             return [f"({error})"]

@@ -145,12 +145,14 @@ def main():
     plan, problem = deployed(said["directory"])
     found = question(plan, said["host"]) if plan else None
     if not found and not said["planned"]:
-        module.exit_json(changed=False, services=[], findings=["nothing is deployed here: " + problem], plan_digest="")
+        module.exit_json(
+            changed=False, services=[], findings=["no deployment was finished here: " + problem], plan_digest=""
+        )
     rows, findings = Host(runtime_of(found or said["planned"]), found, said["planned"]).look(
         said["timeout"], said["lines"]
     )
     if problem:
-        findings.insert(0, f"nothing is deployed here: {problem}. Fix: run ascend.inference.deploy")
+        findings.insert(0, f"no deployment was finished here: {problem}. Fix: run ascend.inference.deploy")
     module.exit_json(changed=False, services=rows, findings=findings, plan_digest=plan["digest"] if plan else "")
 
 

@@ -12,6 +12,7 @@ The tests are one story each and need their order. INFERENCE_E2E_ROOT is where e
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import socket
@@ -229,6 +230,16 @@ class TestLocal:
     @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router"])
     def test_killed_service_recovers(self, name):
         recover(LOCAL, name, prove_transfer)
+
+    def test_status_tells_of_the_kills(self, tmp_path):
+        run = LOCAL.play("status", inference_status_file=str(tmp_path / "status.json"))
+        assert run.code == 0, run.output
+        report = json.loads((tmp_path / "status.json").read_text())
+        rows = {one["service"]: one for one in report["services"]}
+        assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
+        assert all(one["state"] == "running" and one["answers"] for one in rows.values())
+        assert all("ended unasked" in one["findings"][0] and one["restarts"] for one in rows.values())
+        assert rows["decode-0"]["kv"]["external_kv_transfer"] > 0
 
     def test_dead_engine_fails_at_once_with_its_log(self):
         broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"dtype": "float99"}}}

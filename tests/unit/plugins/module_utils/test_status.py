@@ -56,7 +56,7 @@ class Runtime:
         return self.known
 
     def log(self, one, lines):
-        return "the end of " + one["name"]
+        return "\x1b[2mthe end\x1b[0m of " + one["name"]
 
 
 def state(word="running", since=1000.0, restarts=0, detail="", digest=""):
