@@ -22,26 +22,29 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "logs"
 HEARTBEAT = 60  # seconds without output until a line says what is running
 
-# In the order in which they begin, at most JOBS at a time: first what takes long and mostly waits, beside it what
-# computes. Ports are kept apart: e2e-local has 21000 to 21299, simulated clusters 23000 to 24999 of 127.0.0.2 and up,
+# In the order in which they begin, at most JOBS at a time: what mostly waits beside what computes. A name that ends with
+# "-" stands for all parts that begin so: each scenario of molecule and each file tests/e2e/test_NAME.py is a part, so that
+# a new one is never forgotten. Ports are kept apart: e2e-local has 21000 to 21299, simulated clusters 23000 to 24999 of 127.0.0.2 and up,
 # parsers 25000 to 25999, everything else asks for free ones.
 JOBS = 3
-PARTS = (
-    *("molecule", "units", "sanity", "e2e-kthena", "lint", "e2e-local", "build", "integration"),
-    *("parsers", "e2e-check", "docs", "conformance"),
-)
-SCRIPTS = {"conformance", "integration", "parsers"}  # tests/NAME/run.py or tests/NAME/test_*.py
+ORDER = ("units", "molecule-", "sanity", "e2e-", "integration", "lint", "parsers", "build", "docs", "conformance")
+SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
 
 
 def command(part):
-    alone = part in SCRIPTS or part.startswith("e2e-")
-    return ["bash", ".ci/parts/script.sh", part] if alone else ["bash", f".ci/parts/{part}.sh"]
+    kind, dummy, name = part.partition("-")
+    if kind == "molecule":
+        return ["bash", ".ci/parts/molecule.sh", name]
+    return ["bash", ".ci/parts/script.sh", part] if kind in SCRIPTS else ["bash", f".ci/parts/{part}.sh"]
 
 
 def parts():
-    """All parts; a file tests/e2e/test_NAME.py that PARTS does not name is one as well, so that none is forgotten."""
-    found = [f"e2e-{path.stem[5:]}" for path in sorted((ROOT / "tests" / "e2e").glob("test_*.py"))]
-    return [*PARTS, *(one for one in found if one not in PARTS)]
+    """Names of all parts, in their order."""
+    several = {
+        "molecule-": [path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")],
+        "e2e-": [path.stem[len("test_") :] for path in (ROOT / "tests" / "e2e").glob("test_*.py")],
+    }
+    return [one + name for one in ORDER for name in (sorted(several[one]) if one in several else [""])]
 
 
 class Running:
@@ -108,7 +111,7 @@ def run(limit, parts, deadline, report):
                 continue
             if line is not None:
                 one.tail = [*one.tail[-39:], line]
-                print(f"{one.part:>11} | {line}", flush=True)
+                print(f"{one.part:>16} | {line}", flush=True)
             else:
                 running.remove(one)
                 status, processor = one.finish()
@@ -124,11 +127,16 @@ def run(limit, parts, deadline, report):
 
 
 def chosen(names):
+    """The parts that are asked for and not skipped, by their names or, as "molecule", by the word before the dash."""
     known, skipped = parts(), os.environ.get("SKIP", "").split()
+
+    def among(part, given):
+        return part in given or part.partition("-")[0] in given
+
     for name in [*names, *skipped]:
-        if name not in known:
+        if not any(among(part, [name]) for part in known):
             raise SystemExit(f"no part {name!r}; there are: {', '.join(known)}")
-    return [one for one in known if one not in skipped and (not names or one in names)]
+    return [one for one in known if not among(one, skipped) and (not names or among(one, names))]
 
 
 def main():
@@ -147,8 +155,8 @@ def main():
         print("\n".join(outcomes[part][2]))
     print("\n=== summary")
     for part, result in outcomes.items():
-        print(f"{part:>11}  {result[1]:6.0f} s  {result[0]}, {result[3]:.0f} s of processor time")
-    print(f"{'in all':>11}  {time.monotonic() - begin:6.0f} s")
+        print(f"{part:>16}  {result[1]:6.0f} s  {result[0]}, {result[3]:.0f} s of processor time")
+    print(f"{'in all':>16}  {time.monotonic() - begin:6.0f} s")
     print(f"parts: {len(passed)} passed, {len(failed)} failed")
     return 1 if failed or not passed else 0
 

@@ -46,9 +46,9 @@ def paragraph(text: str, indent: str = "") -> str:
     return textwrap.fill(plain, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def entry(rule: dict[str, str]) -> str:
-    """One rule: id and severity, the reason, the way out, the source."""
-    lines = [f".. _ascend.inference.rule.{rule['id'].lower()}:", "", f"**{rule['id']}** ({rule['severity']})"]
+def entry(rule: dict[str, str], kind: str = "rule") -> str:
+    """One rule: id and severity, the reason, the way out, the source. A host's check may share its id with the planner's."""
+    lines = [f".. _ascend.inference.{kind}.{rule['id'].lower()}:", "", f"**{rule['id']}** ({rule['severity']})"]
     lines.append(paragraph(rule["reason"], "  "))
     if rule.get("fix"):
         lines += ["", paragraph(f"Way out: {rule['fix']}", "  ")]
@@ -65,7 +65,7 @@ def page() -> str:
         parts += [entry(rule) for rule in rules]
     parts.append(HOST)
     fields = ("id", "severity", "reason", "fix", "source")
-    parts += [entry({name: getattr(rule, name) for name in fields}) for rule in HOST_RULES]
+    parts += [entry({name: getattr(rule, name) for name in fields}, "check") for rule in HOST_RULES]
     return "\n".join(parts)
 
 

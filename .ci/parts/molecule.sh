@@ -7,7 +7,8 @@
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
-bash .ci/parts/images.sh
+# Scenarios may run side by side; one of them makes the images.
+flock --close .cache/locks/images bash .ci/parts/images.sh
 chosen=(--all)
 if [ $# -gt 0 ]; then
     chosen=()

@@ -27,7 +27,8 @@ case $name in
         ;;
     parsers) .ci/apt libibverbs1 libnuma1 librdmacm1 ;; # mooncake_master is linked against them
 esac
-export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}
+# Environments of the local deployments stay in this checkout, unless sockets below it would have too long a path.
+if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}; fi
 
 use programs
 with_collections

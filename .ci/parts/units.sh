@@ -3,7 +3,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Unit tests: on the main Python, on the oldest and the newest that a controller may have, and, for what runs on targets,
-# on the oldest that a target may have. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
+# on the oldest that a target may have. Simulated clusters, which are programs beside the tests and take most of the time,
+# run with the main Python only. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
 .ci/apt libibverbs1 libnuma1 librdmacm1 # the real store of one test is linked against them
@@ -36,7 +37,10 @@ controllers=()
 for version in "${all[@]}"; do [ "${version#3.}" -lt 10 ] || controllers+=("$version"); done
 chosen=$(printf '%s\n' "$main" "${controllers[0]}" "${controllers[-1]}" | sort -u -t. -k2n)
 [ "$(wc -l <<<"$chosen")" -ge 2 ] || say "this machine has no Python but $main: the oldest (3.10) and newest supported ones are not tried"
-for version in $chosen; do on_controller "$version" -n 2 tests/unit; done
+on_controller "$main" -n 2 tests/unit
+for version in $chosen; do
+    [ "$version" = "$main" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator
+done
 
 mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)
 if [ "${all[0]}" != 3.7 ]; then

@@ -9,6 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import (
+    REGISTERED,
     check_facts,
     fabric_peers,
     fabric_plane,
@@ -16,9 +17,9 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts 
 from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
 
 
-def facts_filter(plan: t.Any, hostvars: t.Any) -> dict[str, t.Any]:
-    """Facts by host, as plain data."""
-    return plain(check_facts(plain(plan), hostvars))
+def facts_filter(plan: t.Any, hostvars: t.Any, registered: t.Any = REGISTERED) -> dict[str, t.Any]:
+    """Facts by host, as plain data; ``registered`` begins the names of the variables that hold them."""
+    return plain(check_facts(plain(plan), hostvars, str(registered)))
 
 
 def peers_filter(plan: t.Any, hostvars: t.Any, host: t.Any, mode: t.Any = "rail") -> list[dict[str, t.Any]]:

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils._generated import filled
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import on_host
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def on_host_filter(plan: t.Any, host: t.Any, made: t.Any = None) -> list[dict[str, t.Any]]:
+    """Services of one host, with their generated files where these are given."""
+    services = on_host(plan, host)
+    return filled(plain(services), plain(made)) if made else services
 
 
 class FilterModule:
@@ -15,4 +23,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"on_host": on_host}
+        return {"on_host": on_host_filter}

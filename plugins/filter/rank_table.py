@@ -18,7 +18,8 @@ def rank_table_filter(plan: t.Any, facts: t.Any) -> dict[str, t.Any]:
     try:
         return rank_table(plain(plan), plain(facts))
     except PlanError as error:
-        raise AnsibleFilterError(str(error)) from error
+        lines = ["LLMDataDist's rank table cannot be made.", *(one.text() for one in error.complaints)]
+        raise AnsibleFilterError("\n".join(lines)) from error
 
 
 class FilterModule:

@@ -26,6 +26,7 @@ _CHIP_NAME = re.compile(r"(?:[A-Za-z]\S*(?: \S+)?|\S+)\Z")  # "12 Ascend 910B4" 
 _MEASURES = re.compile(
     r"_(?:percent|mib|watts|celsius|mhz|volts|pages|count)\Z|\A(?:npu|chip|slot)_id\Z"
 )  # not vdie_id
+_NEVER_NEGATIVE = re.compile(r"_(?:percent|mib|watts|mhz|volts|pages|count|size|index)\Z|\Asdid\Z|\Asuper_pod_id\Z")
 _CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\Z")
 
 
@@ -60,7 +61,7 @@ def parse_mapping(text):
         words = line.split(None, len(titles) - 1)
         if len(words) != len(titles) or not _CHIP_NAME.match(words[-1]):
             raise ParseError(f"expected {len(titles)} columns", text, line_number)
-        if words[-1] == "Mcu":
+        if words[-1].lower() == "mcu":
             continue
         chip = dict.fromkeys(("npu_id", "chip_id", "chip_logic_id", "chip_phy_id", "slot_id"))
         ids = ["NA" if word == "-1" else word for word in words[:-1]]  # -1 is an unusable NPU
@@ -103,6 +104,8 @@ def _typed(block, text):
         )  # 25.2 is no number there
         if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
+        if isinstance(record[name], (int, float)) and record[name] < 0 and _NEVER_NEGATIVE.search(name):
+            raise ParseError(f"{key} cannot be {word}", text, line)
     return record
 
 

@@ -281,13 +281,15 @@ def _generation_of(npu, titles):
     name = re.sub(r"\A(?:Ascend|Atlas)\s*", "", npu["name"] or "")
     if re.match(r"910B\d", name):
         return "a2"
-    if "Phy-ID" in titles:
-        return "a3"
     if "NPU ID" in titles or name.startswith("950"):
         return "950"
-    if "Device" in titles or name.startswith("310"):
-        return None if re.match(r"310(?!P)", name) else "310p"
+    if "Phy-ID" in titles:
+        return "a3"
+    if name.startswith("310"):
+        return "310p" if name.startswith("310P") else None
     if name.startswith("910"):
         return "910a"
+    if "Device" in titles and "HBM-Usage(MB)" not in titles:
+        return "310p"
     # names are blanked out in published texts: only the first 910 has DDR memory of its own
     return "910a" if npu["memory_total_mib"] else "a2"

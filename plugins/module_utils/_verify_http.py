@@ -70,7 +70,10 @@ def ask(
         connection.request("GET" if encoded is None else "POST", parts.path + path, encoded, headers)
         response = connection.getresponse()
         status = response.status
-        streamed = response.getheader("Content-Type", "").startswith("text/event-stream")
+        # The proxies of vLLM-Ascend up to 0.17 call every answer application/json, so what was asked for decides too.
+        streamed = response.getheader("Content-Type", "").startswith("text/event-stream") or bool(
+            (payload or {}).get("stream")
+        )
         _read(response, started, timeout, body, events if streamed else None)
         error, detail = "", ""
     except Exception as problem:  # whatever a broken peer makes http.client raise is a finding here, not a crash

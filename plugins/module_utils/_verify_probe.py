@@ -53,7 +53,7 @@ class Probe:
         self.started = time.monotonic()
         self.entry = Target(plan.entry.url, keys.entry, plan.entry.ca_path, plan.entry.validate_certs)
         self.words = 0  # of a prompt that is long enough; set by step engines
-        self.max_model_len = 0
+        self.max_model_len, self.shortest = 0, ""  # the shortest one, and which engine has it
         self.warnings: list[str] = []
         self.requests: list[dict[str, str]] = []  # {id, hop} of answers whose transfer the logs have to show
         self.served_by: list[str] = []

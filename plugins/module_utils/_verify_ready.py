@@ -91,7 +91,7 @@ def check_engines(probe: Probe) -> list[Record]:
     if 0 < room < needed:
         said = "max_model_len {0} leaves no room for a probe of {1} tokens (two KV blocks and more) and {2} to answer"
         values = (probe.max_model_len, needed, probe.plan.max_tokens)
-        return [failed("engines", probe.plan.engines[0].name, said.format(*values))]
+        return [failed("engines", probe.shortest, said.format(*values))]
     said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
     return [passed("engines", "", said, max_model_len=probe.max_model_len, probe_words=probe.words)]
 
@@ -113,7 +113,8 @@ def _unfit(probe: Probe, engine: Engine) -> str:
         return "it serves {}, planned is {}{}".format(", ".join(sorted(models)), probe.plan.model, cause("wrong_model"))
     length = models[probe.plan.model].get("max_model_len") or 0
     # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
-    probe.max_model_len = min(probe.max_model_len or length, length)
+    if length and (not probe.max_model_len or length < probe.max_model_len):
+        probe.max_model_len, probe.shortest = length, engine.name
     return ""
 
 

@@ -17,17 +17,21 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; } th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; }
 thead th { border-bottom: 1px solid #8886; } .findings td:first-child { white-space: nowrap; font-weight: 600; }
+.findings td:nth-child(2) span { padding: .1rem .5rem; border-radius: 4px; color: #fff; }
+.findings .accepted { background: #777; }
 .grid td { min-width: 2.2rem; text-align: center; border: 2px solid Canvas; border-radius: 6px; color: #fff; }
-.matrix td, .matrix th { padding: 0; width: 1.1rem; height: 1.1rem; font-size: .6rem; text-align: center; }
-.matrix th { padding-right: .4rem; white-space: nowrap; text-align: right; width: auto; }
+.scroll { overflow-x: auto; }
+.matrix td, .matrix th { padding: 0; min-width: .85rem; height: .85rem; font-size: .6rem; text-align: center; }
+.matrix th.host { font-size: .75rem; padding: 0 .4rem; white-space: nowrap; vertical-align: middle; }
+.matrix .first { border-left: 2px solid Canvas; } .matrix tbody tr:first-child > * { border-top: 2px solid Canvas; }
 .ok { background: var(--ok); } .warning { background: var(--warning); } .error { background: var(--error); }
 .idle { background: var(--idle); } .key span { padding: .1rem .5rem; border-radius: 4px; color: #fff; }
 p.verdict { padding: .6rem 1rem; border-left: 6px solid; background: #8881; }
 p.verdict.ok { border-color: var(--ok); background: #2e9e5b18; } p.verdict.error { border-color: var(--error); background: #cf303018; }
 p.verdict.warning { border-color: var(--warning); background: #d9a40018; }
 """
-WORDS = {"error": "error", "warning": "warning", "accepted": "accepted"}
-RANK = {"idle": 0, "ok": 1, "warning": 2, "error": 3}
+RANK = {"ok": 0, "warning": 1, "error": 2}
+MARKS = {"warning": " !", "error": " &#10007;"}  # not by colour alone
 
 
 def check_report(plan: Record, facts: t.Mapping[str, Record], findings: t.Sequence[Record]) -> str:
@@ -56,21 +60,23 @@ def _text(value: t.Any) -> str:
 
 
 def _verdict(findings: t.Sequence[Record]) -> str:
-    errors = sum(one["severity"] == "error" for one in findings)
-    warnings = sum(one["severity"] == "warning" for one in findings)
+    errors, warnings, accepted = (
+        sum(one["severity"] == severity for one in findings) for severity in ("error", "warning", "accepted")
+    )
     state = "error" if errors else "warning" if warnings else "ok"
     words = {
-        "error": f"{errors} to mend before anything is deployed, {warnings} to look at.",
-        "warning": f"Ready to deploy; {warnings} to look at.",
-        "ok": "Ready to deploy: nothing was found.",
+        "error": f"{errors} to mend before anything is deployed, {warnings} to look at",
+        "warning": f"Ready to deploy; {warnings} to look at",
+        "ok": "Ready to deploy: nothing was found",
     }
-    return f'<p class="verdict {state}">{words[state]}</p>'
+    rest = f", {accepted} accepted" if accepted else ""
+    return f'<p class="verdict {state}">{words[state]}{rest}.</p>'
 
 
 def _findings(findings: t.Sequence[Record]) -> str:
     rows = "".join(
-        f"<tr><td>{_text(one['path'])}</td><td>{WORDS[one['severity']]}</td><td>{_text(one['message'])}"
-        f"<br><small>{_text(one['fix'])} ({_text(one['id'])})</small></td></tr>"
+        f'<tr><td>{_text(one["path"])}</td><td><span class="{one["severity"]}">{one["severity"]}</span></td>'
+        f"<td>{_text(one['message'])}<br><small>{_text(one['fix'])} ({_text(one['id'])})</small></td></tr>"
         for one in findings
     )
     if not rows:
@@ -80,25 +86,29 @@ def _findings(findings: t.Sequence[Record]) -> str:
 
 
 def _grid(case: Observed, findings: t.Sequence[Record]) -> str:
-    worst: dict[str, str] = {}
-    for one in findings:
-        state = one["severity"] if one["severity"] in RANK else "warning"
-        worst[one["path"]] = max(worst.get(one["path"], "ok"), state, key=RANK.__getitem__)
     rows = []
     for host in case.hosts():
-        planned = case.planned_devices(host["name"])
-        cells = "".join(
-            _cell(device, planned.get(device, ""), worst.get(f"{host['name']} device {device}", "ok"))
-            for device in host["devices"]
-        )
-        rows.append(f"<tr><th>{_text(host['name'])}</th>{cells}</tr>")
-    key = " ".join(f'<span class="{name}">{name}</span>' for name in ("ok", "warning", "error"))
-    return f'<h2>Hosts and devices</h2><p class="key">{key} (grey: not planned)</p><table class="grid">{"".join(rows)}</table>'
+        name, planned = host["name"], case.planned_devices(host["name"])
+        places = {f"{name} device {device}": device for device in host["devices"]}
+        own = [one for one in findings if f"{one['path']} ".startswith(f"{name} ") and one["path"] not in places]
+        cells = _cell("host", "the host itself", own)
+        for place, device in places.items():
+            here = [one for one in findings if one["path"] == place]
+            cells += _cell(str(device), planned.get(device, ""), here)
+        rows.append(f"<tr><th>{_text(name)}</th>{cells}</tr>")
+    key = " ".join(f'<span class="{name}">{name}{MARKS.get(name, "")}</span>' for name in ("ok", "warning", "error"))
+    return (
+        f'<h2>Hosts and devices</h2><p class="key">{key} (grey: not planned; hover for the reason)</p>'
+        f'<div class="scroll"><table class="grid">{"".join(rows)}</table></div>'
+    )
 
 
-def _cell(device: int, service: str, state: str) -> str:
-    shown = state if service or state != "ok" else "idle"
-    return f'<td class="{shown}" title="{_text(service or "not planned")}">{device}</td>'
+def _cell(label: str, owner: str, findings: t.Sequence[Record]) -> str:
+    """A coloured cell; what was accepted colours nothing, but is said."""
+    worst = max((one["severity"] for one in findings if one["severity"] in RANK), key=RANK.__getitem__, default="ok")
+    state = worst if owner or worst != "ok" else "idle"
+    said = "\n".join([owner or "not planned", *(f"{one['severity']}: {one['message']}" for one in findings)])
+    return f'<td class="{state}" title="{_text(said)}">{label}{MARKS.get(state, "")}</td>'
 
 
 def _matrix(case: Observed) -> str:
@@ -111,27 +121,60 @@ def _matrix(case: Observed) -> str:
     }
     if not cells:
         return ""
-    sources, targets = (sorted({one[side] for one in cells}, key=natural) for side in (0, 1))
-    rows = [
-        f"<tr><th>{_text(source)}</th>{''.join(_ping(cells.get((source, one)), one) for one in targets)}</tr>"
-        for source in sources
-    ]
-    slowest = max((float(one.get("average_ms") or 0) for one in cells.values()), default=0.0)
+    groups = [(host["name"], sorted(case.planned_devices(host["name"]))) for host in case.hosts()]
+    groups = [(name, [f"{name} device {device}" for device in devices]) for name, devices in groups if devices]
+    strangers = sorted(
+        {target for dummy, target in cells} - {place for dummy, places in groups for place in places}, key=natural
+    )
+    columns = groups + ([("elsewhere", strangers)] if strangers else [])
+    head = "".join(f'<th class="host first" colspan="{len(places)}">{_text(name)}</th>' for name, places in columns)
+    times = sorted(float(one.get("average_ms") or 0) for one in cells.values() if one.get("reachable"))
+    usual = times[len(times) // 2] if times else 0.0
+    bodies = "".join(_rows(name, places, columns, cells, usual) for name, places in groups)
+    slowest = f" Answers usually take {usual:.2f} ms, the slowest {times[-1]:.2f} ms." if times else ""
     return (
         "<h2>Reachability between devices</h2>"
-        f"<p>Each row's device pings the columns'; hover for names. Slowest answer: {slowest:.2f} ms.</p>"
-        f'<table class="matrix">{"".join(rows)}</table>'
+        f"<p>Each row's device pings the columns' devices: green answers, yellow answers slowly, red does not answer, "
+        f"grey was not asked; hover for names and times.{slowest}</p>"
+        f'<div class="scroll"><table class="matrix"><thead><tr><th></th><th></th>{head}</tr></thead>{bodies}</table></div>'
     )
 
 
-def _ping(one: Record | None, target: str) -> str:
+Group = tuple[str, list[str]]
+
+
+def _rows(
+    host: str,
+    places: t.Sequence[str],
+    columns: t.Sequence[Group],
+    cells: t.Mapping[tuple[str, str], Record],
+    usual: float,
+) -> str:
+    """One host's rows of the matrix."""
+    rows = []
+    for number, place in enumerate(places):
+        label = f'<th class="host" rowspan="{len(places)}">{_text(host)}</th>' if number == 0 else ""
+        pings = "".join(
+            _ping(cells.get((place, one)), f"{place} to {one}", usual, one == group[0])
+            for dummy, group in columns
+            for one in group
+        )
+        rows.append(f"<tr>{label}<th>{_text(place.rsplit(' ', 1)[1])}</th>{pings}</tr>")
+    return f"<tbody>{''.join(rows)}</tbody>"
+
+
+def _ping(one: Record | None, pair: str, usual: float, first: bool) -> str:
+    edge = " first" if first else ""
     if one is None:
-        return '<td class="idle"></td>'
+        return f'<td class="idle{edge}"></td>'
     if not one.get("reachable"):
-        return f'<td class="error" title="{_text(target)}: no answer"></td>'
+        return f'<td class="error{edge}" title="{_text(pair)}: no answer">&#10007;</td>'
     time = float(one.get("average_ms") or 0)
-    shade = min(0.25 + time / 4, 1.0)
-    return f'<td class="ok" style="opacity:{1.25 - shade:.2f}" title="{_text(target)}: {time:.2f} ms"></td>'
+    slow = min(max(time / usual - 1, 0) / 9, 1) if usual else 0.0  # yellow at ten times the usual
+    style = (
+        f' style="background: color-mix(in srgb, var(--warning) {100 * slow:.0f}%, var(--ok))"' if slow > 0.05 else ""
+    )
+    return f'<td class="ok{edge}"{style} title="{_text(pair)}: {time:.2f} ms"></td>'
 
 
 def check_text(findings: t.Sequence[Record]) -> str:

@@ -26,7 +26,8 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
         raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff, json or rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
-        f"{plan['runtime']}, {_count(plan['hosts'], 'host')}, {_count(plan['services'], 'service')}"
+        f"{plan['runtime']}, {_count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
+        f"{_count(plan['services'], 'service')}"
     ]
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
@@ -101,6 +102,6 @@ def _findings(plan: Plan) -> list[str]:
     lines = ["", _count(plan["findings"], "finding") + ":"]
     for one in plan["findings"]:
         value = f" = {one['value']}" if one["value"] else ""
-        fix = f" Fix: {one['fix']}" if one["fix"] and one["severity"] != "accepted" else ""
-        lines.append(f"{one['severity']} [{one['id']}] {one['path']}{value}: {one['message']}{fix}")
+        lines += [f"{one['severity']} [{one['id']}] {one['path']}{value}", f"    {one['message']}"]
+        lines += [f"    Fix: {one['fix']}"] if one["fix"] and one["severity"] != "accepted" else []
     return lines

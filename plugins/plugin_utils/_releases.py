@@ -58,6 +58,8 @@ class Release:
     prompt_tokens_by_source: bool = False
     instances_api: bool = False
     taint_drain: bool = False
+    python_range: tuple[str, str] = ("", "")
+    driver_minimum: str = ""
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
     launcher: str = ""
@@ -215,4 +217,7 @@ def facts(release: Release) -> dict[str, t.Any]:
         "triton_ascend": release.triton,
         "mooncake_install": release.mooncake_install,
         "hdk": release.hdk,
+        "python_range": list(release.python_range),
+        "driver_minimum": release.driver_minimum,
+        "head_dim_required": release.head_dim_needed,
     }

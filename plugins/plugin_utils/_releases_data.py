@@ -214,7 +214,15 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.10.0rc1", "examples/disaggregated_prefill_v1/gen_ranktable.sh"),
         ("0.12.0rc1", ""),
     ),
-    # Driver and firmware (HDK): the least version that the documents name
+    # Python that the package vllm-ascend demands: from, and before ("" is no end)
+    "python_range": (
+        ("0.7.3", ("3.9", "3.12")),
+        ("0.12.0rc1", ("3.10", "3.12")),
+        ("0.21.0rc1", ("3.10", "3.13")),
+        ("0.24.0rc1", ("3.10", "")),
+    ),
+    # Driver and firmware (HDK): what the first README demands and none takes back, and what the documents recommend
+    "driver_minimum": (("0.7.3", "24.1.rc1"),),
     "hdk": (("0.7.3", "24.1.rc1"), ("0.13.0rc2", "25.5")),
 }
 

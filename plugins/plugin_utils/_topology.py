@@ -50,6 +50,7 @@ OPERATIONAL = frozenset(
         "remove_models",
         "report_file",
         "role_name",
+        "status_file",
         "verify",
         "verify_file",
     )

@@ -32,7 +32,7 @@ def programs(plan: Plan, services: t.Iterable[Service], suffix: str = "") -> lis
             "name": unit(plan, one) + suffix,
             "digest": one["digest"],
             "digest_file": posixpath.join(plan["directory"], "run", f"{one['name']}.digest"),
-            "newer": [*_secrets(one), *software_files(plan, one)],
+            "newer": [*_written(one), *software_files(plan, one)],
         }
         for one in services
     ]
@@ -56,8 +56,10 @@ def software_files(plan: Plan, service: Service) -> list[str]:
     return files
 
 
-def _secrets(service: Service) -> list[str]:
-    return [posixpath.join(service["work_directory"], "secrets.sh")] if service["secret_env"] else []
+def _written(service: Service) -> list[str]:
+    """The service's own files: one that somebody had edited is newer than the process once it is right again."""
+    own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
+    return [posixpath.join(service["work_directory"], one) for one in own] + [one["path"] for one in service["files"]]
 
 
 def waits(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:

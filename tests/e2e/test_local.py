@@ -12,6 +12,7 @@ The tests are one story each and need their order. INFERENCE_E2E_ROOT is where e
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import socket
@@ -61,6 +62,15 @@ POOL = service.Deployment(
         },
     },
 )
+
+# What a hand in a service's run.sh does to the wiring, and what verification has to say of it.
+WRONG = {
+    "router": (lambda text: text.replace(DECODE, PREFILL), ("decode",)),
+    "decode-0": (
+        lambda text: text[: text.index(" \\\n    --kv-transfer-config")] + "\n",
+        ("decode-0", "prompt tokens"),
+    ),
+}
 
 
 def prove_transfer() -> None:
@@ -194,9 +204,42 @@ class TestLocal:
         prove_transfer()
         assert LOCAL.play("deploy").code == 0
 
+    @pytest.mark.parametrize("name", WRONG)
+    def test_wrong_wiring_is_seen_and_put_right(self, name):
+        break_it, words = WRONG[name]
+        script = LOCAL.directory / "services" / name / "run.sh"
+        text = script.read_text()
+        script.write_text(break_it(text))
+        assert script.read_text() != text
+        before = LOCAL.main_processes()[name]
+        service.kill(before)
+        service.eventually(lambda: self.answers_anew(name, before), PATIENCE, f"another life of {name}")
+        run = LOCAL.play("verify")
+        assert run.code != 0, run.output
+        assert not [word for word in ("NOT VERIFIED", *words) if word not in run.output], run.output
+        run = LOCAL.play("site")
+        assert run.code == 0, run.output
+        assert script.read_text() == text
+        prove_transfer()
+
+    @staticmethod
+    def answers_anew(name, before):
+        assert LOCAL.main_processes().get(name, before) != before
+        service.get(f"{DECODE if name == 'decode-0' else ROUTER}/health")
+
     @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router"])
     def test_killed_service_recovers(self, name):
         recover(LOCAL, name, prove_transfer)
+
+    def test_status_tells_of_the_kills(self, tmp_path):
+        run = LOCAL.play("status", inference_status_file=str(tmp_path / "status.json"))
+        assert run.code == 0, run.output
+        report = json.loads((tmp_path / "status.json").read_text())
+        rows = {one["service"]: one for one in report["services"]}
+        assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
+        assert all(one["state"] == "running" and one["answers"] for one in rows.values())
+        assert all("ended unasked" in one["findings"][0] and one["restarts"] for one in rows.values())
+        assert rows["decode-0"]["kv"]["external_kv_transfer"] > 0
 
     def test_dead_engine_fails_at_once_with_its_log(self):
         broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"dtype": "float99"}}}

@@ -8,36 +8,15 @@ Nothing is fetched: all comes from a folder of wheels, or from git repositories 
 
 from __future__ import annotations
 
-import inspect
 import os
 import shutil
-import subprocess
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
-from ansible_collections.ascend.inference.tests.simulator import wheels
+from ansible_collections.ascend.inference.tests.simulator import sources, wheels
 
 RELEASE = "0.13.0"
 ROW = wheels.RELEASES[RELEASE]
-
-# A build backend inside of the source tree, so that a build needs nothing; it refuses what a real build would break on.
-BACKEND = """
-import os, pathlib, sys
-sys.path.insert(0, os.path.dirname(__file__))
-from standin import wheel
-
-
-def get_requires_for_build_wheel(config_settings=None):
-    return []
-
-
-def build_wheel(folder, config_settings=None, metadata_directory=None):
-    if os.environ.get("VLLM_TARGET_DEVICE") != "empty":
-        raise SystemExit("VLLM_TARGET_DEVICE is not empty: this would compile for CUDA")
-    if os.environ.get("ASCEND_HOME_PATH") != "/opt/ascend":
-        raise SystemExit("CANN's set_env.sh was not read")
-    return wheel(folder, NAME, VERSION, REQUIRES, {MODULE + "/__init__.py": ""}).name
-"""
 
 
 @pytest.fixture
@@ -108,29 +87,13 @@ def test_the_pins_of_another_torch_npu_never_meet(tmp_path, words):
     assert not (tmp_path / "venvs/one/.ascend-inference/torch_npu.json").exists()
 
 
-def repository(folder, name, version, tag, requires=()):
-    """A git repository whose tag builds a stand-in wheel."""
-    folder.mkdir(parents=True)
-    source = inspect.getsource(wheels)
-    (folder / "standin.py").write_text(source.replace('__file__).with_name("vllm_ascend")', "__file__)"))
-    facts = f"NAME, VERSION, MODULE, REQUIRES = {name!r}, {version!r}, {name.replace('-', '_')!r}, {list(requires)!r}\n"
-    (folder / "backend.py").write_text(BACKEND + facts, encoding="utf-8")
-    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
-    (folder / "pyproject.toml").write_text(project, encoding="utf-8")
-    who = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", tag]):
-        subprocess.run(["git", *who, "-C", str(folder), *words], check=True)
-    return str(folder)
-
-
 @pytest.mark.skipif(not shutil.which("git"), reason="needs git")
 def test_from_source_at_the_tags(tmp_path, words):
     wheels.stack(tmp_path / "wheels", RELEASE, without=("vllm", "vllm-ascend"))
-    pins = words["vllm_ascend_pins"]
     words.update(
         vllm_ascend_method="source",
-        vllm_ascend_vllm_repository=repository(tmp_path / "git/vllm", "vllm", f"{ROW['vllm']}+empty", "v0.13.0"),
-        vllm_ascend_repository=repository(tmp_path / "git/va", "vllm-ascend", RELEASE, "v0.13.0", pins),
+        vllm_ascend_vllm_repository=sources.repository(tmp_path / "git/vllm", "vllm", RELEASE, "v0.13.0"),
+        vllm_ascend_repository=sources.repository(tmp_path / "git/va", "vllm-ascend", RELEASE, "v0.13.0"),
     )
     done = play(tmp_path, "vllm_ascend", **words)
     assert done.code == 0, done.output

@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -16,7 +18,7 @@ import subprocess
 import sys
 import tarfile
 
-FOLDER = "examples/disaggregated_prefill_v1"
+FOLDERS = ("examples/disaggregated_prefill_v1/", "examples/disaggregate_prefill_v1/")  # the latter up to 0.9.x
 NEEDS = ["fastapi<0.124", "httpx", "uvicorn"]
 BACKEND = '''
 import os, re
@@ -52,8 +54,19 @@ def init_logger(name):
 
 
 def _write(path, text):
+    """Write a file unless it has this text: another process may be reading it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _alone(cache, name):
+    """One process at a time; tests that run side by side share the cache."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class Unreachable(Exception):
@@ -74,8 +87,13 @@ def fetch(version, cache):
     """Folder of the scripts of a vllm-ascend version; Unreachable when the package index can't be reached."""
     cache = pathlib.Path(cache)
     scripts = cache / f"vllm-ascend-{version}"
-    if scripts.is_dir():
-        return scripts
+    with _alone(cache, scripts.name):
+        if not scripts.is_dir():
+            _fetch(version, cache, scripts)
+    return scripts
+
+
+def _fetch(version, cache, scripts):
     stub = cache / "build-stub"
     _write(stub / "setuptools" / "__init__.py", "")
     _write(stub / "setuptools" / "build_meta.py", BACKEND)
@@ -86,20 +104,20 @@ def fetch(version, cache):
     fresh.mkdir()
     with tarfile.open(archive) as files:
         for member in files:
-            if member.isfile() and f"/{FOLDER}/" in member.name and member.name.endswith(".py"):
+            if member.isfile() and member.name.endswith(".py") and any(one in member.name for one in FOLDERS):
                 _write(fresh / os.path.basename(member.name), files.extractfile(member).read().decode())
     archive.unlink()
     fresh.rename(scripts)
-    return scripts
 
 
 def venv(cache, name, needs):
     """Path of the Python of a virtual environment with some packages; Unreachable as above."""
     folder = pathlib.Path(cache).resolve() / name
-    if not (folder / "ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True, capture_output=True)
-        _pip(folder / "bin" / "python", "install", "--quiet", *needs)
-        (folder / "ready").touch()
+    with _alone(folder.parent, name):
+        if not (folder / "ready").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True, capture_output=True)
+            _pip(folder / "bin" / "python", "install", "--quiet", *needs)
+            (folder / "ready").touch()
     return folder / "bin" / "python"
 
 

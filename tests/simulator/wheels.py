@@ -20,6 +20,10 @@ import zipfile
 
 ENGINE = pathlib.Path(__file__).with_name("vllm_ascend")
 RELEASES = {
+    "0.9.1": {
+        "vllm": "0.9.1", "vllm_torch": "2.7.0", "torch": "2.5.1", "torch_npu": "2.5.1.post1", "torchvision": "0.20.1",
+        "python": ">=3.9", "more": ["numpy<2.0.0", "transformers<4.53.0"],
+    },
     "0.11.0": {
         "vllm": "0.11.0", "vllm_torch": "2.8.0", "torch": "2.7.1", "torch_npu": "2.7.1", "torchvision": "0.22.1",
         "python": ">=3.9", "more": ["numpy<2.0.0", "transformers<=4.57.1", "fastapi<0.124.0"],
@@ -41,7 +45,7 @@ RELEASES = {
     },
 }  # fmt: skip
 SMALL = {"numpy": "1.26.4", "fastapi": "0.123.10"}
-TRANSFORMERS = {"0.11.0": "4.57.1", "0.13.0": "4.57.6", "0.18.0": "4.57.6", "0.23.0": "5.5.4"}
+TRANSFORMERS = {"0.9.1": "4.52.4", "0.11.0": "4.57.1", "0.13.0": "4.57.6", "0.18.0": "4.57.6", "0.23.0": "5.5.4"}
 ENGINE_MODULE = "ascend_simulator_engine"
 
 
@@ -86,7 +90,7 @@ def engine_files():
 def vllm(folder, row, published=False):
     """vLLM, with the simulator as its program."""
     version = row["vllm"] + ("" if published else "+empty")
-    requires = ["numpy", "transformers>=4.56.0"]
+    requires = ["numpy", "transformers>=4.51.1"]
     if published:
         requires += [f"torch=={row['vllm_torch']}", "torchvision", "torchaudio"]
     scripts = {"vllm": f"{ENGINE_MODULE}.__main__:main"}
@@ -103,8 +107,8 @@ def mooncake(folder, version):
     return wheel(folder, "mooncake-transfer-engine-npu", version, (), files)
 
 
-def stack(folder, release, published=False, without=()):
-    """All wheels of a release -> {name: path}; ``without`` leaves some out, as an index that lacks them."""
+def stack(folder, release, published=False, without=(), only=()):
+    """All wheels of a release -> {name: path}, or ``only`` some; ``without`` leaves some out, as an index that lacks them."""
     row = RELEASES[release]
     torch = row["torch"]
     needs = [f"torch=={torch}", f"torch-npu=={row['torch_npu']}", *row["more"]]
@@ -136,7 +140,7 @@ def stack(folder, release, published=False, without=()):
         made["mooncake-transfer-engine-npu"] = lambda: mooncake(folder, row["mooncake"])
     for name, version in SMALL.items():
         made[name] = lambda n=name, v=version: wheel(folder, n, v, (), module(n, v))
-    return {name: make() for name, make in made.items() if name not in without}
+    return {name: make() for name, make in made.items() if name not in without and name in (only or made)}
 
 
 if __name__ == "__main__":

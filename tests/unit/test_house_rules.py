@@ -157,6 +157,18 @@ def test_no_container_is_privileged():
     assert [name(path) for path in files if asked.search(path.read_bytes().decode("utf-8", "replace"))] == []
 
 
+def test_what_nobody_uses_is_called_dummy():
+    """ansible-test refuses the name _, which belongs to translations."""
+    python = [path for path in FILES if path.suffix == ".py" and re.search(r"\b_\b", text_of(path))]
+    found = [
+        f"{name(path)}:{node.lineno}"
+        for path in python
+        for node in ast.walk(ast.parse(text_of(path)))
+        if "_" in (getattr(node, "id", ""), getattr(node, "arg", ""))
+    ]
+    assert found == []
+
+
 def test_each_guide_is_listed():
     listed = yaml.safe_load((ROOT / "docs/docsite/extra-docs.yml").read_text())["sections"][0]["toctree"]
     assert sorted(listed) == sorted(path.stem for path in in_folder("docs/docsite/rst", suffix=".rst"))

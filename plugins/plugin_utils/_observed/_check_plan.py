@@ -11,6 +11,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._complaints impor
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed import _fabric, _host, _npu
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Rule, judge
+from ansible_collections.ascend.inference.plugins.plugin_utils._topology import natural
 
 RULES: tuple[Rule, ...] = tuple(sorted((*_fabric.RULES, *_host.RULES, *_npu.RULES), key=lambda rule: rule.id))
 
@@ -18,6 +19,7 @@ RULES: tuple[Rule, ...] = tuple(sorted((*_fabric.RULES, *_host.RULES, *_npu.RULE
 # A device with one of the findings on the left is not blamed for what follows from it.
 CONSEQUENCES = {
     "NPU-ABSENT": ("HCCN-ANSWER", "NPU-ADDRESS", "LINK-DOWN", "NET-HEALTH", "HCCN-STALE", "PEER-UNREACHABLE"),
+    "DRIVER-OLD": ("DRIVER-DIFFERS",),
     "LINK-DOWN": ("NET-HEALTH", "PEER-UNREACHABLE"),
     "NPU-ADDRESS": ("HCCN-ANSWER", "PEER-UNREACHABLE"),
     "SUPER-POD": ("PEER-UNREACHABLE",),
@@ -45,4 +47,4 @@ def check_plan(
         for one in sorted(set(ignored) - known)
     ]
     order = {"error": 0, "warning": 1, "accepted": 2}
-    return [one.as_dict() for one in sorted(complaints, key=lambda one: (order[one.severity], one))]
+    return [one.as_dict() for one in sorted(complaints, key=lambda one: (order[one.severity], natural(one.path), one))]

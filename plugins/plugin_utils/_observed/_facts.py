@@ -16,22 +16,30 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case i
     plane,
 )
 
-KINDS = ("host", "npu", "hccn", "ping")
+KINDS = ("host", "npu", "hccn", "ping", "runtime")
 REGISTERED = "__host_check_"
+TOLD = ("model_repair", "mooncake_method", "torch_npu_python")
 MODES = ("rail", "ring", "full", "none")
 
 
-def check_facts(plan: Record, hostvars: t.Mapping[str, Record]) -> dict[str, dict[str, Record]]:
-    """What role host_check registered on each planned host; an unreachable host has nothing, a failed module its error
-    (``failed_when: false`` hides ``failed``, but only failures carry ``msg``)."""
+def check_facts(
+    plan: Record, hostvars: t.Mapping[str, Record], registered: str = REGISTERED
+) -> dict[str, dict[str, Record]]:
+    """What a role registered on each planned host under ``registered`` and the kind of facts.
+
+    An unreachable host has nothing, a failed module its error (``failed_when: false`` hides ``failed``, but only failures
+    carry ``msg``). Under ``told`` stand the words of roles that run after the check and supply what it would miss.
+    """
     facts: dict[str, dict[str, Record]] = {}
     for host in plan["hosts"]:
         variables = hostvars.get(host["name"]) or {}
         found = {}
         for kind in KINDS:
-            result = variables.get(REGISTERED + kind)
+            result = variables.get(registered + kind)
             if result and not result.get("unreachable") and not result.get("skipped"):
                 found[kind] = {"error": str(result["msg"])} if "msg" in result else result
+        if "host" in found:
+            found["host"] = {**found["host"], "told": {key: variables.get(key) for key in TOLD}}
         facts[host["name"]] = found
     return facts
 

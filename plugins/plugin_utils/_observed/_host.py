@@ -1,16 +1,18 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the host: addresses, ports, memory, limits, clock, disk, models."""
+"""Rules of the host: machine, Python, addresses, ports, memory, limits, clock, disk, models."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed, Record, place
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._case import Observed, Record, place, plane
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import numbers
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Found, Rule
 
 ANY = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+MACHINES = ("aarch64", "x86_64")
 NOFILE, CLOCK_SECONDS, FREE_DISK_MIB = 65536, 10.0, 10 * 1024
 
 
@@ -27,7 +29,16 @@ TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host
 def unanswered(case: Observed) -> t.Iterator[Found]:
     """Hosts on which a tool gave no answer at all."""
     for host, kind, error in case.failed():
-        yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
+        if kind in TOOLS:
+            yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
+
+
+def runtime(case: Observed) -> t.Iterator[Found]:
+    """Hosts on which the runtime cannot run the services, in the words of its own preflight."""
+    for host, kind, error in case.failed():
+        if kind == "runtime":
+            message, dummy, fix = error.partition(" Fix: ")
+            yield Found(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
 
 
 def address(case: Observed) -> t.Iterator[Found]:
@@ -50,6 +61,55 @@ def address(case: Observed) -> t.Iterator[Found]:
             yield Found(place(host), name, f"the address {wanted} is on {', '.join(owners)}, not on {name}")
         elif name and not interfaces[name]["up"]:
             yield Found(place(host), name, f"the interface {name} is down")
+
+
+def machine(case: Observed) -> t.Iterator[Found]:
+    """Machines for which no package of CANN and no wheel exists."""
+    for host, system in _installs(case, contained=True):
+        if system.get("machine") not in (None, "", *MACHINES):
+            yield Found(place(host), system["machine"], f"the host is a {system['machine']}")
+
+
+def python(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose Python the release's package refuses, where an environment is built from it."""
+    least, end = case.plan.get("release_facts", {}).get("python_range") or ("", "")
+    for host, system in _installs(case):
+        found = numbers(str(system.get("python") or ""))[:2]
+        wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))
+        if wrong and not _told(case, host, "torch_npu_python"):
+            span = f"{least} or later" + (f" and before {end}" if end else "")
+            yield Found(place(host), system["python"], f"Python is {system['python']}, the release needs {span}")
+
+
+def glibc(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose C library is older than the one that Mooncake's wheel is built for."""
+    mooncake = (case.plan.get("software") or {}).get("mooncake") or {}
+    wanted = mooncake.get("glibc") if mooncake.get("needed", True) else ""
+    for host, system in _installs(case):
+        found = str(system.get("libc") or "").partition("glibc ")[2]
+        if wanted and found and numbers(found) < numbers(wanted) and _told(case, host, "mooncake_method") != "source":
+            yield Found(place(host), found, f"glibc is {found}, and Mooncake's wheel needs {wanted}")
+
+
+def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
+    """NPU engines' hosts with what they say of their system; without those whose software is in an image."""
+    if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime"] in ("docker", "kubernetes") and not contained):
+        return
+    for host, facts in case.asked("host"):
+        if case.planned_devices(host["name"]):
+            yield host, facts.get("system") or {}
+
+
+def hugepages(case: Observed) -> t.Iterator[Found]:
+    """Hosts whose huge pages do not hold the store's segments, on the plane where those are registered page by page."""
+    for host, facts in case.asked("host"):
+        memory_, wanted = facts.get("memory") or {}, int(host.get("store_mib") or 0)
+        found = int(memory_.get("hugepages_total") or 0) * int(memory_.get("hugepage_size_kib") or 0) // 1024
+        asked = "hugepages_total" in memory_ and case.planned_devices(host["name"])
+        if asked and plane(case.plan, host) == "roce" and found < wanted:
+            yield Found(
+                place(host), f"{found} MiB", f"{found} MiB in huge pages, the store's segments have {wanted} MiB"
+            )
 
 
 def ports(case: Observed) -> t.Iterator[Found]:
@@ -94,6 +154,17 @@ def _models(case: Observed) -> list[tuple[Record, Record]]:
     ]
 
 
+def _repaired(case: Observed, host: Record) -> bool:
+    """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
+    return _told(case, host, "model_repair").lower() in ("true", "yes", "on", "1", "y", "t")
+
+
+def _told(case: Observed, host: Record, word: str) -> str:
+    """What a role that runs later was told in the inventory, as a word."""
+    found = (case.facts[host["name"]]["host"].get("told") or {}).get(word)
+    return "" if found is None else str(found).strip()
+
+
 def model_differs(case: Observed) -> t.Iterator[Found]:
     """Hosts whose model is not the one of the first host."""
     found = [(host, model) for host, model in _models(case) if model["exists"]]
@@ -107,17 +178,15 @@ def model_differs(case: Observed) -> t.Iterator[Found]:
 
 
 def model_keys(case: Observed) -> t.Iterator[Found]:
-    """Keys that the release's connector needs and config.json lacks."""
+    """Keys that the release's connector needs and config.json lacks, where role model will not add them afterwards."""
     if not case.plan.get("release_facts", {}).get("head_dim_required"):
         return
     for host, model in _models(case):
         config = model["config"]
-        if (
-            model["exists"]
-            and not model["config_error"]
-            and config.get("head_dim") is None
-            and "kv_lora_rank" not in config
-        ):
+        connects = any("--kv-transfer-config" in one["argv"] for one in case.services(host["name"]))
+        readable = model["exists"] and not model["config_error"]
+        lacking = config.get("head_dim") is None and not config.get("kv_lora_rank")
+        if connects and readable and lacking and not _repaired(case, host):
             yield Found(place(host), "head_dim", f"{model['path']}/config.json has no head_dim")
 
 
@@ -145,7 +214,7 @@ def dtype(case: Observed) -> t.Iterator[Found]:
     for host, model in _models(case):
         word = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
         told = any("--dtype" in one["argv"] for one in case.services(host["name"]))
-        if model["quantized"] and word == "float16" and not told:
+        if model["quantized"] and word == "float16" and not told and not _repaired(case, host):
             yield Found(
                 place(host), word, f"{model['path']}/config.json says torch_dtype float16 for a quantised model"
             )
@@ -232,12 +301,52 @@ RULES = (
         unanswered,
     ),
     Rule(
+        "RUNTIME",
+        "error",
+        "Every planned host can run services the planned way.",
+        "",
+        "role service, preflight of the runtime",
+        runtime,
+    ),
+    Rule(
         "HOST-ADDRESS",
         "error",
         "The planned interface owns the planned address.",
         "Correct inference_address or inference_interface of the host.",
         "failure modes N8, N9",
         address,
+    ),
+    Rule(
+        "HOST-MACHINE",
+        "error",
+        "CANN and the wheels exist for aarch64 and x86_64.",
+        "Plan other hosts.",
+        "names of CANN's packages",
+        machine,
+    ),
+    Rule(
+        "HOST-PYTHON",
+        "error",
+        "The release's package installs into the host's Python.",
+        "Install another Python and name it with torch_npu_python, or choose inference_runtime: docker.",
+        "python_requires of vllm-ascend's setup.py",
+        python,
+    ),
+    Rule(
+        "HOST-GLIBC",
+        "error",
+        "Mooncake's wheel loads with the host's C library.",
+        "Set mooncake_method: source, or choose inference_runtime: docker, or a distribution with a later one.",
+        "failure mode C6; vllm-ascend kv_pool.md",
+        glibc,
+    ),
+    Rule(
+        "HUGEPAGES",
+        "warning",
+        "The store's segments lie in huge pages, or are registered slowly or not at all.",
+        "Set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of the available memory.",
+        "vllm-ascend kv_pool.md",
+        hugepages,
     ),
     Rule(
         "PORT-TAKEN",

@@ -76,12 +76,18 @@ def driver_differs(case: Observed) -> t.Iterator[Found]:
 
 
 def driver_old(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose driver is older than the release asks for."""
-    least = str(case.plan.get("release_facts", {}).get("driver_minimum") or "")
+    """Hosts whose driver is older than the release needs, or, as a warning, than its documents recommend."""
+    wanted = case.plan.get("release_facts", {})
+    least, better = (_numbers(str(wanted.get(key) or "")) for key in ("driver_minimum", "hdk"))
     for host, facts in case.asked("npu"):
         version = str(facts.get("driver_version") or "")
-        if least and version and _numbers(version) < _numbers(least):
-            yield Found(place(host), version, f"driver {version} is older than {least}, which the release needs")
+        found = _numbers(version)
+        if found and found < least:
+            needed = wanted["driver_minimum"]
+            yield Found(place(host), version, f"driver {version} is older than {needed}, which the release needs")
+        elif found and found < better:
+            advice = f"driver {version} is older than {wanted['hdk']}, which the release's documents recommend"
+            yield Found(place(host), version, advice, severity="warning")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,10 +9,12 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._context import Context
 from ansible_collections.ascend.inference.plugins.plugin_utils._ports import EPHEMERAL, random_pools
+from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake import segment_bytes
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Port, Service
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import Host, natural
 
 MAP_COUNT = 1000000  # memory maps of one process; registering large segments needs more than the default (N17)
+POOLING = ("prefill", "decode", "colocated")
 METRICS = ("metrics",)
 
 
@@ -37,8 +39,20 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
         "devices": list(host.devices),
         "reserved_ports": reserved,
         "sysctl": _sysctl([*ports, *pools], npu),
+        "store_mib": _store_mib(context, services),
         "firewall": _firewall(services, pools),
     }
+
+
+def _store_mib(context: Context, services: list[Service]) -> int:
+    """What the store's segments take of the host's memory: every worker that pools mounts one."""
+    if not context.store or context.description.store.backend != "mooncake":
+        return 0
+    pools = context.description.pools
+    pooling = [
+        one for one in services if one.kind in POOLING and "store" in context.transfer_of(getattr(pools, one.kind))
+    ]
+    return sum(max(len(one.devices), 1) for one in pooling) * segment_bytes(context) // 2**20
 
 
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:

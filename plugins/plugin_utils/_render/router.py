@@ -74,6 +74,11 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     if kind == "vllm_router":
         ports.append(Port("metrics", word.metrics_port or METRICS, protocol="http"))
     directory, npu = context.service_directory(NAME), context.description.engine == "vllm_ascend"
+    contained = npu and context.contained
+    # Releases up to 0.18 and the layerwise proxy import vLLM for its logger. In an image that loads torch, and torch the NPUs' libraries,
+    # which need the driver; this container has none.
+    env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if contained and script_source(context) else {}
+    env.update({key: str(word.env[key]) for key in sorted(word.env)})
     secret = {"OPENAI_API_KEY": "api_key"} if "api_key" in context.description.secrets and npu else {}
     return Service(
         name=NAME,
@@ -81,7 +86,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         host=host.name,
         address=reached,
         argv=tuple(argv),
-        env={key: str(word.env[key]) for key in sorted(word.env)},
+        env=env,
         secret_env=secret,
         ports=tuple(ports),
         work_directory=directory,
@@ -89,7 +94,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         start=Start(30, tuple(one.name for one in engines if one.health)),
         health=Health(f"http://{reached}:{word.port}{health_path(kind)}", 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, NAME, directory, False) if npu and context.contained else None,
+        container=container(context, host, NAME, directory, False) if contained else None,
     )
 
 

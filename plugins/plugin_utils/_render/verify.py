@@ -19,6 +19,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._service import S
 ROLES = ("prefill", "decode", "colocated")
 BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
 KINDS = {"vllm_router": "vllm_router", "load_balance": "load_balance", "layerwise": "layerwise"}
+ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from here, so that it stands in no command
 DRAINED = (0, 24)  # releases before show an empty 200 for a decode error (vllm-ascend #12166, #13140)
 
 
@@ -36,6 +37,8 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         # Quantised engines of different sizes may drift apart after some tokens (signals.md 1, steps 5-7).
         "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
     }
+    if _api_key(apis):
+        section["engine_api_key"] = _api_key(apis)
     master = next((one for one in services if one.kind == "mooncake_master"), None)
     if master:
         section["store"] = _store(context, master, apis)
@@ -64,6 +67,11 @@ def _engine(context: Context, service: Service) -> dict[str, t.Any]:
     return {"name": service.name, "host": service.host, "url": url, "log": _log(context, service)}
 
 
+def _api_key(services: t.Iterable[Service]) -> str:
+    """The name of the secret that engines ask of their callers, or nothing; its value never stands in a plan."""
+    return next((one.secret_env[ENGINE_KEY] for one in services if ENGINE_KEY in one.secret_env), "")
+
+
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
     """Where clients ask: the router, or (without one) the first engine; a router that is not ours, where the user says."""
     url = context.description.kubernetes.router.url
@@ -81,7 +89,10 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
     if not entry:
         return {"name": "entry", "url": "", "kind": "direct"}
     name = entry.name if router else "entry"
-    return {**_engine(context, entry), "name": name, "kind": kind}
+    found = {**_engine(context, entry), "name": name, "kind": kind}
+    if _api_key(apis) and not (router and router.secret_env):
+        found["api_key"] = _api_key(apis)  # nobody between the client and the engine knows the key
+    return found
 
 
 def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, t.Any]:
@@ -116,6 +127,8 @@ def _transfer(context: Context) -> dict[str, t.Any]:
         found["listeners_per_prefill"] = pools.prefill.devices_per_instance
         found["lines_per_request"] = decode.rank_devices if decode else 1
         return found
+    if word == "llmdatadist":
+        return {"protocol": "prefill_answers", "lines_per_request": pools.decode.rank_devices if pools.decode else 1}
     return {"protocol": "layerwise" if word == "mooncake_layerwise" else "prefill_answers"}
 
 
@@ -128,6 +141,10 @@ def _release(context: Context) -> dict[str, t.Any]:
             "delayed": "Delaying free of ",
             "listening": release.listening_line,
         }
+    elif npu and context.p2p == "llmdatadist":
+        # Logged before the pull; a pull that fails raises and leaves the request without an answer (its connector in 0.11.0),
+        # so with a whole answer the line shows that the KV came.
+        lines = {"transferred": "Try pull blocks from remote server"}
     return {
         "name": release.name,
         "has_prompt_tokens_by_source": release.prompt_tokens_by_source,

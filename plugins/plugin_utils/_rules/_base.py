@@ -107,7 +107,9 @@ def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> li
             detail = f"{one.message.rstrip('.')}. " if one.message else ""
             fix = f"{one.fix.rstrip()} " if one.fix else ""
             complaints.append(
-                Complaint(one.path, rule.id, detail + rule.reason, fix + rule.fix, severity, value, rule.source)
+                Complaint(
+                    one.path, rule.id, detail + rule.reason, (fix + rule.fix).strip(), severity, value, rule.source
+                )
             )
     return sorted(set(complaints))
 

@@ -118,7 +118,7 @@ def ascend_direct(case: Case, words: Words) -> tuple[int, int] | None:
 
 @RULES.rule(
     "KV-PORT-POOL",
-    "Leave inference_pools.<pool>.ports.kv out, or choose a first port above the pool (22000 is clear of it).",
+    "Leave inference_pools.<pool>.ports.kv out, or choose a first port above the pool.",
     "Mooncake ascend_direct_transport.cpp; vllm-ascend #8938, #6455, #14263",
 )
 def kv_port_pool(case: Case) -> t.Iterator[Found]:

@@ -12,6 +12,10 @@ import typing as t
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, Found, Rules
 
 RULES = Rules()
+SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
+SUPERVISOR_SOCKET = "run/supervisor.sock"  # below the deployment's directory, as role service lays it out
+BEFORE_LINK = ".4194304"  # supervisor binds to a name with its process id and links it (supervisor/http.py)
+ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids (vllm/utils/network_utils.py)
 SUFFIX = {"a2": "", "a3": "-a3", "310p": "-310p", "950": "-a5"}
 
 
@@ -25,6 +29,32 @@ def deployment(case: Case) -> t.Iterator[Found]:
     name = case.context.description.deployment
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name):
         yield Found("inference_deployment", name)
+
+
+@RULES.rule(
+    "SOCKET-PATH",
+    "Choose a shorter path.",
+    "unix(7); supervisor/http.py; vllm/envs.py VLLM_RPC_BASE_PATH",
+)
+def socket_path(case: Case) -> t.Iterator[Found]:
+    """A unix socket's path has at most 107 bytes: supervisor's below inference_root, vLLM's in its temporary folder."""
+    context = case.context
+    socket = posixpath.join(context.directory, SUPERVISOR_SOCKET)
+    if context.description.runtime == "supervisor" and _bytes(socket + BEFORE_LINK) > SOCKET:
+        allowed = SOCKET - _bytes(BEFORE_LINK)
+        message = f"{socket} has {_bytes(socket)} bytes, and supervisor's socket can have {allowed}"
+        yield Found("inference_root", context.description.root, message)
+    for words in case.words:
+        name = "VLLM_RPC_BASE_PATH" if "VLLM_RPC_BASE_PATH" in words.env else "TMPDIR"
+        folder = words.env.get(name, "")
+        if _bytes(folder + ENGINE_SOCKET) > SOCKET:
+            allowed = SOCKET - _bytes(ENGINE_SOCKET)
+            message = f"it has {_bytes(folder)} bytes, and the folder of vLLM's sockets can have {allowed}"
+            yield Found(words.env_path(name), folder, message)
+
+
+def _bytes(path: str) -> int:
+    return len(path.encode())
 
 
 @RULES.rule(

@@ -51,6 +51,7 @@ def install(version="25.5.1", root="/", state=STATE, python=sys.executable, firm
     for folder, names in LIBRARIES.items():
         for name in names:
             _write(driver / "lib64" / folder / name, "simulated, not a library\n", 0o444)
+    _write(root / "usr/local/dcmi/libdcmi.so", "simulated, not a library\n", 0o444)
     _write(root / "etc/ascend_install.info", INSTALLED)
     hccn = root / "etc/hccn.conf"
     if not hccn.exists():

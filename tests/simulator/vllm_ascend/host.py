@@ -46,6 +46,14 @@ def installed_release():
         return ""
 
 
+def own_pid(folder):
+    """This process's id as the host counts. In a container only the host's own /proc, bound beside the state file, tells."""
+    try:
+        return int(os.readlink(pathlib.Path(folder) / "proc" / "self"))
+    except (OSError, ValueError):
+        return os.getpid()
+
+
 class Host:
     """Facts of one simulated host, and the locks of the processes on it."""
 
@@ -165,10 +173,11 @@ class Host:
 
     def take_device(self, number, name):
         """Hold the NPU until this process ends; False if another process has it."""
-        if not self._hold(f"device-{number}", {"pid": os.getpid()}):
+        pid = own_pid(self.file.parent)
+        if not self._hold(f"device-{number}", {"pid": pid}):
             return False
         self._devices.append(number)
-        self._set_processes([number], [{"pid": os.getpid(), "name": name, "memory": 50000}])
+        self._set_processes([number], [{"pid": pid, "name": name, "memory": 50000}])
         return True
 
     def _set_processes(self, numbers, processes):
@@ -188,14 +197,15 @@ class Host:
 
     def publish_pools(self, pools):
         """Tell the other processes of the host which random port pools this one draws from: [[first, last, whose]]."""
-        self._hold(f"pools-{os.getpid()}", {"pid": os.getpid(), "pools": pools})
+        pid = own_pid(self.file.parent)
+        self._hold(f"pools-{pid}", {"pid": pid, "pools": pools})
 
     def pool_of(self, port):
         """Whose random pool covers the port, or '' (a process that is gone does not count)."""
         for path in sorted(self.run.glob("pools-*")):
             pid = path.name.split("-")[1]
             with contextlib.suppress(OSError, ValueError, KeyError):
-                if pid != str(os.getpid()) and not _held_by_another(path):
+                if pid != str(own_pid(self.file.parent)) and not _held_by_another(path):
                     path.unlink()
                     continue
                 for first, last, whose in self._json(path)["pools"]:

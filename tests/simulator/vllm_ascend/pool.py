@@ -24,7 +24,9 @@ from .model import shard
 from .worker import join_shards
 
 WHERE = "pool_scheduler.py:560"
-SEGMENT = 16 * 2**20  # bytes that a simulated rank really contributes, whatever the plan says
+BUFFER = 16 * 2**20
+# Bytes that a simulated rank really contributes, whatever the plan says, unless a test wants to see the planned capacity.
+SEGMENT = int(os.environ.get("ASCEND_SIMULATOR_SEGMENT_MIB", "16")) * 2**20
 
 
 def store_config(release):
@@ -75,7 +77,7 @@ class RealStore:
         self.store = MooncakeDistributedStore()
         master = self.config["master_server_address"]
         return await self._call(
-            self.store.setup, self.address, "P2PHANDSHAKE", SEGMENT, SEGMENT, "tcp", "", master
+            self.store.setup, self.address, "P2PHANDSHAKE", SEGMENT, BUFFER, "tcp", "", master
         )  # fmt: skip
 
     async def exists(self, key):

@@ -62,7 +62,7 @@ def test_it_needs_a_name_and_a_state():
 @pytest.mark.parametrize(
     "tool, line, status, stream, text",
     [
-        ("npu-smi", "-v", 0, "out", "npu-smi version: 25.2.0"),
+        ("npu-smi", "-v", 0, "out", "npu-smi version: 25.5.0"),
         ("npu-smi", "nonsense", 211, "out", "Command or option is not found."),
         ("npu-smi", "info -t spod-info -i 0 -c 0", 0, "out", "does not support querying spod-info"),
         ("npu-smi", "info -t board -i 9", 215, "out", "Invalid card id."),

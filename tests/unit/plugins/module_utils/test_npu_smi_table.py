@@ -245,6 +245,41 @@ def test_tabs_for_blanks_and_indentation_change_nothing(name):
     assert parse_info(tabbed)["npus"] == parse_info(text)["npus"]
 
 
+OLD = """
++------------------------------------------------------------------------------------------------+
+| npu-smi 21.0.4                   Version: 21.0.4                                               |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)          Temp(C)                          |
+| Chip  Device              | Bus-Id        | AICore(%)         Memory-Usage(MB)  HBM-Usage(MB)  |
++===========================+===============+====================================================+
+| 1     910A                | OK            | 68.8              41                               |
+| 0     1                   | 0000:81:00.0  | 3                 702  / 15171      12   / 32255   |
++===========================+===============+====================================================+
+"""
+
+
+def test_a_first_910_of_an_old_driver_has_no_huge_pages_and_is_no_310p():
+    result = parse_info(OLD)
+    (npu,) = result["npus"]
+    assert (result["generation"], npu["device_id"], npu["hugepages_total"]) == ("910a", 1, None)
+    assert (npu["power_watts"], npu["memory_used_mib"], npu["hbm_used_mib"]) == (68.8, 702, 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "generation"),
+    [("910B4-1", "a2"), ("910B", "910a"), ("910ProB", "910a"), ("Ascend910", "910a"), ("950PR", "950")],
+)
+def test_a_name_tells_the_generation_where_the_columns_do_not(name, generation):
+    assert parse_info(FIRST.replace("910PremiumA", name.ljust(11)))["generation"] == generation
+
+
+def test_line_ends_of_windows_and_words_around_the_table_change_nothing():
+    around = "驱动告警\n" + A3 + "[WARNING]The driver package may not be completely installed.\n"
+    result = parse_info(around.replace("\n", "\r\n"))
+    assert result["npus"] == parse_info(A3)["npus"]
+    assert len(result["warnings"]) == 2
+
+
 def drop(text, *parts):
     """The text without the lines that contain one of the parts."""
     return "\n".join(line for line in text.splitlines() if not any(part in line for part in parts))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils import _programs
@@ -63,7 +62,6 @@ PROGRAM = "[program:{0}]\ncommand=/bin/sh -c 'echo 1 > {folder}/{0}.digest; exec
 
 
 @pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
-@pytest.mark.skipif(sys.version_info < (3, 8), reason="supervisor 4.3 needs more than Python 3.7's own packages")
 def test_life_of_a_real_supervisord(tmp_path):
     def call(check=False, **words):
         params = {"socket": str(tmp_path / "s"), "timeout": 60, "state": "started", "programs": programs}

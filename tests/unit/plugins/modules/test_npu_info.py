@@ -17,7 +17,7 @@ def test_a3_gathers_table_and_super_pod(cluster, run_module):
     host = cluster(hosts=3)["node2"]
     result = run_module("npu_info", executable=tool(host))
     assert not result["failed"] and not result["changed"] and result["warnings"] == []
-    assert result["generation"] == "a3" and result["driver_version"] == "25.3.rc1"
+    assert result["generation"] == "a3" and result["driver_version"] == "25.5.1"
     assert [npu["device_id"] for npu in result["npus"]] == list(range(16))
     assert {(npu["super_pod_id"], npu["server_index"]) for npu in result["npus"]} == {(0, 2)}
     assert result["npus"][11]["sdid"] == (2 << 22) | (5 << 18) | (1 << 16) | 11

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._generated import filled
 from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import RULES, check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import check_facts
 from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
 
@@ -140,7 +143,7 @@ FAULTS = [
     ("NPU-HEALTH", "n1 device 2", npu("n1", 2, health="Critical")),
     ("NPU-BUSY", "n3 device 0", npu("n3", 0, processes=[{"pid": 99, "name": "python3"}])),
     ("NPU-GENERATION", "n1", lambda data: data["n1"]["npu"].update(generation="a2")),
-    ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.0.rc1")),
+    ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.5.2")),
     ("SUPER-POD", "n2 device 0", lambda data: [one.update(super_pod_id=4) for one in data["n2"]["npu"]["npus"]]),
     ("SDID-TWICE", "n2 device 1", npu("n2", 1, sdid=1001)),
     ("LINK-DOWN", "n2 device 1", link("n2", 1, link="down", healthy=False)),
@@ -161,7 +164,13 @@ FAULTS = [
         "n2 npu-smi",
         lambda data: data["n2"].update(npu={"error": "npu-smi: the driver is not loaded"}),
     ),
+    (
+        "RUNTIME",
+        "n2",
+        lambda data: data["n2"].update(runtime={"error": "n2 cannot run units. Fix: set ansible_become."}),
+    ),
     ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
+    ("HOST-MACHINE", "n3", lambda data: data["n3"]["host"]["system"].update(machine="riscv64")),
     ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
     ("MODEL-MISSING", "n2", model("n2", exists=False)),
     ("MODEL-DIFFERS", "n3", model("n3", fingerprint="xyz")),
@@ -183,6 +192,14 @@ def test_one_fault_one_complaint(rule, path, plant):
     data = facts()
     plant(data)
     assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [(rule, path)]
+
+
+def test_what_the_runtime_s_preflight_said_is_taken_apart_into_reason_and_way_out():
+    data = facts()
+    data["n1"]["runtime"] = {"error": "n1 cannot run units: it has no systemd. Fix: choose supervisor."}
+    (found,) = check_plan(plan(), data)
+    assert found["message"].startswith("n1 cannot run units: it has no systemd. Every planned host")
+    assert (found["fix"], found["value"]) == ("Choose supervisor.", "systemd")
 
 
 def test_what_follows_from_a_fault_is_not_blamed_too():
@@ -231,7 +248,10 @@ def test_most_rules_are_seen_red_here():
     assert left == {
         "DRIVER-OLD",
         "HCCN-CONF",
+        "HOST-GLIBC",
         "HOST-MEMORY",
+        "HOST-PYTHON",
+        "HUGEPAGES",
         "LIMIT-NOFILE",
         "MODEL-DTYPE",
         "MODEL-HEAD-DIM",
@@ -241,13 +261,12 @@ def test_most_rules_are_seen_red_here():
 
 
 def test_rules_of_other_deployments_are_seen_red():
-    a2 = plan(inference_hardware="a2")
-    a2["release_facts"].update(driver_minimum="26.0", head_dim_required=True)
+    a2 = plan(inference_hardware="a2", inference_release="0.18.0")
     a2["hosts"][0]["store_mib"] = 800000
     a2["runtime"] = "supervisor"
     data = facts()
     for one in data.values():
-        one["npu"]["generation"] = "a2"
+        one["npu"].update(generation="a2", driver_version="23.0.7")
         for die in one["npu"]["npus"]:
             die.update(npu_id=die["device_id"], device_id=None)  # npu-smi's table has no physical id on A2
         one["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
@@ -270,6 +289,133 @@ def test_rules_of_other_deployments_are_seen_red():
         ("NPU-ABSENT", "n3 device 3"),
         ("NPU-COUNT", "n2"),
     }
+
+
+def complaints(plan, data):
+    return [(one["id"], one["severity"], one["path"]) for one in check_plan(plan, data)]
+
+
+@pytest.mark.parametrize(
+    ("release", "driver", "severity"),
+    [
+        ("0.23.0", "25.5.1", None),
+        ("0.23.0", "25.3.rc1", "warning"),
+        ("0.23.0", "24.1.rc1.b030", "warning"),
+        ("0.23.0", "23.0.rc2.3", "error"),
+        ("0.11.0", "24.1.rc1", None),
+        ("0.11.0", "23.0.7", "error"),
+        ("0.23.0", "x.x.x", None),
+    ],
+)
+def test_a_driver_is_held_against_what_the_release_needs_and_recommends(release, driver, severity):
+    data = facts()
+    for one in data.values():
+        one["npu"]["driver_version"] = driver
+    expected = [("DRIVER-OLD", severity, name) for name in HOSTS] if severity else []
+    assert complaints(plan(inference_release=release), data) == expected
+
+
+def test_an_old_driver_is_not_blamed_for_differing_too():
+    data = facts()
+    data["n2"]["npu"]["driver_version"] = "23.0.7"
+    assert complaints(plan(), data) == [("DRIVER-OLD", "error", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("release", "config", "missing"),
+    [
+        ("0.11.0", {}, True),
+        ("0.20.2rc1", {}, True),
+        ("0.21.0rc1", {}, False),
+        ("0.23.0", {}, False),
+        ("0.11.0", {"head_dim": 128}, False),
+        ("0.11.0", {"kv_lora_rank": 512}, False),
+        ("0.11.0", {"kv_lora_rank": None}, True),
+    ],
+)
+def test_head_dim_is_missed_where_the_release_s_connector_reads_it(release, config, missing):
+    data = facts()
+    model("n3", config=config)(data)
+    wanted = plan(inference_release=release)
+    assert complaints(wanted, data) == ([("MODEL-HEAD-DIM", "error", "n3")] if missing else [])
+
+
+def test_head_dim_is_not_missed_without_a_connector():
+    data = facts()
+    for name in HOSTS:
+        model(name, config={})(data)
+    colocated = plan(
+        inference_release="0.11.0",
+        inference_pools={"colocated": {"group": "prefill", "tensor_parallel_size": 4}},
+    )
+    assert not any("--kv-transfer-config" in one["argv"] for one in colocated["services"])
+    assert "MODEL-HEAD-DIM" not in [one["id"] for one in check_plan(colocated, data)]
+
+
+def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
+    data = facts()
+    for name in HOSTS:
+        model(name, config={"torch_dtype": "float16"}, quantized=True)(data)
+    pool = {"tensor_parallel_size": 4, "args": {"quantization": "ascend"}}
+    wanted = plan(inference_release="0.18.0", inference_pools={"prefill": pool, "decode": {"instances": 2, **pool}})
+    both = {"MODEL-DTYPE", "MODEL-HEAD-DIM"}
+    assert {(one["id"], one["path"]) for one in check_plan(wanted, data)} == {(id_, n) for id_ in both for n in HOSTS}
+    hostvars = {
+        name: {**registered(data[name]), "model_repair": word}
+        for name, word in zip(HOSTS, (True, "yes", "false"), strict=True)
+    }
+    left = check_plan(wanted, check_facts(wanted, hostvars))
+    assert {(one["id"], one["path"]) for one in left} == {(id_, "n3") for id_ in both}
+
+
+def registered(facts_):
+    """A host's facts as role host_check leaves them."""
+    return {f"__host_check_{kind}": found for kind, found in facts_.items()}
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "wrong"),
+    [
+        ("0.9.1", "3.9.18", False),
+        ("0.9.1", "3.12.1", True),
+        ("0.18.0", "3.9.18", True),
+        ("0.23.0", "3.12.4", False),
+        ("0.23.0", "3.13.0", True),
+        ("0.25.1rc1", "3.13.0", False),
+    ],
+)
+def test_the_release_s_package_installs_into_the_host_s_python(release, version, wrong):
+    data = facts()
+    data["n2"]["host"]["system"]["python"] = version
+    transfer = {"inference_kv_transfer": "llmdatadist", "inference_hardware": "a2"} if release == "0.9.1" else {}
+    found = check_plan(plan(inference_release=release, **transfer), data)
+    assert [one["path"] for one in found if one["id"] == "HOST-PYTHON"] == (["n2"] if wrong else [])
+
+
+def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_about():
+    data = facts()
+    data["n2"]["host"]["system"].update(python="3.9.2", libc="glibc 2.34")
+    assert [one["id"] for one in check_plan(plan(), data)] == ["HOST-GLIBC", "HOST-PYTHON"]
+    words = {"torch_npu_python": "/opt/python3.12/bin/python3", "mooncake_method": "source"}
+    hostvars = {name: {**registered(data[name]), **words} for name in HOSTS}
+    assert check_plan(plan(), check_facts(plan(), hostvars)) == []
+    assert [one["id"] for one in check_plan(plan(inference_runtime="docker"), data)] == []
+
+
+def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
+    store = {"inference_kv_transfer": "mooncake+store", "inference_store": {"segment_size": "4GB"}}
+    wanted = plan(inference_link="roce", **store)
+    assert [host["store_mib"] for host in wanted["hosts"]] == [4 * 4 * 1024] * 3
+    data = facts()
+    for name in HOSTS:
+        data[name]["host"]["memory"].update(hugepages_total=8192, hugepage_size_kib=2048)
+    assert check_plan(wanted, data) == []
+    data["n2"]["host"]["memory"]["hugepages_total"] = 8191
+    data["n3"]["host"]["memory"]["memory_available_mib"] = 20000
+    assert complaints(wanted, data) == [("HOST-MEMORY", "error", "n3"), ("HUGEPAGES", "warning", "n2")]
+    hccs = plan(**store)
+    assert complaints(hccs, data) == [("HOST-MEMORY", "error", "n3")]
+    assert [host["store_mib"] for host in plan()["hosts"]] == [0, 0, 0]
 
 
 def test_rank_table_of_an_a3_deployment():
@@ -304,3 +450,40 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
     assert [one.path for one in caught.value.complaints] == ["n2 device 2", "n3 device 1"]
+    assert [one.fix.split(";")[0].split(" shows")[0] for one in caught.value.complaints] == [
+        "hccn_tool -i 2 -vnic -g",
+        "npu-smi info -t spod-info has to show it",
+    ]
+
+
+def test_a_rank_table_says_which_host_was_not_asked_and_whose_tool_failed():
+    data = copy.deepcopy(facts())
+    data["n2"] = {}
+    data["n3"]["hccn"] = {"error": "no driver"}
+    with pytest.raises(PlanError) as caught:
+        rank_table(plan(), data)
+    assert [one.path for one in caught.value.complaints] == ["n2", "n3"]
+    assert "--limit" in caught.value.complaints[0].fix
+    assert caught.value.complaints[1].message == "hccn_tool failed: no driver"
+
+
+def test_a_rank_table_of_a2_does_not_need_npu_smi():
+    data = {host: {"hccn": found["hccn"]} for host, found in facts().items()}
+    assert rank_table(plan(inference_hardware="a2"), data)["server_count"] == "3"
+
+
+def test_generated_files_are_filled_in_and_count_for_a_restart():
+    services = plan(inference_release="0.10.1rc1", inference_kv_transfer="llmdatadist", inference_hardware="a2")[
+        "services"
+    ]
+    assert filled(services, {"rank_table": ""}) == filled(services, {}) == services
+    once, again, other = (filled(services, {"rank_table": {"version": text}}) for text in ("1.2", "1.2", "1.3"))
+    assert once == again
+    with_table = sorted(one["name"] for one in services if any("from" in file for file in one["files"]))
+    assert with_table == ["decode-0", "decode-1", "prefill-0"]
+    for old, new, newer in zip(services, once, other, strict=True):
+        differ = len({old["digest"], new["digest"], newer["digest"]})
+        assert differ == (3 if old["name"] in with_table else 1)
+        if old["name"] in with_table:
+            (file,) = [one for one in new["files"] if one.get("from") == "rank_table"]
+            assert json.loads(file["content"]) == {"version": "1.2"}

@@ -69,6 +69,7 @@ ROUTER_SCRIPT = """\
 #!/bin/bash
 # Starts router. Written by ascend.inference: changes here are lost.
 set -eu
+export TORCH_DEVICE_BACKEND_AUTOLOAD=0
 exec python3 /vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1/load_balance_proxy_server_example.py \\
   --host "${POD_IP}" \\
   --port 8000 \\

@@ -60,7 +60,7 @@ def test_findings_come_last():
     one["findings"] = [
         {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "message": "too small.", "fix": "Make it 2."}
     ]
-    assert plan_table(one)[-2:] == ["1 finding:", "warning [X-Y] a.b = 1: too small. Fix: Make it 2."]
+    assert plan_table(one)[-4:] == ["1 finding:", "warning [X-Y] a.b = 1", "    too small.", "    Fix: Make it 2."]
 
 
 def test_spans():
@@ -128,3 +128,10 @@ def test_one_inventory_holds_several_deployments():
     assert inventory_of(HOSTVARS, {"h1": ["all"]}) == {
         "h1": {"groups": ["all"], "variables": {"inference_devices": [0, 1]}}
     }
+
+
+def test_the_interface_of_nodes_is_the_controllers_word():
+    controller = {"inference_runtime": "kubernetes", "inference_interface": "eth7", "inference_address": "10.0.0.9"}
+    words, complaints = words_of(controller, {"localhost": controller}, ["localhost"])
+    assert words == {"inference_runtime": "kubernetes", "inference_interface": "eth7"} and not complaints
+    assert words_of({**controller, "inference_runtime": "docker"}, {}, [])[0] == {"inference_runtime": "docker"}

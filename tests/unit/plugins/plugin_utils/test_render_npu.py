@@ -88,6 +88,11 @@ def test_what_extends_itself_is_left_to_the_shell():
     assert one["source"][-1].endswith("/services/prefill-0/shell.sh")
 
 
+def test_a_proxy_in_a_container_does_not_load_the_npus_libraries():
+    assert services(runtime="docker")["router"]["env"]["TORCH_DEVICE_BACKEND_AUTOLOAD"] == "0"
+    assert "TORCH_DEVICE_BACKEND_AUTOLOAD" not in services()["router"]["env"]
+
+
 def test_source_built_mooncake_needs_search_paths_and_a_package_does_not():
     assert "site-packages/mooncake" in file_of(services(release="0.18.0")["prefill-0"], "shell.sh")
     assert "site-packages/mooncake" not in file_of(services(release="0.23.0")["prefill-0"], "shell.sh")

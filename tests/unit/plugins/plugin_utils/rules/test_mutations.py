@@ -51,6 +51,19 @@ def test_every_rule_reads_well():
     assert len({rule.id for rule in RULES}) == len(RULES)
 
 
+@pytest.mark.parametrize(
+    ("family_", "changes"),
+    [
+        ("cpu", {"inference_root": "/tmp/" + 52 * "x"}),
+        ("p2p", {"inference_root": "/tmp/" + 150 * "x"}),
+        ("p2p", {"inference_env": {"TMPDIR": "/tmp/" + 65 * "x"}}),
+    ],
+    ids=["supervisor's socket just fits", "units have no socket", "vLLM's sockets just fit"],
+)
+def test_a_socket_s_path_may_have_all_the_bytes_that_the_kernel_gives(family_, changes):
+    assert judged(family_, changes) == []
+
+
 def test_an_ignored_rule_is_accepted_and_the_plan_says_so():
     changes = {"inference_pools.decode.args.gpu-memory-utilization": 1.5, "inference_rules_ignore": ["GPU-MEMORY"]}
     findings = launch_plan(*family("p2p", changes))["findings"]

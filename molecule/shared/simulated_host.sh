@@ -2,37 +2,35 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# SIMULATED: what a host has before anything is installed by us. stand_in.sh NUMBER (of the host, from 0)
+# SIMULATED: what a host has before anything is installed by us.
+#   simulated_host.sh NUMBER HOSTS GENERATION DEVICES DRIVER RELEASE     NUMBER is this host's, from 0
 set -euo pipefail
-number=$1
+number=$1 hosts=$2 generation=$3 devices=$4 driver=$5 release=$6
 simulator=/usr/share/ascend-simulator/simulator
 state=/var/lib/ascend-simulator
-engine=/opt/ascend-inference/venvs/vllm_ascend-0.23.0/bin
 
 # The driver's group may use NPUs; here that means to read and write their state.
 getent group HwHiAiUser >/dev/null || groupadd --system HwHiAiUser
 install -d -m 2775 -g HwHiAiUser "$state"
 cd "$simulator"
-python3 cann/driver.py 25.5.1 >/dev/null
+python3 cann/driver.py "$driver" >/dev/null
 # Every host knows all hosts' NPUs, so that pings can be answered; host.json is its own.
-python3 - "$state" "$number" <<'PYTHON'
+python3 - "$state" "$number" "$hosts" "$generation" "$devices" "$driver" "$release" <<'PYTHON'
 import os
 import sys
 
 import ascend_cluster
 
-folder, mine = sys.argv[1], int(sys.argv[2])
-for number in range(2):
-    state = ascend_cluster.host_state("a3", number, 4, driver="25.5.1")
-    if number == mine:
-        state.update(host="host", hccn_conf="/etc/hccn.conf")
+folder, mine, hosts, generation, devices, driver, release = sys.argv[1:]
+for number in range(int(hosts)):
+    state = ascend_cluster.host_state(generation, number, int(devices), driver=driver)
+    if number == int(mine):
+        state.update(host="host", hccn_conf="/etc/hccn.conf", engine={"release": release})
     os.chmod(ascend_cluster.write(folder, state), 0o664)
 PYTHON
 chgrp HwHiAiUser "$state"/*.json /etc/hccn.conf
-python3 cann/packages.py /usr/share/ascend-simulator/cann 9.0.0 a3 >/dev/null
 
-install -d /models/tiny "$engine"
-ln -sf "$simulator/bin/vllm" "$engine/vllm"
+install -d /models/tiny
 printf 'simulated, no weights\n' >/models/tiny/model.safetensors
 # Docker shows /proc/sys read-only, and vm.max_map_count is the whole machine's: a file stands in for that one.
 mount -o remount,rw /proc/sys

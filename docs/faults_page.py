@@ -1,0 +1,60 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Prints the tables of docs/docsite/rst/guide_faults.rst, in reStructuredText, from tests/e2e/faults.yaml.
+
+python docs/faults_page.py           # prints them
+python docs/faults_page.py --write   # puts them into the guide, between its two marks
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+GUIDE = HERE / "docsite" / "rst" / "guide_faults.rst"
+BEGIN, END = ".. the table begins\n", ".. the table ends\n"
+STAGES = {
+    "plan": "Refused by the plan, before any host is asked",
+    "check": "Refused by the check, before anything changes",
+    "verify": "Caught by the verification, before the service is called good",
+}
+
+
+def shown(words: str) -> str:
+    """A cause as the reader sees it: the id of a rule, or literal words."""
+    return f"``{words}``"
+
+
+def section(title: str, faults: list[dict]) -> str:
+    """One heading with its table."""
+    lines = [title, "-" * len(title), "", ".. list-table::", "   :header-rows: 1", "   :widths: 55 45", ""]
+    lines += ["   * - What is wrong", "     - What it says"]
+    for one in faults:
+        causes = [one["cause"]] if isinstance(one["cause"], str) else one["cause"]
+        lines += [f"   * - {one['fault']}", f"     - {' … '.join(shown(words) for words in causes)}"]
+    return "\n".join([*lines, ""])
+
+
+def tables() -> str:
+    """All tables."""
+    data = yaml.safe_load((HERE.parent / "tests" / "e2e" / "faults.yaml").read_text(encoding="utf-8"))
+    parts = [section(STAGES[stage], [one for one in data["faults"] if one["notices"] == stage]) for stage in STAGES]
+    return "\n".join([*parts, section("Named in a warning, because it may be meant", data["doubtful"])])
+
+
+def main() -> None:
+    """Print the tables, or write them into the guide."""
+    if sys.argv[1:] != ["--write"]:
+        sys.stdout.write(tables())
+        return
+    text = GUIDE.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    GUIDE.write_text(f"{head}{BEGIN}\n{tables()}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters status_report and status_table: what the hosts said of their services, for machines and for people."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils import _status_table as table
+from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+
+def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None) -> dict[str, t.Any]:
+    """Adapter: results by host on the left."""
+    return table.status_report(str(deployment), plain(results), plain(planned) or None)
+
+
+def status_table(report: t.Any) -> list[str]:
+    """Adapter: a report in, its lines out."""
+    return table.status_table(plain(report))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"status_report": status_report, "status_table": status_table}

@@ -1,0 +1,88 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a plan says of the services of one host, as far as their state is concerned. Runs on targets and on the controller."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+
+def question(plan, host):
+    """The part of a plan that the module service_status needs for one host.
+
+    ``{deployment, directory, runtime, digest, services}``; a service has name, kind, unit, digest, url and patience of its
+    health, base (where /metrics and /version are; "" if nowhere), log, version (expected of /version) and, by kind, what its
+    counters are held against: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
+    """
+    services = [_service(plan, one) for one in plan["services"] if one["host"] == host]
+    shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "digest")}
+    return dict(shared, services=services)
+
+
+def _service(plan, service):
+    kind, health = service["kind"], service["health"] or {"url": "", "timeout": 0}
+    verify = plan.get("verify", {})
+    ports = {one["name"]: one["first"] for one in service["ports"]}
+    engine = kind in ("prefill", "decode", "colocated", "encode")
+    port = ports.get("metrics") or (ports.get("api") if engine else None)
+    found = {
+        "name": service["name"],
+        "kind": kind,
+        "unit": "{}-{}".format(plan["deployment"], service["name"]),
+        "digest": service["digest"],
+        "url": health["url"],
+        "patience": health["timeout"],
+        "base": "http://{}:{}".format(service["address"], port) if port and health["url"] else "",
+        "log": service["log"],
+        "version": plan["software"]["engine"].get("version", "") if engine else "",
+        "transfers": kind == "decode" and verify.get("transfer", {}).get("protocol", "none") != "none",
+        "generated": _generated(service["files"]),
+        "clients": 0,
+        "engines": [],
+    }
+    if kind == "mooncake_master":
+        found["clients"] = verify.get("store", {}).get("clients", 0)
+    if kind == "router":
+        found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
+    return found
+
+
+def _generated(files):
+    """Path and content of a service's files, None for what was made when it was deployed; empty if nothing was."""
+    pairs = [[one["path"], None if "from" in one else one["content"]] for one in files]
+    return pairs if any(content is None for _path, content in pairs) else []
+
+
+def running_digest(service):
+    """The digest that a service writes at its start; where files were made on the host, it follows from them too.
+
+    The same as _generated.filled and _service.digest make on the controller.
+    """
+    if not service["generated"]:
+        return service["digest"]
+    contents = [_text(path) if content is None else content for path, content in service["generated"]]
+    canonical = json.dumps([service["digest"], contents], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def _text(path):
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def deployed(directory):
+    """The deployed plan, and why there is none: ``(plan or None, text)``."""
+    path = os.path.join(directory, "plan.json")
+    try:
+        with open(path) as stream:
+            return json.load(stream), ""
+    except OSError as error:
+        return None, f"{path}: {error.strerror}"
+    except ValueError as error:
+        return None, f"{path} is no JSON: {error}"

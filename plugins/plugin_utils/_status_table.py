@@ -1,0 +1,129 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the hosts said of their services, put together: a report for machines, and its table for people."""
+
+from __future__ import annotations
+
+import datetime
+import typing as t
+
+Report = dict[str, t.Any]
+HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
+
+
+def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
+    """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None where it has none.
+
+    Returns ``{deployment, well, services, hosts, findings}``: each service with its host; what is wrong with a host or with
+    the deployment as a whole as texts. ``well`` is True if every service runs, answers and nothing else was found.
+    """
+    services, hosts, findings = [], {}, []
+    for host in sorted(results):
+        result = results[host]
+        problem = _problem(result)
+        hosts[host] = {"asked": not problem, "plan_digest": result.get("plan_digest", "")}
+        findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
+        rows = result.get("services", []) if not problem else _unseen(planned, host)
+        services += [{**one, "host": host, "since": _stamp(one["since"])} for one in rows]
+    findings += _differing(hosts) + _in_cluster(planned)
+    well = not findings and bool(services) and not any(one["findings"] or one["state"] != "running" for one in services)
+    return {"deployment": deployment, "well": well, "services": services, "hosts": hosts, "findings": findings}
+
+
+def _problem(result: t.Mapping[str, t.Any]) -> str:
+    if result.get("unreachable"):
+        return f"cannot be reached: {result.get('msg', '')}"
+    if result.get("failed") or "services" not in result:
+        return f"cannot be asked: {result.get('msg', 'no result')}"
+    return ""
+
+
+def _unseen(planned: t.Any, host: str) -> list[Report]:
+    """Rows of what should run on a host that nobody could ask."""
+    nothing = {"answers": None, "since": None, "restarts": None, "version": "", "requests": {}, "kv": {}, "digests": {}}
+    return [
+        {"service": one["name"], "kind": one["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
+        for one in (planned or {"services": []})["services"]
+        if one["host"] == host
+    ]
+
+
+def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
+    """Hosts that a deployment left out (--limit, an interrupted run) have another plan."""
+    digests = {one["plan_digest"] for one in hosts.values() if one["plan_digest"]}
+    if len(digests) < 2:
+        return []
+    return ["The hosts were deployed from different plans. Fix: run ascend.inference.deploy without --limit"]
+
+
+def _in_cluster(planned: t.Any) -> list[str]:
+    """Pods are the cluster's: it knows their state, and this report does not ask it."""
+    if not planned or planned["runtime"] != "kubernetes":
+        return []
+    cluster = planned["kubernetes"]
+    asked = f"kubectl -n {cluster['namespace']} get modelserving,pods -l modelserving.volcano.sh/name={cluster['name']}"
+    return [
+        f"The engines are pods of a cluster, which this table does not ask. Fix: {asked}, and ascend.inference.verify"
+    ]
+
+
+def _stamp(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
+    """The report's lines: one for each service, then what was found, then the ends of the logs."""
+    services = report["services"]
+    running = sum(one["state"] == "running" and one["answers"] is not False for one in services)
+    head = [
+        f"{report['deployment']}: {running} of {len(services)} services run"
+        + (", nothing found" if report["well"] else "")
+    ]
+    return head + _rows(services) + _findings(report) + _logs(services)
+
+
+def _rows(services: list[Report]) -> list[str]:
+    rows = [HEADER] + [_row(one) for one in services]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _row(one: Report) -> tuple[str, ...]:
+    state = one["state"] + (", silent" if one["state"] == "running" and one["answers"] is False else "")
+    since = (one["since"] or "-").replace("T", " ").rstrip("Z")
+    found = str(len(one["findings"])) if one["findings"] else "-"
+    return one["service"], one["host"], state, since, one["version"] or "-", _requests(one["requests"]), _kv(one), found
+
+
+def _requests(counts: t.Mapping[str, t.Any]) -> str:
+    """As in ``8 done, 1 running``; what is zero besides the first is left out."""
+    parts = [] if counts.get("done") is None else [f"{counts['done']:.0f} done"]
+    parts += [f"{counts[word]:.0f} {word}" for word in ("running", "waiting") if counts.get(word)]
+    return ", ".join(parts) or "-"
+
+
+def _kv(one: Report) -> str:
+    kv = one["kv"]
+    if one["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
+        return f"{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"
+    if kv.get("prompt_tokens") is None or one["kind"] == "prefill":
+        return "-"
+    outside = kv.get("external_kv_transfer")
+    return "not counted" if outside is None else f"{outside:.0f} of {kv['prompt_tokens']:.0f} tokens"
+
+
+def _findings(report: t.Mapping[str, t.Any]) -> list[str]:
+    lines = list(report["findings"])
+    lines += [f"{one['service']} on {one['host']}: {text}" for one in report["services"] for text in one["findings"]]
+    return ["", *lines] if lines else []
+
+
+def _logs(services: list[Report]) -> list[str]:
+    lines: list[str] = []
+    for one in services:
+        if one["log"]:
+            lines += ["", f"The end of {one['service']}'s log:", *one["log"]]
+    return lines

@@ -1,0 +1,308 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A deployment on simulated hosts, from the description to the verdict, into which one fault is planted on the way.
+
+Real are the planner, the judgement of the hosts, the plan's files, environments and command lines, upstream's proxies,
+Mooncake's master and the verification. Simulated are NPUs, their tools, CANN and the engine (tests/simulator). Each host is
+a folder; ``{node2}`` and so on in the table stand for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from ansible_collections.ascend.inference.plugins.module_utils import _host_facts, _verify_logs
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import BASIC
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report
+from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
+from ansible_collections.ascend.inference.plugins.module_utils._npu_gather import gather
+from ansible_collections.ascend.inference.plugins.module_utils._runner import Tool
+from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import verify
+from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import read_plan
+from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits
+from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import verdict
+from ansible_collections.ascend.inference.plugins.modules.hccn_ping import ping
+from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import fabric_peers, fabric_plane
+from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
+from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, upstream_proxies
+from ansible_collections.ascend.inference.tests.simulator.fake_host import LIBRARIES, write_model
+
+SIMULATOR = pathlib.Path(__file__).resolve().parents[1] / "simulator"
+CACHE = SIMULATOR.parents[1] / ".cache" / "upstream"
+PATIENCE = 90  # seconds that a service may take to answer on a busy machine
+MASTER = "mooncake-transfer-engine-non-cuda==0.3.13.post1"
+SOURCES = {
+    "0.18.0": "0.18.0",
+    "0.23.0": "0.23.0.post1",
+    "0.11.0": "0.11.0",
+}  # release: source distribution with its proxy
+LIMITS = Limits(connect=4, request=12, settle=6)
+
+
+def merged(old, new):
+    """``new`` over ``old``, folder by folder; None takes a key away."""
+    result = copy.deepcopy(old)
+    for key, value in new.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            both = isinstance(value, dict) and isinstance(result.get(key), dict)
+            result[key] = merged(result[key], value) if both else copy.deepcopy(value)
+    return result
+
+
+class Host:
+    """One simulated host: its folder, its state, its programs."""
+
+    def __init__(self, folder, number, hardware, release, model):
+        self.name, self.address = f"node{number}", f"127.0.0.{25 + number}"
+        self.folder = folder / self.name
+        engine = {"release": release, "interfaces": {"lo": [self.address]}}
+        state = ascend_cluster.host_state(hardware, number, 8, driver="25.5.1", engine=engine)
+        self.state = pathlib.Path(ascend_cluster.write(folder, state))
+        self.hccn_conf = folder / state["hccn_conf"]
+        self.bin = pathlib.Path(ascend_cluster.install(folder, self.name))
+        self.model = write_model(self.folder / "model", **model)
+
+    def change(self, devices=None, hccn_conf=None, model=None, **words):
+        """Change the state; devices by number; hccn_conf: absent; model: keys for write_model."""
+        state = json.loads(self.state.read_text())
+        state.update(words)
+        for number, values in (devices or {}).items():
+            state["devices"][int(number)].update(values)
+        self.state.write_text(json.dumps(state))
+        if hccn_conf == "absent":
+            self.hccn_conf.unlink()
+        if model:
+            write_model(self.model, **model)
+
+    def environment(self):
+        """What a login on the host has before any file of CANN's is read."""
+        own = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder)}
+        return {**own, "ASCEND_SIMULATOR_STATE": str(self.state), "VLLM_RPC_BASE_PATH": str(self.folder)}
+
+    def look(self, plan):
+        """What role host_check registers on the host, by the functions of its modules."""
+        devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
+        interfaces = {"lo": {"addresses": [self.address], "up": True}}
+        host = {
+            "listening": [one for one in _host_facts.listening() if one["address"] == self.address],
+            "own_processes": [],
+            "interfaces": interfaces,
+            "memory": _host_facts.parse_meminfo(_host_facts.read("/proc/meminfo")),
+            "limits": {},
+            "clock": {},
+            "disks": [],
+            "models": [dict(model_facts(str(self.model)), path=plan["model"]["path"])],
+            "system": {},
+        }
+        hccn = Tool(str(self.bin / "hccn_tool"), 60)
+        npu = gather(Tool(str(self.bin / "npu-smi"), 60))
+        return {"host": host, "npu": npu, "hccn": report(hccn, devices, BASIC, 4, str(self.hccn_conf))}
+
+    def ping(self, plan, facts):
+        """What it registers of the fabric, when all hosts have been looked at."""
+        devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
+        asked = {
+            "peers": fabric_peers(plan, facts, self.name),
+            "devices": devices,
+            "kind": fabric_plane(plan, self.name),
+        }
+        limits = {"count": 3, "workers": 4, "max_loss_percent": 0, "max_time_ms": None}
+        found = ping({**asked, **limits}, Tool(str(self.bin / "hccn_tool"), 60))
+        found["unreachable_pairs"] = found.pop("unreachable")
+        return found
+
+
+class Deployment:
+    """Described, planned, checked, started, verified. Each stage gives the text of what it noticed; "" is green."""
+
+    def __init__(self, folder, kind):
+        self.folder, self.kind, self.processes, self.plan, self.facts = folder, kind, {}, {}, {}
+        self.release = kind["words"]["inference_release"]
+        numbers = range(1, len(kind["groups"]) + 1)
+        made = [Host(folder, one, kind["hardware"], self.release, kind.get("model", {})) for one in numbers]
+        self.hosts = {host.name: host for host in made}
+        self._write_cann()
+
+    def _write_cann(self):
+        """CANN's folder with the two shell files that a plan's services read."""
+        for inside, names in LIBRARIES.items():
+            (self.folder / "cann" / inside).mkdir(parents=True)
+            for name in names:
+                (self.folder / "cann" / inside / name).write_text("simulated\n")
+        every = ":".join(str(self.folder / "cann" / one) for one in LIBRARIES if not one.startswith("nnal"))
+        toolkit, nnal = self.folder / "cann" / "ascend-toolkit", self.folder / "cann" / "nnal" / "atb"
+        lines = [
+            f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}",
+            f"export ASCEND_TOOLKIT_HOME={toolkit}/latest",
+        ]
+        lines.append(f"export ASCEND_HOME_PATH={toolkit}/latest")
+        (toolkit / "set_env.sh").write_text("\n".join(lines) + "\n")
+        libraries = next(nnal.glob("latest/atb/*/lib"))
+        (nnal / "set_env.sh").write_text(f"export LD_LIBRARY_PATH={libraries}:${{LD_LIBRARY_PATH:-}}\n")
+
+    # --- the stages ---------------------------------------------------------------------------------------------------
+
+    def describe(self, words):
+        """Plan the description with ``words`` over it."""
+        inventory = {}
+        for host, groups in zip(self.hosts.values(), self.kind["groups"], strict=True):
+            own = {"ansible_host": host.address, "ansible_connection": "local", "inference_interface": "lo"}
+            own.update(inference_hardware=self.kind["hardware"], inference_devices=8)
+            own.update(words.pop(host.name, {}))
+            inventory[host.name] = {"groups": own.pop("groups", groups), "variables": own}
+        base = {
+            "inference_root": str(self.folder / "root"),
+            "inference_model": {"path": str(self.folder / "model"), "name": "it"},
+            "inference_cann_path": str(self.folder / "cann"),
+            "inference_runtime": "supervisor",
+            "inference_router": {"port": 26900},
+        }
+        try:
+            self.plan = launch_plan(merged(merged(base, self.kind["words"]), words), inventory)
+        except PlanError as error:
+            return str(error)
+        return ""
+
+    def check(self):
+        """Look at the hosts as playbooks/check.yml does; the errors' texts."""
+        self.facts = {name: host.look(self.plan) for name, host in self.hosts.items()}
+        for name, host in self.hosts.items():
+            if fabric_peers(self.plan, self.facts, name):
+                self.facts[name]["ping"] = host.ping(self.plan, self.facts)
+        found = [one for one in check_plan(self.plan, self.facts) if one["severity"] == "error"]
+        return "\n".join(f"{one['path']}: {one['message']} [{one['id']}]" for one in found)
+
+    def start(self, edits):
+        """Write and start what was planned, stage by stage, with ``edits`` by service: what another hand changed."""
+        stages = sorted({one["start"]["stage"] for one in self.plan["services"]})
+        for stage in stages:
+            these = [one for one in self.plan["services"] if one["start"]["stage"] == stage]
+            for service in these:
+                self._start(edited(self._with_table(service), edits.get(service["name"], {})))
+            for service in these:
+                self._wait(service)
+
+    def _with_table(self, service):
+        """The service with its rank table, which holds what was observed on the hosts."""
+        table = self.folder / "root" / "deployments" / self.plan["deployment"] / "ranktable.json"
+        files = [
+            {**one, "content": json.dumps(rank_table(self.plan, self.facts))} if one["path"] == str(table) else one
+            for one in service["files"]
+        ]
+        return {**service, "files": files}
+
+    def _start(self, service):
+        folder = pathlib.Path(service["work_directory"])
+        for file in service["files"]:
+            pathlib.Path(file["path"]).parent.mkdir(parents=True, exist_ok=True)
+            pathlib.Path(file["path"]).write_text(file["content"])
+        folder.mkdir(parents=True, exist_ok=True)
+        host = self.hosts[service["host"]]
+        argv, environment = self._program(service, host)
+        lines = ["set -eu"] + [f". {shlex.quote(path)}" for path in service["source"]]
+        lines += [f"export {name}={shlex.quote(value)}" for name, value in {**service["env"], **environment}.items()]
+        lines.append("exec " + " ".join(shlex.quote(word) for word in argv))
+        log = pathlib.Path(service["log"])
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with open(log, "w") as output:
+            self.processes[service["name"]] = subprocess.Popen(
+                ["/bin/sh", "-c", "\n".join(lines)],
+                env=host.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _program(self, service, host):
+        """The planned command line with the program that stands for the installed one, and what that needs."""
+        argv = [str(host.model) if word == self.plan["model"]["path"] else word for word in service["argv"]]
+        if service["kind"] == "router":
+            scripts = upstream_proxies.fetch(SOURCES[self.release], CACHE)
+            script = scripts / pathlib.PurePath(argv[1]).name
+            python = str(upstream_proxies.python(CACHE))
+            return [python, str(script), *argv[2:]], {"PYTHONPATH": str(CACHE / "vllm-stub")}
+        python = (
+            str(upstream_proxies.venv(CACHE, "mooncake-venv", [MASTER])) if self.kind.get("store") else sys.executable
+        )
+        if service["kind"] == "mooncake_master":
+            return [str(pathlib.Path(python).with_name("mooncake_master")), *argv[1:]], {}
+        return [str(SIMULATOR / "bin" / "vllm"), *argv[1:]], {"ASCEND_SIMULATOR_PYTHON": python}
+
+    def _wait(self, service):
+        """Until it answers or has ended; a service that ended is verification's to notice."""
+        end = time.monotonic() + PATIENCE
+        url = service["health"]["url"]
+        while self.processes[service["name"]].poll() is None and time.monotonic() < end:
+            try:
+                with urllib.request.urlopen(url, timeout=5):
+                    return
+            except urllib.error.HTTPError:
+                return
+            except OSError:
+                time.sleep(0.1)
+
+    def kill(self, name):
+        """End a service with all its processes, as kill -9 does."""
+        process = self.processes[name]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def verify(self):
+        """The gate and the logs, as role verify joins them: (text of what failed, the report)."""
+        section = read_plan(self.plan["verify"])
+        logs = [_verify_logs.services_of(section, name) for name in self.hosts]
+        marks = [_verify_logs.mark(one) for one in logs]
+        asked = verify(section, Keys(), LIMITS)
+        read = [
+            _verify_logs.read(one, mark, section.release.lines, _no_command)
+            for one, mark in zip(logs, marks, strict=True)
+        ]
+        judged = verdict(section, asked, read)
+        return "" if judged["verified"] else "\n".join(judged["explanation"] + judged["failures"]), judged
+
+    def close(self):
+        """Stop everything."""
+        for name in self.processes:
+            self.kill(name)
+
+
+def edited(service, edit):
+    """The service as another hand left it: argv (words to replace), script, without (flags and their values), append, env, kv, files, source_from."""
+    service = copy.deepcopy(service)
+    if "script" in edit:
+        service["argv"][1] = edit["script"]
+    argv = [edit.get("argv", {}).get(word, word) for word in service["argv"]]
+    for flag in edit.get("without", []):
+        del argv[argv.index(flag) : argv.index(flag) + 2]
+    argv += edit.get("append", [])
+    if "kv" in edit:
+        place = argv.index("--kv-transfer-config") + 1
+        argv[place] = json.dumps(merged(json.loads(argv[place]), edit["kv"]))
+    for file in service["files"]:
+        for old, new in edit.get("files", {}).items():
+            file["content"] = file["content"].replace(old, new)
+    source = service["source"][edit.get("source_from", 0) :]
+    return {**service, "argv": argv, "env": merged(service["env"], edit.get("env", {})), "source": source}
+
+
+def _no_command(argv):
+    raise OSError(f"{argv[0]}: logs are files here")

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""LLMDataDist's rank table as the role service writes it: from the NPUs of all hosts, which are simulated, on each of them.
+
+Both hosts of the inventory are this machine and write the same files; nothing is started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
+from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
+
+ROLE = "ascend.inference.service"
+PLAN = "{{ vars | ascend.inference.launch_plan(hostvars, groups) }}"
+
+
+class Site:
+    def __init__(self, folder):
+        self.folder, self.hosts = folder, ("node0", "node1")
+        self.made = ascend_cluster.cluster(folder / "simulated", hosts=2, generation="a3", devices=2)
+        self.root = folder / "root"
+        self.table = self.root / "deployments/inference/ranktable.json"
+        words = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "inference_release": "0.9.1",
+            "inference_runtime": "systemd",
+            "inference_hardware": "a3",
+            "inference_devices": 2,
+            "inference_interface": "eth0",
+            "inference_root": str(self.root),
+            "inference_model": {"path": "/models/x", "name": "x"},
+            "inference_kv_transfer": "llmdatadist",
+            "inference_router": {"flavour": "none"},
+            "inference_pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}},
+            "service_timeout": 120,
+        }
+        groups = {
+            kind: {"hosts": {name: {"ansible_host": f"192.0.2.{number}", "service_executables": self.tools(name)}}}
+            for number, (kind, name) in enumerate(zip(("prefill", "decode"), self.hosts, strict=True), 1)
+        }
+        (folder / "inventory.yml").write_text(json.dumps({"all": {"vars": words, "children": groups}}))
+        tasks = [{"name": "Plan", "ansible.builtin.set_fact": {"service_plan": PLAN}}]
+        tasks += [
+            {"name": part, "ansible.builtin.include_role": {"name": ROLE, "tasks_from": part}}
+            for part in ("generated", "files")
+        ]
+        book = {"name": "Test", "hosts": "all", "gather_facts": False, "tasks": tasks}
+        (folder / "playbook.yml").write_text(json.dumps([book]))
+
+    def tools(self, name):
+        place = self.made[name]["bin"]
+        return {"npu_smi": f"{place}/npu-smi", "hccn_tool": f"{place}/hccn_tool"}
+
+    def play(self, *options):
+        environment = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_HOME": str(self.folder / "ansible"),
+        }
+        argv = [str(PROGRAM), "-i", str(self.folder / "inventory.yml"), str(self.folder / "playbook.yml"), *options]
+        done = subprocess.run(
+            argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        return Run(done.returncode, done.stdout)
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "simulated").mkdir()
+    return Site(tmp_path)
+
+
+def test_the_table_is_written_from_all_hosts_and_follows_them(site):
+    with ascend_cluster.edit(site.made["node1"]["state"]) as state:
+        right, state["devices"][1]["vnic"] = state["devices"][1]["vnic"], None
+    run = site.play()
+    assert run.code != 0 and "node1 device 1: device_ip is not known" in run.text, run.output
+    assert "hccn_tool -i 1 -vnic -g shows no address" in run.text
+    assert not site.root.exists()
+
+    with ascend_cluster.edit(site.made["node1"]["state"]) as state:
+        state["devices"][1]["vnic"] = right
+    run = site.play()
+    assert run.code == 0, run.output
+    table = json.loads(site.table.read_text())
+    assert [one["device_ip"] for one in table["prefill_device_list"]] == ["192.0.2.199", "192.0.2.198"]
+    assert [one["device_ip"] for one in table["decode_device_list"]] == ["192.1.2.199", "192.1.2.198"]
+    assert [one["server_id"] for one in table["decode_device_list"]] == ["192.0.2.2"] * 2
+    assert all(one["super_device_id"] and one["super_pod_id"] == "0" for one in table["prefill_device_list"])
+
+    with ascend_cluster.edit(site.made["node1"]["state"]) as state:
+        state["devices"][1]["vnic"]["address"] = "192.1.2.77"
+    run = site.play("--check", "--diff")
+    assert run.code == 0, run.output
+    assert re.search(r'^\+ +"device_ip": "192\.1\.2\.77"', run.output, re.M), run.output
+    # Both engines' scripts say another digest, so both are restarted; their environments stay as they are.
+    assert len(re.findall(r"^\+echo [0-9a-f]{64} > \S*/(?:prefill|decode)-0\.digest", run.output, re.M)) == 2, (
+        run.output
+    )
+    assert "environment.sh" not in "".join(re.findall(r"^changed: .*", run.output, re.M)) and run.changed == 2
+    assert json.loads(site.table.read_text()) == table

@@ -1,0 +1,122 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the guides and README show is true: words exist, examples are understood, inventories can be planned."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.inventory.manager import InventoryManager
+from ansible.parsing.dataloader import DataLoader
+from ansible.vars.manager import VariableManager
+from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils import _topology as topology
+
+ROOT = Path(__file__).resolve().parents[3]
+RST = ROOT / "docs" / "docsite" / "rst"
+GUIDE = (RST / "guide_inventory.rst").read_text(encoding="utf-8")
+NEEDED = {"inference_model": {"path": "/m"}, "inference_pools": {"prefill": {}, "decode": {}}}
+LITERALS = re.findall(r"``(.+?)``", GUIDE)
+EXAMPLES = [yaml.safe_load(text) for text in LITERALS if re.match(r"\w+: ", text)]
+POOL_WORDS = {field.name for field in dataclasses.fields(topology.Pool)}
+RECORDS = (
+    topology.Model,
+    topology.Pool,
+    topology.Ports,
+    topology.Router,
+    topology.Master,
+    topology.Store,
+    topology.EncoderCache,
+    topology.Container,
+)
+
+
+def used_by_playbooks():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "playbooks").glob("*.yml"))
+    return (topology.OPERATIONAL & set(re.findall(r"(?<!_)inference_[a-z_]+", text))) - {"inference_plan"}
+
+
+def test_every_word_has_an_example():
+    shown = {key for one in EXAMPLES for key in one}
+    words = {topology.PREFIX + field.name for field in dataclasses.fields(topology.Description)}
+    words |= {topology.PREFIX + name for name in topology.HOST_WORDS} | used_by_playbooks() | {"inference_group"}
+    assert sorted(words - shown - {"inference_devices"}) == [] and "inference_devices" in shown
+
+
+def test_every_word_of_a_record_is_mentioned():
+    mentioned = set(re.findall(r"\w+", " ".join(LITERALS)))
+    words = {field.name for record in RECORDS for field in dataclasses.fields(record)}
+    assert sorted(words - mentioned) == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: next(iter(one)))
+def test_each_example_is_understood(example):
+    ((word, value),) = example.items()
+    if word in POOL_WORDS:
+        word, value = "inference_pools", {"prefill": {word: value}, "decode": {}}
+    elif word in topology.OPERATIONAL:
+        return
+    elif word[len(topology.PREFIX) :] in topology.HOST_WORDS:
+        inventory = {"n": {"groups": ["prefill"], "variables": {word: value}}}
+        _hosts, complaints = topology.read_hosts(inventory, topology.read_description(NEEDED)[0])
+        assert [one.text() for one in complaints] == []
+        return
+    _description, complaints = topology.read_description({**NEEDED, word: value})
+    assert [one.text() for one in complaints] == []
+
+
+def inventories():
+    """YAML blocks of README and guides that are whole inventories."""
+    fenced = re.findall(r"```yaml\n(all:\n.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    blocks = [("README", text) for text in fenced]
+    for path in sorted(RST.glob("*.rst")):
+        for text in re.findall(r"code-block:: yaml\n\n((?:   .*\n|\n)+)", path.read_text(encoding="utf-8")):
+            lines = [line[3:] for line in text.splitlines()]
+            if lines[0] == "all:":
+                blocks.append((path.stem, "\n".join(lines) + "\n"))
+    return blocks
+
+
+INVENTORIES = inventories()
+
+
+def test_readme_and_quickstart_have_inventories():
+    assert {"README", "guide_quickstart"} <= {name for name, _text in INVENTORIES}
+
+
+@pytest.mark.parametrize(("name", "text"), INVENTORIES, ids=[name for name, _text in INVENTORIES])
+def test_inventories_can_be_planned(name, text, tmp_path):
+    (tmp_path / "hosts.yml").write_text(text)
+    loader = DataLoader()
+    inventory = InventoryManager(loader=loader, sources=[str(tmp_path / "hosts.yml")])
+    variables = VariableManager(loader=loader, inventory=inventory)
+    hostvars = {host.name: variables.get_vars(host=host) for host in inventory.get_hosts()}
+    plan = launch_plan_filter(next(iter(hostvars.values())), hostvars, inventory.get_groups_dict())
+    assert plan["findings"] == []
+    router = next(one for one in plan["services"] if one["kind"] == "router")
+    text_of_page = (ROOT / "README.md" if name == "README" else RST / f"{name}.rst").read_text(encoding="utf-8")
+    assert f"curl http://{router['address']}:{router['ports'][0]['first']}/v1/completions" in text_of_page
+    assert f'"model": "{plan["model"]["name"]}"' in text_of_page
+
+
+def test_readme_names_every_playbook_and_only_those():
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Playbooks")[1].split("\n## ")[0]
+    named = set(re.findall(r"^\| `(\w+)` \|", table, re.M))
+    there = {path.stem for path in (ROOT / "playbooks").glob("*.yml") if not path.stem.startswith("kubernetes")}
+    assert named == there
+
+
+def test_links_of_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_guide_is_listed():
+    listed = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))
+    names = [name for section in listed["sections"] for name in section["toctree"]]
+    assert sorted(names) == sorted(path.stem for path in RST.glob("*.rst"))

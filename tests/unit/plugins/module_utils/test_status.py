@@ -1,0 +1,316 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""State of services: runtimes are played by their tools' answers, services by a table of URLs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils import _status_runtime as runtimes
+from ansible_collections.ascend.inference.plugins.module_utils._status import Host
+from ansible_collections.ascend.inference.plugins.module_utils._status_plan import deployed, question
+from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply
+
+COUNTERS = """
+vllm:num_requests_running{engine="0"} 0
+vllm:num_requests_waiting{engine="0"} 0
+vllm:request_success_total{engine="0",finished_reason="stop"} 5
+vllm:request_success_total{engine="0",finished_reason="length"} 2
+vllm:prompt_tokens_total{engine="0"} 1000
+vllm:prompt_tokens_by_source_total{engine="0",source="local_compute"} 100
+vllm:prompt_tokens_by_source_total{engine="0",source="external_kv_transfer"} 900
+"""
+NOW = 5000.0
+
+
+def port(name, first):
+    return {"name": name, "first": first, "count": 1}
+
+
+def service(name, kind, first, **more):
+    health = {"url": f"http://n1:{first}/health", "timeout": 600}
+    one = {"name": name, "kind": kind, "host": "n1", "address": "n1", "digest": "d-" + name, "health": health}
+    return dict(one, files=[], ports=[port("api", first)], log=f"/logs/{name}.log", **more)
+
+
+def plan(directory="/d", **more):
+    services = [service("decode-0", "decode", 7300), service("router", "router", 8000)]
+    services.append(dict(service("decode-0-1", "decode", 7301), health=None))
+    services.append(dict(service("elsewhere", "prefill", 7100), host="n2"))
+    verify = {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}}
+    software = {"engine": {"version": "0.32.0"}}
+    one = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
+    return dict(one, verify=verify, software=software, **more)
+
+
+class Runtime:
+    def __init__(self, states=None, problem=""):
+        self.known, self.problem = states or {}, problem
+
+    def states(self):
+        if self.problem:
+            raise runtimes.Unknown(self.problem)
+        return self.known
+
+    def log(self, one, lines):
+        return "\x1b[2mthe end\x1b[0m of " + one["name"]
+
+
+def state(word="running", since=1000.0, restarts=0, detail="", digest=""):
+    return {"state": word, "since": since, "restarts": restarts, "detail": detail, "digest": digest}
+
+
+def web(**pages):
+    """Answers by what the URL ends with; everything else refuses."""
+    found = {"health": "", "version": json.dumps({"version": "0.32.0+cpu"}), "metrics": COUNTERS, **pages}
+
+    def get(target, path, payload, timeout):
+        page = found.get((target.url + path).rsplit("/", 1)[-1])
+        return Reply(0, "", 0.0, "refused", "ConnectionRefusedError") if page is None else Reply(200, page, 0.0, "")
+
+    return get
+
+
+ALL = {"x-decode-0": state(), "x-decode-0-1": state(), "x-router": state()}
+
+
+def look(states=None, get=None, ours=None, planned=None, problem=""):
+    """Rows by name, and the host's findings, with the same plan deployed and planned unless told otherwise."""
+    ours = plan() if ours is None else ours
+    asked = question(ours, "n1") if ours else None
+    host = Host(
+        Runtime(ALL if states is None else states, problem), asked, planned or asked, get or web(), clock=lambda: NOW
+    )
+    rows, findings = host.look()
+    return {row["service"]: row for row in rows}, findings
+
+
+def findings(name="decode-0", **more):
+    return look(**more)[0][name]["findings"]
+
+
+def test_a_healthy_host_has_no_findings():
+    rows, complaints = look()
+    assert list(rows) == ["decode-0", "router", "decode-0-1"] and not complaints
+    assert [row["findings"] for row in rows.values()] == [[], [], []]
+    decode = rows["decode-0"]
+    assert decode["version"] == "0.32.0+cpu" and decode["answers"] is True and decode["log"] == []
+    assert decode["requests"] == {"done": 7, "running": 0, "waiting": 0}
+    assert (decode["kv"]["prompt_tokens"], decode["kv"]["external_kv_transfer"]) == (1000, 900)
+    assert rows["decode-0-1"]["answers"] is None
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        (
+            {"x-decode-0": state("failed (failed)", None, 0, "result exit-code")},
+            "does not run: failed (failed) result exit-code",
+        ),
+        ({"x-decode-0": state(restarts=1)}, "ended unasked once"),
+        ({"x-decode-0": state(restarts=3)}, "ended unasked 3 times"),
+        ({"x-decode-0": state(digest="other")}, "runs with other settings than are deployed"),
+        ({}, "does not run: absent"),
+    ],
+)
+def test_what_the_runtime_says(states, said):
+    found = findings(states=states)
+    assert len(found) == 1 and said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("since", "said"),
+    [
+        (4900.0, "is not ready yet, 100 s after its start (it has 600 s)"),
+        (1000.0, "does not answer http://n1:7300/health"),
+    ],
+)
+def test_a_slow_service_is_told_from_a_silent_one(since, said):
+    rows, _complaints = look(states={**ALL, "x-decode-0": state(since=since)}, get=web(health=None))
+    assert said in rows["decode-0"]["findings"][0]
+    assert rows["decode-0"]["log"] == ["the end of decode-0"]
+
+
+def test_decode_that_computes_is_a_finding_and_prefill_that_does_is_not():
+    pages = web(metrics=COUNTERS.replace("} 900", "} 90"))
+    assert "computes prompts itself: KV of 90 of 1000 prompt tokens" in findings(get=pages)[0]
+    quiet = plan()
+    quiet["verify"]["transfer"]["protocol"] = "none"
+    assert findings(get=pages, ours=quiet) == []
+
+
+def test_old_engines_promise_and_older_ones_do_not_count():
+    promise = "vllm:prompt_tokens_total 1000\nvllm:external_prefix_cache_hits_total 10\n"
+    assert "KV of 10 of 1000" in findings(get=web(metrics=promise))[0]
+    assert findings(get=web(metrics="vllm:prompt_tokens_total 1000\n")) == []
+
+
+def test_requests_that_wait_while_none_runs():
+    pages = web(metrics=COUNTERS.replace('waiting{engine="0"} 0', 'waiting{engine="0"} 4'))
+    assert findings(get=pages) == ["has 4 waiting requests, and none runs"]
+
+
+def test_another_version_than_planned():
+    assert "planned is 0.32.0" in findings(get=web(version='{"version": "0.31.1"}'))[0]
+
+
+@pytest.mark.parametrize(
+    ("pages", "said"),
+    [
+        (
+            {"health": json.dumps({"prefill_instances": 0, "decode_instances": 1})},
+            "knows 0 prefill engines, planned are 1",
+        ),
+        (
+            {"metrics": 'vllm_router_worker_health{worker="a"} 1\nvllm_router_worker_health{worker="b"} 0'},
+            "holds 1 of 2",
+        ),
+    ],
+)
+def test_what_the_router_knows_of_its_engines(pages, said):
+    ours = plan()
+    ours["services"][1]["ports"].append(port("metrics", 8010))
+    assert said in findings("router", ours=ours, get=web(**pages))[0]
+
+
+def test_the_master_misses_clients():
+    ours = plan()
+    ours["services"] = [dict(service("mooncake-master", "mooncake_master", 9400), ports=[port("metrics", 9003)])]
+    pages = web(metrics="master_active_clients 1\nmaster_key_count 7\n")
+    rows, _complaints = look(states={"x-mooncake-master": state()}, ours=ours, get=pages)
+    assert rows["mooncake-master"]["kv"] == {"active_clients": 1, "key_count": 7}
+    assert rows["mooncake-master"]["findings"] == ["has 1 of 2 planned store clients"]
+
+
+def test_drift_of_the_inventory():
+    other, fewer = plan(), plan()
+    other["services"][0]["digest"] = "new"
+    other["services"].append(service("decode-1", "decode", 7316))
+    fewer["services"] = fewer["services"][1:]
+    rows, _complaints = look(planned=question(other, "n1"), get=web(health=None))
+    assert "with other settings than the inventory has" in rows["decode-0"]["findings"][-1]
+    assert rows["decode-1"]["findings"] == ["is in the inventory and not deployed. Fix: run ascend.inference.deploy"]
+    assert "no longer in the inventory" in findings(planned=question(fewer, "n1"))[0]
+
+
+def test_a_runtime_that_cannot_be_asked_hides_nothing_else():
+    rows, complaints = look(problem="no supervisord")
+    assert complaints == ["no supervisord"]
+    assert {row["state"] for row in rows.values()} == {"unknown"} and rows["decode-0"]["answers"] is True
+
+
+def test_a_service_that_no_plan_has():
+    assert look(states={**ALL, "x-old": state()})[1] == ["x-old belongs to the deployment and no plan has it"]
+
+
+def test_without_a_deployment_only_strangers_are_worth_a_word():
+    rows, complaints = look(
+        ours={}, planned=question(plan(), "n1"), states={}, problem="no runtime", get=web(health=None)
+    )
+    assert not complaints and all(row["findings"] == [] for row in rows.values())
+    rows, _complaints = look(ours={}, planned=question(plan(), "n1"), states={})
+    assert "a stranger" in rows["router"]["findings"][0]
+
+
+def test_the_process_says_what_it_runs_with(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "decode-0.digest").write_text("older\n")
+    assert "runs with other settings" in findings(ours=plan(str(tmp_path)))[0]
+
+
+def test_files_made_on_the_host_are_part_of_what_runs(tmp_path):
+    table = tmp_path / "table.json"
+    table.write_text("{}")
+    ours = plan()
+    ours["services"][0]["files"] = [
+        {"path": "/a", "content": "a"},
+        {"path": str(table), "content": "", "from": "rank_table"},
+    ]
+    # As the controller computes it: _generated.filled, _service.digest
+    running = hashlib.sha256(b'["d-decode-0",["a","{}"]]').hexdigest()
+    states = {**ALL, "x-decode-0": state(digest=running)}
+    assert findings(ours=ours, states=states) == []
+    table.write_text("[]")
+    assert "runs with other settings" in findings(ours=ours, states=states)[0]
+
+
+def test_the_deployed_plan(tmp_path):
+    assert "No such file" in deployed(str(tmp_path))[1]
+    (tmp_path / "plan.json").write_text("{")
+    assert deployed(str(tmp_path))[0] is None and "is no JSON" in deployed(str(tmp_path))[1]
+    (tmp_path / "plan.json").write_text(json.dumps(plan()))
+    assert question(deployed(str(tmp_path))[0], "n2")["services"][0]["name"] == "elsewhere"
+
+
+def test_unexpected_ends_of_this_supervisord_only():
+    diary = """
+2026-01-01 00:00:00,000 INFO exited: x-a (exit status 1; not expected)
+2026-01-01 00:00:01,000 INFO supervisord started with pid 7
+2026-01-01 00:00:02,000 INFO exited: x-a (terminated by SIGKILL; not expected)
+2026-01-01 00:00:03,000 INFO stopped: x-b (terminated by SIGTERM)
+2026-01-01 00:00:04,000 WARN exited: x-a (exit status 0; expected)
+"""
+    assert runtimes.unexpected_ends(diary) == {"x-a": 2}
+
+
+def test_units(tmp_path):
+    (tmp_path / "x-old.service").write_text("[Unit]\nPartOf=x.target\n")
+    asked = []
+
+    def run(argv):
+        asked.append(argv)
+        blocks = [
+            "Id=x-decode-0.service\nLoadState=loaded\nActiveState=active\nSubState=running\nNRestarts=2\n"
+            "ActiveEnterTimestampMonotonic=1000000\nUnitFileState=enabled",
+            "Id=x-old.service\nLoadState=loaded\nActiveState=activating\nSubState=auto-restart\nNRestarts=9\nResult=exit-code",
+            "Id=x-router.service\nLoadState=not-found\nActiveState=inactive\nSubState=dead",
+        ]
+        return 0, "\n\n".join(blocks)
+
+    found = runtimes.Units("x", ["x-decode-0", "x-router"], str(tmp_path), run).states()
+    assert asked[0][-3:] == ["x-decode-0.service", "x-old.service", "x-router.service"]
+    assert (found["x-decode-0"]["state"], found["x-decode-0"]["restarts"]) == ("running", 2)
+    assert found["x-decode-0"]["since"] > 1e9
+    assert found["x-old"]["state"] == "activating (auto-restart)" and "exit-code" in found["x-old"]["detail"]
+    assert found["x-router"]["state"] == "absent"
+
+
+def test_containers():
+    def run(argv):
+        if argv[1] == "ps":
+            return 0, "abc\ndef\n"
+        up = {"Status": "running", "StartedAt": "2026-01-01T00:00:00.123456789Z", "ExitCode": 0, "Error": ""}
+        down = {"Status": "exited", "StartedAt": "2026-01-01T00:00:00Z", "ExitCode": 137, "Error": ""}
+        lines = [["/x-decode-0", up, 1, {"ascend.inference.digest": "d"}], ["/x-router", down, 0, None]]
+        return 0, "".join(json.dumps(one) + "\n" for one in lines)
+
+    found = runtimes.Containers("x", run).states()
+    assert found["x-decode-0"] == {
+        "state": "running",
+        "since": 1767225600.0,
+        "restarts": 1,
+        "detail": "",
+        "digest": "d",
+    }
+    assert (found["x-router"]["state"], found["x-router"]["detail"]) == ("exited", "exit code 137")
+
+
+def test_tools_that_are_missing_are_said():
+    def gone(argv):
+        raise OSError(2, "No such file or directory")
+
+    def denied(argv):
+        return 1, "permission denied"
+
+    for runtime in (
+        runtimes.Containers("x", gone),
+        runtimes.Containers("x", denied),
+        runtimes.Units("x", ["x-a"], "/none", gone),
+    ):
+        with pytest.raises(runtimes.Unknown):
+            runtime.states()
+    with pytest.raises(runtimes.Unknown, match="after a reboot"):
+        runtimes.Supervised("/none").states()

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The table of all services, from what each host said."""
+
+from __future__ import annotations
+
+from ansible_collections.ascend.inference.plugins.plugin_utils._status_table import status_report, status_table
+
+
+def row(name="decode-0", **more):
+    one = {"service": name, "kind": "decode", "state": "running", "answers": True, "since": 1767225600.0, "restarts": 0}
+    one.update(
+        version="0.23.0", digests={}, findings=[], log=[], requests={"done": 8.0, "running": 1.0, "waiting": 0.0}
+    )
+    one.update(kv={"prompt_tokens": 2751.0, "external_kv_transfer": 2102.0, "local_compute": 649.0})
+    return {**one, **more}
+
+
+def result(*rows, **more):
+    return {"services": list(rows), "findings": [], "plan_digest": "p", **more}
+
+
+PLAN = {"runtime": "systemd", "services": [{"name": "prefill-0", "kind": "prefill", "host": "n2"}]}
+
+
+def test_one_line_for_each_service():
+    report = status_report("x", {"n1": result(row())})
+    assert report["well"]
+    lines = status_table(report)
+    assert lines[0] == "x: 1 of 1 services run, nothing found"
+    assert lines[1].split("  ")[0] == "SERVICE"
+    for text in ("2026-01-01 00:00:00", "0.23.0", "8 done, 1 running", "2102 of 2751 tokens"):
+        assert text in lines[2]
+    assert len(lines) == 3
+
+
+def test_findings_and_logs_follow_the_table():
+    silent = row(answers=False, findings=["does not answer"], log=["boom"])
+    report = status_report("x", {"n1": result(silent, findings=["no room"])})
+    lines = status_table(report)
+    assert not report["well"] and lines[0] == "x: 0 of 1 services run"
+    assert "running, silent" in lines[2]
+    assert lines[3:] == ["", "n1: no room", "decode-0 on n1: does not answer", "", "The end of decode-0's log:", "boom"]
+
+
+def test_a_host_that_cannot_be_asked_keeps_its_rows():
+    hosts = {"n1": result(row()), "n2": {"unreachable": True, "msg": "no route"}}
+    report = status_report("x", hosts, PLAN)
+    assert report["findings"] == ["n2: cannot be reached: no route"] and not report["well"]
+    assert [(one["service"], one["state"]) for one in report["services"]] == [
+        ("decode-0", "running"),
+        ("prefill-0", "unknown"),
+    ]
+    assert "prefill-0  n2" in status_table(report)[3]
+    broken = status_report("x", {"n2": {"failed": True, "msg": "no python"}}, PLAN)
+    assert broken["findings"] == ["n2: cannot be asked: no python"]
+
+
+def test_hosts_of_different_plans():
+    report = status_report("x", {"n1": result(row()), "n2": result(row("decode-1"), plan_digest="q")})
+    assert "different plans" in report["findings"][0]
+
+
+def test_transfers_by_kind():
+    master = row("mooncake-master", kind="mooncake_master", kv={"active_clients": 2.0, "key_count": 9.0})
+    old = row("decode-1", kv={"prompt_tokens": 5.0, "external_kv_transfer": None})
+    prefill = row("prefill-0", kind="prefill", kv={"prompt_tokens": 123456.0, "external_kv_transfer": 0.0})
+    lines = status_table(status_report("x", {"n1": result(master, old, prefill)}))
+    assert "2 clients, 9 keys" in lines[2] and "not counted" in lines[3] and "123456" not in lines[4]
+
+
+def test_pods_are_asked_of_the_cluster():
+    planned = {"runtime": "kubernetes", "services": [], "kubernetes": {"namespace": "ns", "name": "x"}}
+    report = status_report("x", {}, planned)
+    assert not report["well"] and "kubectl -n ns get modelserving,pods" in report["findings"][0]
+
+
+def test_nothing_deployed_is_not_well():
+    assert not status_report("x", {})["well"]
