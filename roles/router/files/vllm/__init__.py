@@ -1,0 +1,4 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What proxies of older releases import of vLLM, which their environment lacks: a logger, and nothing else."""
