@@ -72,7 +72,7 @@ class Host:
     def __init__(self, folder, number, hardware, release, model):
         self.name, self.address = f"node{number}", f"127.0.0.{25 + number}"
         self.folder = folder / self.name
-        engine = {"release": release, "interfaces": {"lo": [self.address]}}
+        engine = {"interfaces": {"lo": [self.address]}, **({"release": release} if release else {})}
         state = ascend_cluster.host_state(hardware, number, 8, driver="25.5.1", engine=engine)
         self.state = pathlib.Path(ascend_cluster.write(folder, state))
         self.hccn_conf = folder / state["hccn_conf"]
@@ -129,6 +129,24 @@ class Host:
         return found
 
 
+def write_cann(folder):
+    """CANN's folder with the two shell files that a plan's services read."""
+    for inside, names in LIBRARIES.items():
+        (folder / inside).mkdir(parents=True)
+        for name in names:
+            (folder / inside / name).write_text("simulated\n")
+    every = ":".join(str(folder / one) for one in LIBRARIES if not one.startswith("nnal"))
+    toolkit, nnal = folder / "ascend-toolkit", folder / "nnal" / "atb"
+    lines = [
+        f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}",
+        f"export ASCEND_TOOLKIT_HOME={toolkit}/latest",
+    ]
+    lines.append(f"export ASCEND_HOME_PATH={toolkit}/latest")
+    (toolkit / "set_env.sh").write_text("\n".join(lines) + "\n")
+    libraries = next(nnal.glob("latest/atb/*/lib"))
+    (nnal / "set_env.sh").write_text(f"export LD_LIBRARY_PATH={libraries}:${{LD_LIBRARY_PATH:-}}\n")
+
+
 class Deployment:
     """Described, planned, checked, started, verified. Each stage gives the text of what it noticed; "" is green."""
 
@@ -138,24 +156,7 @@ class Deployment:
         numbers = range(1, len(kind["groups"]) + 1)
         made = [Host(folder, one, kind["hardware"], self.release, kind.get("model", {})) for one in numbers]
         self.hosts = {host.name: host for host in made}
-        self._write_cann()
-
-    def _write_cann(self):
-        """CANN's folder with the two shell files that a plan's services read."""
-        for inside, names in LIBRARIES.items():
-            (self.folder / "cann" / inside).mkdir(parents=True)
-            for name in names:
-                (self.folder / "cann" / inside / name).write_text("simulated\n")
-        every = ":".join(str(self.folder / "cann" / one) for one in LIBRARIES if not one.startswith("nnal"))
-        toolkit, nnal = self.folder / "cann" / "ascend-toolkit", self.folder / "cann" / "nnal" / "atb"
-        lines = [
-            f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}",
-            f"export ASCEND_TOOLKIT_HOME={toolkit}/latest",
-        ]
-        lines.append(f"export ASCEND_HOME_PATH={toolkit}/latest")
-        (toolkit / "set_env.sh").write_text("\n".join(lines) + "\n")
-        libraries = next(nnal.glob("latest/atb/*/lib"))
-        (nnal / "set_env.sh").write_text(f"export LD_LIBRARY_PATH={libraries}:${{LD_LIBRARY_PATH:-}}\n")
+        write_cann(folder / "cann")
 
     # --- the stages ---------------------------------------------------------------------------------------------------
 
