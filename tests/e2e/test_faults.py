@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pathlib
 import runpy
+import tempfile
 
 import pytest
 import yaml
@@ -20,16 +21,17 @@ FAULTS = {one["id"]: one for one in TABLE["faults"]}
 
 
 @pytest.fixture
-def deployment(tmp_path):
+def deployment():
     made = []
 
     def make(kind):
-        made.append(Deployment(tmp_path, TABLE["kinds"][kind]))
+        made.append(Deployment(pathlib.Path(folder), TABLE["kinds"][kind]))
         return made[0]
 
-    yield make
-    for one in made:
-        one.close()
+    with tempfile.TemporaryDirectory(prefix="af-", dir="/tmp") as folder:  # short, for a socket's path has its limit
+        yield make
+        for one in made:
+            one.close()
 
 
 def noticed(deployment, fault):

@@ -242,10 +242,10 @@ class TestLocal:
         assert rows["decode-0"]["kv"]["external_kv_transfer"] > 0
 
     def test_dead_engine_fails_at_once_with_its_log(self):
-        broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"dtype": "float99"}}}
+        broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"chat-template": "/no/such.jinja"}}}
         run = LOCAL.play("deploy", inference_pools=broken)
         assert run.code != 0
-        assert "decode-0 is dead" in run.output and "float99" in run.output
+        assert "decode-0 is dead" in run.output and "/no/such.jinja" in run.output
         assert LOCAL.play("deploy").code == 0
         prove_transfer()
 
