@@ -17,13 +17,10 @@ import re
 import sys
 import time
 import typing as t
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[5])]
-
-import deployments  # noqa: E402 - the path above makes it importable
-import judges  # noqa: E402 - the same
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES  # noqa: E402 - the same
+import deployments
+import judges
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
 
 ROUTER = "0.1.17"
 ENGINES = ("prefill", "decode", "colocated", "encode")
