@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 
 UP = ("STARTING", "RUNNING")
+# Ended by itself, and supervisord or systemd will start it again.
+WAITING = ("BACKOFF", "activating (auto-restart)", "activating (auto-restart-queued)")
 
 
 def running_digest(program):
@@ -40,7 +42,7 @@ def decide(params, states):
     if params["state"] == "restarted":
         return down, up, []
     if params["state"] == "stopped":
-        return [], [], up
+        return [], [], [name for name in names if states.get(name, {}).get("state") in UP + WAITING]
     return [], [], sorted(states) if params["state"] == "absent" else []
 
 

@@ -12,9 +12,9 @@ import subprocess
 import time
 import xmlrpc.client
 
-from ansible_collections.ascend.inference.plugins.module_utils._programs import UP
+from ansible_collections.ascend.inference.plugins.module_utils._programs import UP, WAITING
 
-ALREADY_ADDED, BAD_NAME, NOT_RUNNING = 90, 10, 70  # supervisor.xmlrpc.Faults
+ALREADY_ADDED, ALREADY_STARTED, BAD_NAME, NOT_RUNNING = 90, 60, 10, 70  # supervisor.xmlrpc.Faults
 
 
 class SupervisorError(Exception):
@@ -108,21 +108,18 @@ class Supervisor:
         self._tolerant(BAD_NAME, self.rpc.removeProcessGroup, name)
 
     def start(self, name):
-        """Start a program; returns at once."""
-        self.rpc.startProcess(name, False)
+        """Start a program; returns at once. supervisord may just have done so itself, with the files that are there now."""
+        self._tolerant(ALREADY_STARTED, self.rpc.startProcess, name, False)
 
     def stop(self, names, patience):
-        """Stop programs, all at the same time, and wait until they have ended."""
-        for name in names:
-            try:
-                self._tolerant(NOT_RUNNING, self.rpc.stopProcess, name, False)
-            except xmlrpc.client.Fault as fault:
-                if fault.faultCode != BAD_NAME:
-                    raise
+        """Stop programs, all at the same time, and wait until they have ended. One that waits to be started again is told as well."""
 
         def ended():
-            states = self.processes()
-            return all(states.get(name, {}).get("state") not in UP + ("STOPPING",) for name in names)
+            states = {name: state["state"] for name, state in self.processes().items()}
+            for name in names:
+                if states.get(name) in UP + WAITING:  # once more if supervisord started it between two looks
+                    self._tolerant(NOT_RUNNING, self.rpc.stopProcess, name, False)
+            return all(states.get(name) not in UP + WAITING + ("STOPPING",) for name in names)
 
         _until(ended, patience, "{} did not end".format(", ".join(names)))
 

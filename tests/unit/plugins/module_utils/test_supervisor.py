@@ -93,3 +93,37 @@ def test_life_of_a_real_supervisord(tmp_path):
     finally:
         assert call(state="absent")["changed"]
     assert not call(state="absent")["changed"]
+
+
+@pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
+@pytest.mark.parametrize("state", ["started", "restarted"])
+def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
+    supervisor = module.Supervisor(str(tmp_path / "s"))
+    params = {"socket": str(tmp_path / "s"), "timeout": 60, "state": "present"}
+    params.update(command=shutil.which("supervisord"), config=str(tmp_path / "conf"))
+    params["programs"] = [{"name": "a", "digest": "", "digest_file": None, "newer": []}]
+
+    def call(**words):
+        return module.work(type("M", (), {"params": dict(params, **words), "check_mode": False}), supervisor)
+
+    dies = "[program:a]\ncommand=/bin/sh -c 'test -e {folder}/right && exec sleep 1000'\nautostart=false\nstartretries=99\n"
+    (tmp_path / "conf").write_text((CONFIG + dies).replace("{folder}", str(tmp_path)))
+    call()
+    try:
+        call(state="started")
+        while supervisor.processes()["a"]["state"] != "BACKOFF":
+            pass
+        (tmp_path / "right").touch()
+        assert call(state=state)["started"] == ["a"]
+        while supervisor.processes()["a"]["state"] != "RUNNING":
+            pass
+        assert not call(state="started")["changed"]
+        (tmp_path / "right").unlink()
+        supervisor.stop(["a"], 60)
+        supervisor.start("a")
+        while supervisor.processes()["a"]["state"] != "BACKOFF":
+            pass
+        assert call(state="stopped")["stopped"] == ["a"]
+        assert supervisor.processes()["a"]["state"] == "STOPPED"
+    finally:
+        call(state="absent")
