@@ -186,7 +186,9 @@ class Comparison:
         for name, said in process.env.items():
             where = f"{service['name']} ${name}"
             if name in OWN_ENV:
-                self.own_environment(process, name, said, planned.get(name, UNSET), where)
+                names = (name, *LLMDATADIST_PORT) if name in LLMDATADIST_PORT else (name,)  # releases spell it apart
+                ours = next((planned[one] for one in names if one in planned), UNSET)
+                self.own_environment(process, name, said, ours, where)
             elif name in planned:
                 self.note("env", where, said, planned[name])
             else:

@@ -79,16 +79,22 @@ def release_of(entry: Entry) -> str:
     """The release that a source is written for: its image's tag, its branch, else the newest that has its connectors."""
     texts = [str((role.get("k8s") or {}).get("image", "")) for role in entry.get("roles") or []]
     texts += [str((entry.get("source") or {}).get("ref", "")), *map(str, entry.get("notes") or [])]
+    named = {name for name in entry.get("connectors") or [] if name != "MooncakeConnector"}
     for text in texts:
         for name in re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", text):
             if name in RELEASES:
-                return name
-    named = {name for name in entry.get("connectors") or [] if name != "MooncakeConnector"}
+                return _first_with(named, name) if text.startswith("releases/") else name
     if "182b75ea" in str((entry.get("source") or {}).get("commit", "")):
         return "main"
     fitting = [name for name in ORDER if named <= set(RELEASES[name].connectors)]
     final = [name for name in fitting if "rc" not in name and name != "main"]
     return (final or fitting or ["0.23.0"])[-1]
+
+
+def _first_with(named: set[str], name: str) -> str:
+    """The first release from ``name`` on that has what a branch documents: a branch goes on after its release."""
+    later = (one for one in ORDER if ORDER[one] >= ORDER[name] and named <= set(RELEASES[one].connectors))
+    return next(later, name)
 
 
 class Places:
@@ -177,8 +183,8 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     ranks = role.get("ranks") or _ranks(args, parallel, sizes)
     if not ranks:
         devices = _devices(env)
-        per_host = max(1, int(args.get("data-parallel-size-local", sizes["data_parallel_size"])))
-        nodes = int(args.get("nnodes", 1))
+        per_host = _number(args.get("data-parallel-size-local")) or sizes["data_parallel_size"]
+        nodes = _number(args.get("nnodes")) or 1
         count = per_host * _rank_devices(sizes) // nodes
         port = _number(args.get("port") or resolved.get("api_port_first") or 0)
         return [
