@@ -211,7 +211,7 @@ class Comparison:
         elif name.endswith("_PATH"):
             self.note("env", where, True, ours != UNSET)
         elif process.devices is None or len(process.devices) == process.device_count:
-            self.note("env", where, said, ours)
+            self.note("env", where, said.replace(" ", ""), ours)
 
     def proxy(self, pairs: list[tuple[Process, Plan]]) -> None:
         """The proxy's script, its lists by the engines that they mean, and its other flags."""

@@ -80,9 +80,12 @@ ACCEPTABLE = {
 
 # Mistakes of a source that cannot get into a plan, by lint rule.
 REPAIRS = {
+    "DUP-FLAG": "a flag is written once",
+    "ENGINE-ID-DUP": "no engine id is written: each process makes its own",
     "PARALLEL-MISMATCH": "the sizes that connectors are told follow from the pools",
     "PROXY-ENDPOINTS": "the proxy's lists follow from the engines that have an API",
     "PROXY-UNKNOWN-FLAG": "the proxy's lists are rendered with flags that the release has",
+    "REMOVED-AT-HEAD": "the connector's module is left to the release",
     "SHELL-SYNTAX": "no shell script is written by hand",
 }
 

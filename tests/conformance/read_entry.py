@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import ORDER, RELEASES
@@ -54,14 +55,24 @@ def read_entry(entry: Entry) -> Documented:
         processes=processes,
         proxy=proxy,
         errors=_errors(entry),
+        notes=_unknown_release(entry),
     )
+
+
+def _unknown_release(entry: Entry) -> list[str]:
+    """A note where the source is written for a release that nobody here knows."""
+    ref = str((entry.get("source") or {}).get("ref", ""))
+    names = re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", ref)
+    if not names or names[0] in RELEASES:
+        return []
+    return [f"release {names[0]} is not known: planned for {release_of(entry)}"]
 
 
 def _errors(entry: Entry) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for lint in entry.get("lint") or []:
-        if lint["severity"] == "error":
-            found.setdefault(lint["rule"], []).append(lint["msg"])
+        if lint.get("severity") == "error":
+            found.setdefault(lint["rule"], []).append(str(lint.get("msg", "")))
     return found
 
 
@@ -153,8 +164,15 @@ class Places:
 
 def _follows(role: Entry) -> bool:
     """Whether a role goes on with the instance before it: a later rank or node of the same engine."""
-    node = str((role.get("vllm_args") or {}).get("--node-rank", "0"))
-    return bool((role.get("resolved") or {}).get("dp_rank_start")) or (node.isdigit() and int(node) > 0)
+    args = _said(role)
+    firsts = [(role.get(source) or {}).get("dp_rank_start") for source in ("resolved", "parallel")]
+    firsts += [args.get("data-parallel-start-rank"), args.get("node-rank")]
+    return any(_number(one) > 0 for one in firsts)
+
+
+def _said(role: Entry) -> dict[str, t.Any]:
+    """The role's flags, from its parsed arguments or else from its command line."""
+    return flags(role.get("vllm_args") or {}) or from_argv([str(one) for one in (role.get("argv") or [])[2:]])
 
 
 def role_processes(role: Entry, kind: str, instance: int, before: int, places: Places, index: int) -> list[Process]:
@@ -163,8 +181,8 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     variables = {**_pod(role), **(role.get("shell_vars") or {}), **(role.get("env") or {})}
     if places.single or str(role["host"]) != "$POD_IP":
         variables.setdefault("POD_IP", role["host"])
-    args = everywhere(flags(role.get("vllm_args") or from_argv([str(one) for one in role["argv"][3:]])), variables)
-    model = _model(role, args, variables)
+    args = everywhere(_said(role), variables)
+    model = _model(role, args, variables) or str(places.entry.get("model") or "")
     sizes = _sizes(role, args)
     parallel = role.get("parallel") or {}
     common = {"kind": kind, "host": host, "instance": instance, "model": model, "sizes": sizes}
@@ -245,7 +263,8 @@ def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, i
 
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
     """The model, taken out of the flags where it is one."""
-    said = str(args.pop("model")) if "model" in args else expanded(str(role["argv"][2]), variables)
+    words = [str(one) for one in role.get("argv") or []][2:3]
+    said = str(args.pop("model")) if "model" in args else expanded("".join(words), variables)
     return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
 
 
@@ -298,8 +317,8 @@ def _unfolded(name: str, value: t.Any, variables: Entry) -> str:
     return str(value).lower() if isinstance(value, bool) else expanded(str(value), others)
 
 
-def _devices(env: t.Mapping[str, str]) -> tuple[int, ...] | None:
-    text = env.get("ASCEND_RT_VISIBLE_DEVICES", "")
+def _devices(env: t.Mapping[str, t.Any]) -> tuple[int, ...] | None:
+    text = str(env.get("ASCEND_RT_VISIBLE_DEVICES", "")).replace(" ", "")
     return tuple(int(one) for one in text.split(",")) if re.fullmatch(r"\d+(,\d+)*", text) else None
 
 
@@ -369,11 +388,13 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     raw = entry.get("proxy")
     if not raw or not raw.get("argv"):
         return None
-    found = from_argv([str(word) for word in raw["argv"]])
+    argv = shlex.split(raw["argv"]) if isinstance(raw["argv"], str) else [str(word) for word in raw["argv"]]
+    found = from_argv(argv)
     for name in list(found):
         if name.endswith("-port") and f"{name}s" not in found and name[:-5] in ROLE_LISTS:
             found[f"{name}s"] = found.pop(name)  # argparse takes an unambiguous beginning of a flag
-    proxy = Proxy(raw["script"].rsplit("/", 1)[-1])
+    script = raw.get("script") or next((word for word in argv if word.endswith(".py")), "")
+    proxy = Proxy(script.rsplit("/", 1)[-1])
     proxy.host = places.known(str(found.pop("host", "")))
     proxy.port = _number(found.pop("port", 0))
     for short, role in ROLE_LISTS.items():
