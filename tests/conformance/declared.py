@@ -17,6 +17,7 @@ REASONS = {
     "DERIVED": "the planner states what the release, the hardware and the link need (rules.md 4, 1.1, 3 K5, K7)",
     "IGNORED": "the source sets a key that this release ignores, or that is fatal where it is stale (rules.md K2-K4, K7)",
     "NAME": "the source uses a name that another connector bears too; the registered one is rendered (rules.md K1)",
+    "RANK0": "the source's data-parallel address is not of the host that starts rank 0: the ranks would never meet",
     "SPARE": "the source shows an engine more devices than its sizes use",
     "LEGACY": "the source's old launcher hands ranks over in its environment; vLLM's flags say the same",
 }
@@ -97,7 +98,7 @@ def matches(lint: str, rule: str) -> bool:
         "KV-PORT-OVERLAP": "PORT",
         "KV-PORT-RESERVED-100": "PORT",
         "PARALLEL-MISMATCH": "SIZE|PARALLEL|KV|ROLE|DENSE",
-        "PROXY-ENDPOINTS": "ROUTER|PROXY",
+        "PROXY-ENDPOINTS": "ROUTER|PROXY|PLACE",  # hosts that cannot carry the engines' ranks: no list fits them
         "PROXY-KIND": "ROUTER|PROXY",
         "PROXY-UNKNOWN-FLAG": "ROUTER|PROXY|FLAG",
         "SERVED-NAME-DIFFERS": "NAME|SERVED",

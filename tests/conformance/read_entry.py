@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.tests.conformance.meaning import SIZES
 Entry = t.Mapping[str, t.Any]
 LOCAL = ("localhost", "127.0.0.1")
 VAGUE = re.compile(r"^(x+[.x]*|<.*>|your.*)$", re.IGNORECASE)  # a text that stands for an address, perhaps for several
+RELEASE = re.compile(r"v(\d+\.\d+\.\d+(?:rc\d*)?)")
 HARDWARE = {"A2": "a2", "A3": "a3", "A5": "950", "950": "950", "310P": "310p"}
 ROLE_LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "pd": "colocated", "dp": "colocated"}
 
@@ -62,8 +63,8 @@ def read_entry(entry: Entry) -> Documented:
 def _unknown_release(entry: Entry) -> list[str]:
     """A note where the source is written for a release that nobody here knows."""
     ref = str((entry.get("source") or {}).get("ref", ""))
-    names = re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", ref)
-    if not names or names[0] in RELEASES:
+    names = RELEASE.findall(ref)
+    if not names or _known(names[0]):
         return []
     return [f"release {names[0]} is not known: planned for {release_of(entry)}"]
 
@@ -92,14 +93,18 @@ def release_of(entry: Entry) -> str:
     texts += [str((entry.get("source") or {}).get("ref", "")), *map(str, entry.get("notes") or [])]
     named = {name for name in entry.get("connectors") or [] if name != "MooncakeConnector"}
     for text in texts:
-        for name in re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", text):
-            if name in RELEASES:
-                return _first_with(named, name) if text.startswith("releases/") else name
+        for name in filter(None, map(_known, RELEASE.findall(text))):
+            return _first_with(named, name) if text.startswith("releases/") else name
     if "182b75ea" in str((entry.get("source") or {}).get("commit", "")):
         return "main"
     fitting = [name for name in ORDER if named <= set(RELEASES[name].connectors)]
     final = [name for name in fitting if "rc" not in name and name != "main"]
     return (final or fitting or ["0.23.0"])[-1]
+
+
+def _known(name: str) -> str:
+    """The release of that name, or the newest candidate of the branch of that name; an empty string for neither."""
+    return name if name in RELEASES else next((one for one in reversed(ORDER) if re.match(rf"{name}\d+$", one)), "")
 
 
 def _first_with(named: set[str], name: str) -> str:
@@ -166,7 +171,7 @@ def _follows(role: Entry) -> bool:
     """Whether a role goes on with the instance before it: a later rank or node of the same engine."""
     args = _said(role)
     firsts = [(role.get(source) or {}).get("dp_rank_start") for source in ("resolved", "parallel")]
-    firsts += [args.get("data-parallel-start-rank"), args.get("node-rank")]
+    firsts += [args.get(name) for name in ("data-parallel-start-rank", "data-parallel-rank", "node-rank")]
     return any(_number(one) > 0 for one in firsts)
 
 
@@ -198,7 +203,7 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     common["dp_rpc_port"] = common["dp_rpc_port"] or _number(args.get("master-port", 0))
     env = _environment(role, variables)
     resolved = role.get("resolved") or {}
-    ranks = role.get("ranks") or _ranks(args, parallel, sizes)
+    ranks = role.get("ranks") or _ranks(args, parallel, sizes, _devices(env))
     if not ranks:
         devices = _devices(env)
         per_host = _number(args.get("data-parallel-size-local")) or sizes["data_parallel_size"]
@@ -221,6 +226,7 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     for number, rank in enumerate(ranks):
         own = {**args, "port": rank["api_port"], "data-parallel-size": sizes["data_parallel_size"]}
         own.update({"data-parallel-rank": rank["dp_rank"], "tensor-parallel-size": sizes["tensor_parallel_size"]})
+        own.pop("data-parallel-size-local", None)
         own.update({"data-parallel-address": asked, "data-parallel-rpc-port": common["dp_rpc_port"]})
         devices = tuple(int(one) for one in str(rank["devices"]).split(","))
         own_env = {**env, "ASCEND_RT_VISIBLE_DEVICES": rank["devices"]}
@@ -245,11 +251,18 @@ def _pod(role: Entry) -> dict[str, t.Any]:
     return dict(env) if isinstance(env, dict) else {}
 
 
-def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
-    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes."""
-    if "data-parallel-rank" not in args or not parallel:
+def _ranks(
+    args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int], devices_of: tuple[int, ...] | None
+) -> list[dict[str, t.Any]]:
+    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes; or the one rank
+    that the source's command line starts."""
+    said, size = str(args.get("data-parallel-rank", "")), _rank_devices(sizes)
+    if said.isdigit() and not parallel:
+        devices = ",".join(str(one) for one in devices_of or range(size))
+        return [{"dp_rank": int(said), "api_port": args.get("port", ""), "devices": devices}]
+    if not said or not parallel:
         return []
-    first, size = int(parallel.get("dp_rank_start") or 0), _rank_devices(sizes)
+    first = int(parallel.get("dp_rank_start") or 0)
     start = _number(parallel.get("port_start"))
     return [
         {
@@ -399,6 +412,7 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     proxy.port = _number(found.pop("port", 0))
     for short, role in ROLE_LISTS.items():
         hosts, ports = _listed(found.pop(f"{short}-hosts", [])), _listed(found.pop(f"{short}-ports", []))
+        hosts = hosts or ["localhost"] * len(ports)  # the proxies' default
         counts = [int(one) for one in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
         pairs = [
             (host, _number(port) + step)

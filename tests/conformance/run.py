@@ -34,7 +34,7 @@ GOOD = ("reproduced", "refused", "repaired", "nothing")
 # What a lint rule of severity error says about the source: differences there are the source's mistake.
 FACETS = {
     "PARALLEL-MISMATCH": ("kv",),
-    "PROXY-ENDPOINTS": ("proxy",),
+    "PROXY-ENDPOINTS": ("proxy", "processes"),  # list and engines disagree: the mistake may be on either side
     "PROXY-UNKNOWN-FLAG": ("proxy",),
     "SHELL-SYNTAX": ("args",),
 }

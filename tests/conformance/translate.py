@@ -64,6 +64,7 @@ OWN_ENV = frozenset(
 )
 LLMDATADIST_PORT = ("VLLM_ASCEND_LLMDD_RPC_PORT", "VLLM_LLMDD_RPC_PORT")
 SIZES_IN_KV = ("prefill", "decode")
+SIZES_TOLD = ("dp_size", "tp_size", "pp_size")
 # Connector settings that nobody has to say: the planner's, or the store's word.
 NOT_SAID = ("backend", "lookup_rpc_port", "mooncake_rpc_port", "use_ascend_direct")
 
@@ -277,8 +278,9 @@ def _kv(entry: Documented, process: Process) -> Words:
         word, own = connector_word(child), {}
         for key, value in (child.get("kv_connector_extra_config") or {}).items():
             if key in SIZES_IN_KV:
-                if not _true(entry, key, value):
-                    own[key] = value
+                more = {name: one for name, one in value.items() if name not in SIZES_TOLD}
+                if more or not _true(entry, key, value):
+                    own[key] = more if _true(entry, key, value) else value
             elif key not in NOT_SAID:
                 own[key] = value
         if own:
