@@ -26,7 +26,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._render.mooncake 
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.router import flavour, router_service
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.software import software
 from ansible_collections.ascend.inference.plugins.plugin_utils._render.verify import verify_section
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import RULES, WORDS
 from ansible_collections.ascend.inference.plugins.plugin_utils._rules._base import Case, judge
 from ansible_collections.ascend.inference.plugins.plugin_utils._service import Service, digest
 from ansible_collections.ascend.inference.plugins.plugin_utils._topology import (
@@ -38,6 +38,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._topology import 
 )
 
 VERSION = 1
+ROOM = 100_000  # devices of a deployment that is still imagined on roomy hosts, to judge its words
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
@@ -74,6 +75,8 @@ def _launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict
     if description.runtime == "kubernetes":
         description, hosts = on_cluster(description, hosts)
     context, complaints = _place(description, hosts)
+    if any(one.id.startswith("PLACE-") for one in complaints):
+        complaints += _said_anyway(description, hosts)
     if complaints and not context.instances:
         raise PlanError(complaints)
     services = tuple(sorted(_services(context), key=lambda one: (one.start.stage, natural(one.name))))
@@ -82,6 +85,19 @@ def _launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict
     if complaints:
         raise PlanError(complaints)
     return _plan(context, services, findings)
+
+
+def _said_anyway(description: Description, hosts: dict[str, Host]) -> list[Complaint]:
+    """What is wrong with the words themselves, where hosts cannot carry the pools: judged as if every host had room."""
+    count = sum(one.instances * one.devices_per_instance for one in description.pools.present().values())
+    if count > ROOM:
+        return []
+    roomy = {name: dataclasses.replace(host, devices=tuple(range(count))) for name, host in hosts.items()}
+    context, complaints = _place(description, roomy)
+    if complaints:
+        return []
+    findings = judge(Case(context, tuple(_services(context))), WORDS, description.rules_ignore)
+    return [one for one in findings if one.severity == "error"]
 
 
 def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, list[Complaint]]:

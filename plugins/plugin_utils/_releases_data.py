@@ -69,7 +69,7 @@ CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
     "MooncakeHybridConnector": (("0.20.2rc1", ""),),
     "MooncakeLayerwiseConnector": (("0.11.0rc1", ""),),
     "MultiConnector": (("0.9.1rc1", ""),),  # vLLM's own; vLLM-Ascend replaces it from 0.16.0rc1 on
-    "OffloadingConnector": (("main", ""),),
+    "OffloadingConnector": (("0.12.0rc1", ""),),  # vLLM's own; its part for NPUs is vLLM-Ascend's (NPUOffloadingSpec)
     "RecomputeCPUOffloadConnector": (("0.23.0rc1", ""),),
     "SfaRemoteD2HConnector": (("main", ""),),
     "SimpleCPUOffloadConnector": (("0.21.0rc1", ""),),

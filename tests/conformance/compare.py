@@ -122,7 +122,14 @@ class Comparison:
             reason = "DERIVED"
         if name in declared.ONE_HOST_FLAGS and said == UNSET:
             reason = "DERIVED"
+        if name == "data-parallel-address" and ours == self.first_host(process):
+            reason = "RANK0"
         self.note("args", f"{where} --{name}", said, ours, reason)
+
+    def first_host(self, process: Process) -> str:
+        """The host of the first rank of a process' engine."""
+        own = (one for one in self.entry.of(process.kind) if one.instance == process.instance)
+        return next(own, process).host
 
     def kv(self, process: Process, said: t.Any, ours: t.Any, where: str) -> None:
         """The configuration of the connectors."""
@@ -170,6 +177,8 @@ class Comparison:
             key in ("prefill", "decode") and said == UNSET or key == "backend" and said == UNSET and ours == "mooncake"
         ):
             reason = "DERIVED"
+        elif key in ("prefill", "decode") and isinstance(said, dict) and isinstance(ours, dict):
+            ours = {name: value for name, value in ours.items() if name != "pp_size" or name in said}
         elif key in declared.IGNORED_KEYS or key == "register_buffer":
             reason = "IGNORED" if ours == UNSET else "DERIVED" if said == UNSET else ""
         self.note("kv", f"{where} {key}", said, ours, reason)
@@ -186,7 +195,9 @@ class Comparison:
         for name, said in process.env.items():
             where = f"{service['name']} ${name}"
             if name in OWN_ENV:
-                self.own_environment(process, name, said, planned.get(name, UNSET), where)
+                names = (name, *LLMDATADIST_PORT) if name in LLMDATADIST_PORT else (name,)  # releases spell it apart
+                ours = next((planned[one] for one in names if one in planned), UNSET)
+                self.own_environment(process, name, said, ours, where)
             elif name in planned:
                 self.note("env", where, said, planned[name])
             else:
@@ -209,7 +220,7 @@ class Comparison:
         elif name.endswith("_PATH"):
             self.note("env", where, True, ours != UNSET)
         elif process.devices is None or len(process.devices) == process.device_count:
-            self.note("env", where, said, ours)
+            self.note("env", where, said.replace(" ", ""), ours)
 
     def proxy(self, pairs: list[tuple[Process, Plan]]) -> None:
         """The proxy's script, its lists by the engines that they mean, and its other flags."""

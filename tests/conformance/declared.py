@@ -17,6 +17,7 @@ REASONS = {
     "DERIVED": "the planner states what the release, the hardware and the link need (rules.md 4, 1.1, 3 K5, K7)",
     "IGNORED": "the source sets a key that this release ignores, or that is fatal where it is stale (rules.md K2-K4, K7)",
     "NAME": "the source uses a name that another connector bears too; the registered one is rendered (rules.md K1)",
+    "RANK0": "the source's data-parallel address is not of the host that starts rank 0: the ranks would never meet",
     "SPARE": "the source shows an engine more devices than its sizes use",
     "LEGACY": "the source's old launcher hands ranks over in its environment; vLLM's flags say the same",
 }
@@ -80,9 +81,12 @@ ACCEPTABLE = {
 
 # Mistakes of a source that cannot get into a plan, by lint rule.
 REPAIRS = {
+    "DUP-FLAG": "a flag is written once",
+    "ENGINE-ID-DUP": "no engine id is written: each process makes its own",
     "PARALLEL-MISMATCH": "the sizes that connectors are told follow from the pools",
     "PROXY-ENDPOINTS": "the proxy's lists follow from the engines that have an API",
     "PROXY-UNKNOWN-FLAG": "the proxy's lists are rendered with flags that the release has",
+    "REMOVED-AT-HEAD": "the connector's module is left to the release",
     "SHELL-SYNTAX": "no shell script is written by hand",
 }
 
@@ -94,7 +98,7 @@ def matches(lint: str, rule: str) -> bool:
         "KV-PORT-OVERLAP": "PORT",
         "KV-PORT-RESERVED-100": "PORT",
         "PARALLEL-MISMATCH": "SIZE|PARALLEL|KV|ROLE|DENSE",
-        "PROXY-ENDPOINTS": "ROUTER|PROXY",
+        "PROXY-ENDPOINTS": "ROUTER|PROXY|PLACE",  # hosts that cannot carry the engines' ranks: no list fits them
         "PROXY-KIND": "ROUTER|PROXY",
         "PROXY-UNKNOWN-FLAG": "ROUTER|PROXY|FLAG",
         "SERVED-NAME-DIFFERS": "NAME|SERVED",

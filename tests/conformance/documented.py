@@ -69,6 +69,7 @@ class Documented:
     processes: list[Process]
     proxy: Proxy | None
     errors: dict[str, list[str]]  # lint rule of severity error -> messages
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     def of(self, kind: str) -> list[Process]:
         """The processes of one kind, by instance and rank."""

@@ -9,6 +9,9 @@ import json
 import re
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils import _flags
+from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+
 # Sizes and addresses that follow from the topology: never passed on, but compared.
 DERIVED = frozenset(
     {
@@ -42,6 +45,7 @@ SIZES = {
     "prefill_context_parallel_size": "prefill-context-parallel-size",
     "decode_context_parallel_size": "decode-context-parallel-size",
 }
+SHORT = dict(_flags.spelled("vllm", RELEASES["main"].vllm))
 API_ONLY = ("api-server-count", "host", "port")
 ONE = (
     "tensor-parallel-size",
@@ -52,14 +56,17 @@ ONE = (
 
 
 def flags(raw: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Flags by their plain name: ``--max-num_seqs`` is ``max-num-seqs``, ``--no-x`` is ``x: False``."""
+    """Flags by their plain name: ``--max-num_seqs`` is ``max-num-seqs``, ``-tp`` is ``tensor-parallel-size``, ``--no-x`` is
+    ``x: False``; a value that is JSON is what it means."""
     found: dict[str, t.Any] = {}
     for key, value in raw.items():
-        name = key.lstrip("-").replace("_", "-")
+        name, dot, rest = key.lstrip("-").partition(".")
+        name = SHORT.get(name, name) if not key.startswith("--") else name
+        name = name.replace("_", "-") + dot + rest
         truth = truth_of(value)
         if name.startswith("no-") and isinstance(truth, bool):
             name, value = name[3:], not truth
-        found[name] = value if not isinstance(value, str) else value
+        found[name] = parsed(value) if isinstance(value, str) else value
     return found
 
 
@@ -75,9 +82,9 @@ def from_argv(argv: t.Sequence[str]) -> dict[str, t.Any]:
     found: dict[str, t.Any] = {}
     name = ""
     for word in argv:
-        if re.match(r"--[a-z]", word):
+        if re.match(r"--[a-z]|-[a-zA-Z]", word):
             name, dummy, value = word.partition("=")
-            found[name] = value if value else True
+            found[name] = parsed(value) if value else True
         elif name:
             value = parsed(word)
             if found[name] is True:

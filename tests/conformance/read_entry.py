@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils._releases import ORDER, RELEASES
@@ -20,6 +21,7 @@ from ansible_collections.ascend.inference.tests.conformance.meaning import SIZES
 Entry = t.Mapping[str, t.Any]
 LOCAL = ("localhost", "127.0.0.1")
 VAGUE = re.compile(r"^(x+[.x]*|<.*>|your.*)$", re.IGNORECASE)  # a text that stands for an address, perhaps for several
+RELEASE = re.compile(r"v(\d+\.\d+\.\d+(?:rc\d*)?)")
 HARDWARE = {"A2": "a2", "A3": "a3", "A5": "950", "950": "950", "310P": "310p"}
 ROLE_LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "pd": "colocated", "dp": "colocated"}
 
@@ -54,14 +56,24 @@ def read_entry(entry: Entry) -> Documented:
         processes=processes,
         proxy=proxy,
         errors=_errors(entry),
+        notes=_unknown_release(entry),
     )
+
+
+def _unknown_release(entry: Entry) -> list[str]:
+    """A note where the source is written for a release that nobody here knows."""
+    ref = str((entry.get("source") or {}).get("ref", ""))
+    names = RELEASE.findall(ref)
+    if not names or _known(names[0]):
+        return []
+    return [f"release {names[0]} is not known: planned for {release_of(entry)}"]
 
 
 def _errors(entry: Entry) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for lint in entry.get("lint") or []:
-        if lint["severity"] == "error":
-            found.setdefault(lint["rule"], []).append(lint["msg"])
+        if lint.get("severity") == "error":
+            found.setdefault(lint["rule"], []).append(str(lint.get("msg", "")))
     return found
 
 
@@ -79,16 +91,26 @@ def release_of(entry: Entry) -> str:
     """The release that a source is written for: its image's tag, its branch, else the newest that has its connectors."""
     texts = [str((role.get("k8s") or {}).get("image", "")) for role in entry.get("roles") or []]
     texts += [str((entry.get("source") or {}).get("ref", "")), *map(str, entry.get("notes") or [])]
-    for text in texts:
-        for name in re.findall(r"v(\d+\.\d+\.\d+(?:rc\d+)?)", text):
-            if name in RELEASES:
-                return name
     named = {name for name in entry.get("connectors") or [] if name != "MooncakeConnector"}
+    for text in texts:
+        for name in filter(None, map(_known, RELEASE.findall(text))):
+            return _first_with(named, name) if text.startswith("releases/") else name
     if "182b75ea" in str((entry.get("source") or {}).get("commit", "")):
         return "main"
     fitting = [name for name in ORDER if named <= set(RELEASES[name].connectors)]
     final = [name for name in fitting if "rc" not in name and name != "main"]
     return (final or fitting or ["0.23.0"])[-1]
+
+
+def _known(name: str) -> str:
+    """The release of that name, or the newest candidate of the branch of that name; an empty string for neither."""
+    return name if name in RELEASES else next((one for one in reversed(ORDER) if re.match(rf"{name}\d+$", one)), "")
+
+
+def _first_with(named: set[str], name: str) -> str:
+    """The first release from ``name`` on that has what a branch documents: a branch goes on after its release."""
+    later = (one for one in ORDER if ORDER[one] >= ORDER[name] and named <= set(RELEASES[one].connectors))
+    return next(later, name)
 
 
 class Places:
@@ -147,8 +169,15 @@ class Places:
 
 def _follows(role: Entry) -> bool:
     """Whether a role goes on with the instance before it: a later rank or node of the same engine."""
-    node = str((role.get("vllm_args") or {}).get("--node-rank", "0"))
-    return bool((role.get("resolved") or {}).get("dp_rank_start")) or (node.isdigit() and int(node) > 0)
+    args = _said(role)
+    firsts = [(role.get(source) or {}).get("dp_rank_start") for source in ("resolved", "parallel")]
+    firsts += [args.get(name) for name in ("data-parallel-start-rank", "data-parallel-rank", "node-rank")]
+    return any(_number(one) > 0 for one in firsts)
+
+
+def _said(role: Entry) -> dict[str, t.Any]:
+    """The role's flags, from its parsed arguments or else from its command line."""
+    return flags(role.get("vllm_args") or {}) or from_argv([str(one) for one in (role.get("argv") or [])[2:]])
 
 
 def role_processes(role: Entry, kind: str, instance: int, before: int, places: Places, index: int) -> list[Process]:
@@ -157,8 +186,8 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     variables = {**_pod(role), **(role.get("shell_vars") or {}), **(role.get("env") or {})}
     if places.single or str(role["host"]) != "$POD_IP":
         variables.setdefault("POD_IP", role["host"])
-    args = everywhere(flags(role.get("vllm_args") or from_argv([str(one) for one in role["argv"][3:]])), variables)
-    model = _model(role, args, variables)
+    args = everywhere(_said(role), variables)
+    model = _model(role, args, variables) or str(places.entry.get("model") or "")
     sizes = _sizes(role, args)
     parallel = role.get("parallel") or {}
     common = {"kind": kind, "host": host, "instance": instance, "model": model, "sizes": sizes}
@@ -174,11 +203,11 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     common["dp_rpc_port"] = common["dp_rpc_port"] or _number(args.get("master-port", 0))
     env = _environment(role, variables)
     resolved = role.get("resolved") or {}
-    ranks = role.get("ranks") or _ranks(args, parallel, sizes)
+    ranks = role.get("ranks") or _ranks(args, parallel, sizes, _devices(env))
     if not ranks:
         devices = _devices(env)
-        per_host = max(1, int(args.get("data-parallel-size-local", sizes["data_parallel_size"])))
-        nodes = int(args.get("nnodes", 1))
+        per_host = _number(args.get("data-parallel-size-local")) or sizes["data_parallel_size"]
+        nodes = _number(args.get("nnodes")) or 1
         count = per_host * _rank_devices(sizes) // nodes
         port = _number(args.get("port") or resolved.get("api_port_first") or 0)
         return [
@@ -197,6 +226,7 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
     for number, rank in enumerate(ranks):
         own = {**args, "port": rank["api_port"], "data-parallel-size": sizes["data_parallel_size"]}
         own.update({"data-parallel-rank": rank["dp_rank"], "tensor-parallel-size": sizes["tensor_parallel_size"]})
+        own.pop("data-parallel-size-local", None)
         own.update({"data-parallel-address": asked, "data-parallel-rpc-port": common["dp_rpc_port"]})
         devices = tuple(int(one) for one in str(rank["devices"]).split(","))
         own_env = {**env, "ASCEND_RT_VISIBLE_DEVICES": rank["devices"]}
@@ -221,11 +251,18 @@ def _pod(role: Entry) -> dict[str, t.Any]:
     return dict(env) if isinstance(env, dict) else {}
 
 
-def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
-    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes."""
-    if "data-parallel-rank" not in args or not parallel:
+def _ranks(
+    args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, int], devices_of: tuple[int, ...] | None
+) -> list[dict[str, t.Any]]:
+    """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes; or the one rank
+    that the source's command line starts."""
+    said, size = str(args.get("data-parallel-rank", "")), _rank_devices(sizes)
+    if said.isdigit() and not parallel:
+        devices = ",".join(str(one) for one in devices_of or range(size))
+        return [{"dp_rank": int(said), "api_port": args.get("port", ""), "devices": devices}]
+    if not said or not parallel:
         return []
-    first, size = int(parallel.get("dp_rank_start") or 0), _rank_devices(sizes)
+    first = int(parallel.get("dp_rank_start") or 0)
     start = _number(parallel.get("port_start"))
     return [
         {
@@ -239,7 +276,8 @@ def _ranks(args: t.Mapping[str, t.Any], parallel: Entry, sizes: t.Mapping[str, i
 
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
     """The model, taken out of the flags where it is one."""
-    said = str(args.pop("model")) if "model" in args else expanded(str(role["argv"][2]), variables)
+    words = [str(one) for one in role.get("argv") or []][2:3]
+    said = str(args.pop("model")) if "model" in args else expanded("".join(words), variables)
     return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
 
 
@@ -292,8 +330,8 @@ def _unfolded(name: str, value: t.Any, variables: Entry) -> str:
     return str(value).lower() if isinstance(value, bool) else expanded(str(value), others)
 
 
-def _devices(env: t.Mapping[str, str]) -> tuple[int, ...] | None:
-    text = env.get("ASCEND_RT_VISIBLE_DEVICES", "")
+def _devices(env: t.Mapping[str, t.Any]) -> tuple[int, ...] | None:
+    text = str(env.get("ASCEND_RT_VISIBLE_DEVICES", "")).replace(" ", "")
     return tuple(int(one) for one in text.split(",")) if re.fullmatch(r"\d+(,\d+)*", text) else None
 
 
@@ -363,15 +401,18 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     raw = entry.get("proxy")
     if not raw or not raw.get("argv"):
         return None
-    found = from_argv([str(word) for word in raw["argv"]])
+    argv = shlex.split(raw["argv"]) if isinstance(raw["argv"], str) else [str(word) for word in raw["argv"]]
+    found = from_argv(argv)
     for name in list(found):
         if name.endswith("-port") and f"{name}s" not in found and name[:-5] in ROLE_LISTS:
             found[f"{name}s"] = found.pop(name)  # argparse takes an unambiguous beginning of a flag
-    proxy = Proxy(raw["script"].rsplit("/", 1)[-1])
+    script = raw.get("script") or next((word for word in argv if word.endswith(".py")), "")
+    proxy = Proxy(script.rsplit("/", 1)[-1])
     proxy.host = places.known(str(found.pop("host", "")))
     proxy.port = _number(found.pop("port", 0))
     for short, role in ROLE_LISTS.items():
         hosts, ports = _listed(found.pop(f"{short}-hosts", [])), _listed(found.pop(f"{short}-ports", []))
+        hosts = hosts or ["localhost"] * len(ports)  # the proxies' default
         counts = [int(one) for one in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
         pairs = [
             (host, _number(port) + step)

@@ -34,7 +34,7 @@ GOOD = ("reproduced", "refused", "repaired", "nothing")
 # What a lint rule of severity error says about the source: differences there are the source's mistake.
 FACETS = {
     "PARALLEL-MISMATCH": ("kv",),
-    "PROXY-ENDPOINTS": ("proxy",),
+    "PROXY-ENDPOINTS": ("proxy", "processes"),  # list and engines disagree: the mistake may be on either side
     "PROXY-UNKNOWN-FLAG": ("proxy",),
     "SHELL-SYNTAX": ("args",),
 }
@@ -54,8 +54,12 @@ def judge(entry: t.Mapping[str, t.Any]) -> Result:
     """Plan one entry at both levels and compare."""
     try:
         return judged(entry)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        return Result(entry["id"], "different", [f"the entry cannot be read: {error!r}"], [], True)
+    except KeyError as error:
+        problem = f"it has no {error}, or none that is known"
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        problem = f"{error} ({type(error).__name__})"
+    name = entry.get("id") if isinstance(entry, dict) else str(entry)[:60]
+    return Result(str(name), "different", [f"the entry cannot be read: {problem}"], [], True)
 
 
 def judged(entry: t.Mapping[str, t.Any]) -> Result:
@@ -64,42 +68,47 @@ def judged(entry: t.Mapping[str, t.Any]) -> Result:
     if not documented.processes:
         return Result(documented.id, "nothing", ["the entry documents no process"], [], False)
     warned = {lint["rule"] for lint in entry.get("lint") or []}
-    notes: list[str] = []
+    notes: list[str] = list(documented.notes)
     differences: list[Difference] = []
-    refused: set[str] = set()
+    refused: dict[str, str] = {}
     for level in ("structure", "pinned"):
         plan, ids = planned(documented, level == "pinned", warned)
-        refused |= ids["refused"]
+        refused.update(ids["refused"])
         notes += [f"{rule} accepted, as the source's own lint warns" for rule in sorted(ids["accepted"])]
         if plan:
             differences += compare(documented, plan, level == "pinned")
     return outcome(documented, refused, sorted(set(differences)), sorted(set(notes)))
 
 
-def planned(documented: Documented, pinned: bool, warned: set[str]) -> tuple[t.Any, dict[str, set[str]]]:
-    """The plan, or the ids of the rules that refuse it."""
+def planned(documented: Documented, pinned: bool, warned: set[str]) -> tuple[t.Any, dict[str, dict[str, str]]]:
+    """The plan, or the rules that refuse it: id -> what the first complaint says."""
     words, inventory = translate(documented, pinned)
     try:
-        return launch_plan(words, inventory), {"refused": set(), "accepted": set()}
+        return launch_plan(words, inventory), {"refused": {}, "accepted": {}}
     except PlanError as error:
-        ids = {one.id for one in error.complaints}
+        ids = _said(error)
     if documented.errors or not all(declared.acceptable(warned, one) for one in ids):
-        return None, {"refused": ids, "accepted": set()}
+        return None, {"refused": ids, "accepted": {}}
     try:
         plan = launch_plan({**words, "inference_rules_ignore": sorted(ids)}, inventory)
     except PlanError as error:
-        return None, {"refused": {one.id for one in error.complaints}, "accepted": set()}
-    return plan, {"refused": set(), "accepted": ids}
+        return None, {"refused": _said(error), "accepted": {}}
+    return plan, {"refused": {}, "accepted": ids}
 
 
-def outcome(documented: Documented, refused: set[str], differences: list[Difference], notes: list[str]) -> Result:
+def _said(error: PlanError) -> dict[str, str]:
+    return {one.id: f"{one.path}: {one.message}"[:200] for one in reversed(error.complaints)}
+
+
+def outcome(documented: Documented, refused: dict[str, str], differences: list[Difference], notes: list[str]) -> Result:
     """The entry's status from what was refused and what differs."""
     open_ = [one for one in differences if not one.reason]
     reasons = collections.Counter(one.reason for one in differences if one.reason)
     notes = notes + ([f"declared: {', '.join(sorted(reasons))}"] if reasons else [])
     if not documented.errors:
         if refused:
-            return Result(documented.id, "different", [f"refused by {', '.join(sorted(refused))}"], open_, True)
+            why = [f"refused by {rule}, {refused[rule]}" for rule in sorted(refused)]
+            return Result(documented.id, "different", notes + why, open_, True)
         return Result(documented.id, "different" if open_ else "reproduced", notes, open_, True)
     matching = {rule for rule in refused if any(declared.matches(lint, rule) for lint in documented.errors)}
     if matching:
@@ -129,12 +138,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--entry", default="", help="only entries whose id contains this text")
     parser.add_argument("--verbose", action="store_true", help="say of every entry what was declared or accepted")
     options = parser.parse_args(arguments)
-    with open(options.corpus, encoding="utf-8") as stream:
-        corpus = yaml.load(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    results = [judge(one) for one in corpus["entries"] if options.entry in one["id"]]
+    try:
+        entries = read_corpus(options.corpus)
+    except (OSError, UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
+        parser.error(f"{options.corpus} is no corpus: {error}")
+    results = [judge(one) for one in entries if options.entry in identity(one)]
     for one in results:
         show(one, options.verbose)
     return total(results)
+
+
+def read_corpus(path: str) -> list[t.Any]:
+    """A corpus' entries; ``ValueError`` where the file is something else."""
+    with open(path, encoding="utf-8") as stream:
+        corpus = yaml.load(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    entries = corpus.get("entries") if isinstance(corpus, dict) else None
+    if not isinstance(entries, list):
+        raise ValueError("a mapping with a list of 'entries' is expected")
+    return entries
+
+
+def identity(entry: t.Any) -> str:
+    """An entry's id, or an empty string."""
+    return str(entry.get("id", "")) if isinstance(entry, dict) else ""
 
 
 def show(result: Result, verbose: bool) -> None:

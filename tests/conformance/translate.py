@@ -26,6 +26,7 @@ CONNECTORS = {
     "SfaRemoteD2HConnector": "sfa_remote_d2h",
     "RecomputeCPUOffloadConnector": "recompute_cpu_offload",
     "SimpleCPUOffloadConnector": "simple_cpu_offload",
+    "OffloadingConnector": "offloading",
     "LMCacheAscendConnector": "lmcache",
     "UCMConnector": "ucm",
 }
@@ -63,6 +64,7 @@ OWN_ENV = frozenset(
 )
 LLMDATADIST_PORT = ("VLLM_ASCEND_LLMDD_RPC_PORT", "VLLM_LLMDD_RPC_PORT")
 SIZES_IN_KV = ("prefill", "decode")
+SIZES_TOLD = ("dp_size", "tp_size", "pp_size")
 # Connector settings that nobody has to say: the planner's, or the store's word.
 NOT_SAID = ("backend", "lookup_rpc_port", "mooncake_rpc_port", "use_ascend_direct")
 
@@ -92,7 +94,47 @@ def translate(entry: Documented, pinned: bool) -> tuple[Words, dict[str, Words]]
     path = _encoder_path(entry)
     if path:
         words["inference_encoder_cache"] = {"path": path}
-    return words, _inventory(entry)
+    inventory = _inventory(entry)
+    half = _other_half(entry)
+    if half:
+        pools[half] = _untold(entry, half)
+        inventory.update(_untold_hosts(entry, half, pools[half]))
+    return words, inventory
+
+
+def _other_half(entry: Documented) -> str:
+    """The half of a service that the source leaves out; an empty string where it shows the whole."""
+    shown = [kind for kind in entry.kinds if kind != "encode"]
+    return {"prefill": "decode", "decode": "prefill"}[shown[0]] if len(shown) == 1 and shown[0] in SIZES_IN_KV else ""
+
+
+def _untold(entry: Documented, kind: str) -> Words:
+    """The pool that the source leaves out, with the sizes that its connectors are told, else with those that it shows."""
+    first = entry.processes[0]
+    told = [(child.get("kv_connector_extra_config") or {}).get(kind) for child in _children(first.kv)]
+    sizes = next((one for one in told if isinstance(one, dict)), {})
+    return {
+        "instances": 1,
+        "data_parallel_size": int(sizes.get("dp_size", first.sizes["data_parallel_size"])),
+        "tensor_parallel_size": int(sizes.get("tp_size", first.sizes["tensor_parallel_size"])),
+        "pipeline_parallel_size": int(sizes.get("pp_size", 1)),
+    }
+
+
+def _untold_hosts(entry: Documented, kind: str, pool: Words) -> dict[str, Words]:
+    """Hosts for the pool that the source leaves out, one rank each: they are not compared."""
+    size = pool["tensor_parallel_size"] * pool["pipeline_parallel_size"]
+    return {
+        f"other{number:02d}": {
+            "groups": [kind],
+            "variables": {
+                "ansible_host": f"10.30.0.{number + 1}",
+                "inference_interface": "eth0",
+                "inference_devices": max(size, entry.devices_per_host),
+            },
+        }
+        for number in range(pool["data_parallel_size"])
+    }
 
 
 def _inventory(entry: Documented) -> dict[str, Words]:
@@ -115,7 +157,15 @@ def _host_devices(entry: Documented, host: str) -> t.Any:
         return used
     if used and used != list(range(len(used))):
         return used
+    count = sum(one.device_count for one in here)
+    if any(_spans(entry, one) for one in here) and count < entry.devices_per_host:
+        return max(count, len(used))  # the source spreads an engine over hosts that could carry more of it
     return max(entry.devices_per_host, len(used))
+
+
+def _spans(entry: Documented, process: Process) -> bool:
+    """Whether a process' engine has processes on other hosts too."""
+    return any(one.host != process.host for one in entry.of(process.kind) if one.instance == process.instance)
 
 
 def _pool_devices(entry: Documented, processes: list[Process]) -> list[int]:
@@ -160,7 +210,7 @@ def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
     for host, own in env.pop("hosts", {}).items():
         pool.setdefault("hosts", {}).setdefault(host, {}).update(own)
     pool.update(env)
-    kv = _kv(first)
+    kv = _kv(entry, first)
     if kv:
         pool["kv"] = kv
     if pinned:
@@ -219,7 +269,7 @@ def _family(process: Process) -> str:
     return "+".join(connector_word(one) for one in _children(process.kv)) or "none"
 
 
-def _kv(process: Process) -> Words:
+def _kv(entry: Documented, process: Process) -> Words:
     """Options that the source sets itself: the policy, and a connector's own settings beside the derived ones."""
     found: Words = {}
     if process.kv and "kv_load_failure_policy" in process.kv:
@@ -228,8 +278,9 @@ def _kv(process: Process) -> Words:
         word, own = connector_word(child), {}
         for key, value in (child.get("kv_connector_extra_config") or {}).items():
             if key in SIZES_IN_KV:
-                if not _true(process, key, value):
-                    own[key] = value
+                more = {name: one for name, one in value.items() if name not in SIZES_TOLD}
+                if more or not _true(entry, key, value):
+                    own[key] = more if _true(entry, key, value) else value
             elif key not in NOT_SAID:
                 own[key] = value
         if own:
@@ -237,12 +288,13 @@ def _kv(process: Process) -> Words:
     return found
 
 
-def _true(process: Process, role: str, said: t.Mapping[str, t.Any]) -> bool:
-    """Whether what the source tells a connector of its own role agrees with how it starts that role."""
-    if role != process.kind:
+def _true(entry: Documented, role: str, said: t.Mapping[str, t.Any]) -> bool:
+    """Whether what the source tells a connector of a role agrees with how it starts that role, as far as it tells."""
+    told = str(said.get("dp_size", 1)), str(said.get("tp_size", 1))
+    started = {(one.sizes["data_parallel_size"], one.sizes["tensor_parallel_size"]) for one in entry.of(role)}
+    if not started or not all(one.isdigit() for one in told):
         return True
-    own = (process.sizes["data_parallel_size"], process.sizes["tensor_parallel_size"])
-    return (int(said.get("dp_size", 1)), int(said.get("tp_size", 1))) == own
+    return (int(told[0]), int(told[1])) in started
 
 
 def _store(entry: Documented) -> Words:

@@ -26,10 +26,13 @@ ASCEND_NAMES = {
     "sfa_remote_d2h": "SfaRemoteD2HConnector",
     "recompute_cpu_offload": "RecomputeCPUOffloadConnector",
     "simple_cpu_offload": "SimpleCPUOffloadConnector",
+    "offloading": "OffloadingConnector",
     "lmcache": "LMCacheAscendConnector",
     "ucm": "UCMConnector",
 }
 CPU_NAMES = {"mooncake": "MooncakeSerialConnector", "store": "MooncakeStoreConnector"}
+# Each engine both reads and writes what is shared, whatever its pool (vllm-ascend ucm_deployment.md)
+BOTH_WAYS = ("ucm",)
 WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
 
 
@@ -105,7 +108,8 @@ def _tidy(config: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _child(context: Context, instance: Instance, word: str, process: Process) -> dict[str, t.Any]:
-    config: dict[str, t.Any] = {"kv_connector": connector_name(context, word), "kv_role": ROLE[instance.kind]}
+    role = "kv_both" if word in BOTH_WAYS else ROLE[instance.kind]
+    config: dict[str, t.Any] = {"kv_connector": connector_name(context, word), "kv_role": role}
     if word == "store":
         config["kv_connector_extra_config"] = _store(context, instance)
         return config

@@ -36,6 +36,12 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Names, paths, images, time-outs": runtime.RULES,
     "Kubernetes": kubernetes.RULES,
 }
+WORDS = (
+    *arguments.RULES,
+    *connectors.RULES,
+    *environment.RULES,
+    *model.RULES,
+)  # of what is said, not of who carries it
 OWN = Rules()
 THEMES["Rules about rules"] = OWN
 

@@ -15,6 +15,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils._rules._words imp
 
 RULES = Rules()
 TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
+BOTH_WAYS = {kv.ASCEND_NAMES[word] for word in kv.BOTH_WAYS}
 # vllm/config/kv_transfer.py; kv_load_failure_policy since 0.13, enable_permute_local_kv since 0.11.1
 TOP_KEYS = {
     "kv_connector",
@@ -130,7 +131,8 @@ def role(case: Case) -> t.Iterator[Found]:
     for words in case.words:
         expected = kv.ROLE[words.kind]
         for one in words.connectors:
-            allowed = {expected} | ({"kv_both"} if "Store" in str(one.get("kv_connector")) else set())
+            name = str(one.get("kv_connector"))
+            allowed = {expected} | ({"kv_both"} if "Store" in name or name in BOTH_WAYS else set())
             if str(one.get("kv_role")) not in allowed:
                 text = f"a {words.kind} pool is {expected}, not {one.get('kv_role') or 'without a role'}"
                 yield Found(words.kv_path("kv_role"), one.get("kv_role"), text)

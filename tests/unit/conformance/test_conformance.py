@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.tests.conformance.compare import compa
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.run import judge, main
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
+from ansible_collections.ascend.inference.tests.unit.conformance.mutations import MISTAKES, SPELLINGS
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / "conformance" / "cases.yaml"
 ENTRIES = {one["id"]: one for one in yaml.safe_load(CASES.read_text())["entries"]}
@@ -112,3 +113,68 @@ def test_an_entry_that_cannot_be_read_fails_the_run_but_does_not_end_it(tmp_path
     printed = capsys.readouterr().out
     assert "different   one-host-a2" in printed
     assert "reproduced  layerwise-1p1d" in printed
+
+
+def mutated(change):
+    """Every case that comes out as documented, changed, where the change finds something to change."""
+    for entry in ENTRIES.values():
+        own = copy.deepcopy(json.loads(json.dumps(entry)))
+        if entry["expect"] == "reproduced" and change(own):
+            yield own
+
+
+@pytest.mark.parametrize("what", sorted(SPELLINGS))
+def test_another_spelling_is_still_reproduced(what):
+    results = [judge(one) for one in mutated(SPELLINGS[what])]
+    assert results
+    assert [(one.id, one.notes, one.differences) for one in results if one.status != "reproduced"] == []
+
+
+@pytest.mark.parametrize("what", sorted(MISTAKES))
+def test_a_mistake_is_refused_or_repaired(what):
+    """And it is no longer reproduced, even if nothing warns of it."""
+    lint, change = MISTAKES[what]
+    entries = list(mutated(change))
+    assert entries
+    found = [judge({**one, "lint": [{"rule": lint, "severity": "error", "msg": "planted"}]}) for one in entries]
+    assert [(one.id, one.notes, one.differences) for one in found if one.status not in ("refused", "repaired")] == []
+    assert not [one["id"] for one in entries if judge(one).status == "reproduced"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry["roles"][0].pop("host"), "it has no 'host'"),
+        (lambda entry: entry.pop("id"), "it has no 'id'"),
+        (lambda entry: entry.update(npu_per_node="eight"), "eight"),
+        (lambda entry: entry.update(roles="prefill"), "str"),
+        (lambda entry: entry["roles"][0]["vllm_args"]["--kv-transfer-config"].pop("kv_connector"), "'kv_connector'"),
+        (lambda entry: entry["roles"][0].update(argv=[]), "MODEL-PATH"),
+    ],
+)
+def test_a_malformed_entry_is_named_with_its_problem(change, said):
+    entry = json.loads(json.dumps(ENTRIES["one-host-a2"]))
+    change(entry)
+    result = judge(entry)
+    assert result.status == "different"
+    assert said in " ".join(result.notes)
+
+
+@pytest.mark.parametrize("entry", [None, "text", 7])
+def test_what_is_no_entry_is_different(entry):
+    assert judge(entry).status == "different"
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "entries: {a: 1}", "entries: [a, {", "schema: 1"])
+def test_what_is_no_corpus_is_one_error(text, tmp_path, capsys):
+    corpus = tmp_path / "corpus.yaml"
+    corpus.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        main([str(corpus)])
+    assert ended.value.code == 2
+    assert "is no corpus" in capsys.readouterr().err
+
+
+def test_a_release_that_nobody_knows_is_said(capsys):
+    entry = {**ENTRIES["one-host-a2"], "source": {"kind": "doc", "ref": "v9.9.9"}}
+    assert any("release 9.9.9 is not known" in note for note in judge(entry).notes)

@@ -76,3 +76,25 @@ def test_every_complaint_at_once():
         "inference_pools.prefil",
         "inference_releas",
     ]
+
+
+@pytest.mark.parametrize("too_much", [{"data_parallel_size": 64}, {"instances": 9, "data_parallel_size": 32}])
+def test_words_are_judged_even_where_no_host_can_carry_the_pools(too_much):
+    """A wrong argument is named together with the pools that do not fit, not one run later."""
+    broken = words()
+    broken["inference_pools"]["prefill"].update(args={"speculative-config": '{"method": "mtp",}'}, instances=7)
+    broken["inference_pools"]["decode"].update(too_much, args={"no-such-flag": 1})
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY)
+    found = [(one.id, one.path) for one in refused.value.complaints]
+    assert len(found) == len(set(found))
+    assert {id_ for id_, path in found} >= {"JSON-SYNTAX", "FLAG-UNKNOWN"}
+    assert any(id_.startswith("PLACE-") and path.startswith("inference_pools.decode") for id_, path in found)
+
+
+def test_nobody_imagines_a_million_devices():
+    huge = words()
+    huge["inference_pools"]["decode"].update(data_parallel_size=1_000_000)
+    with pytest.raises(PlanError) as refused:
+        launch_plan(huge, INVENTORY)
+    assert "PLACE-SPAN" in {one.id for one in refused.value.complaints}

@@ -117,6 +117,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("KV-PORT-POOL", "p2p", {f"{P}.ports.kv": 20001}),
     M("KV-PORT-POOL", "p2p", {f"{P}.ports.kv": 21600}),
     W("KV-PORT-POOL", "p2p-0.13", {f"{P}.ports.kv": 30000}),
+    M("KV-PORT-POOL", "p2p-0.13", {f"{P}.ports.kv": 20011}),
     M("KV-PORT-POOL", "p2p", {"inference_env.ASCEND_BASE_PORT": 29000, f"{P}.ports.kv": 30000}, f"{P}.ports.kv"),
     W("PORT-POOL", "p2p", {f"{D}.ports.dp_rpc": 16600}),
     W("PORT-POOL", "both", {f"{D}.ports.dp_rpc": 12321}),
