@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, snake_case
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, content, snake_case
 
 NET_HEALTH = [
     "success",
@@ -36,7 +36,7 @@ _EXPIRATION = {"0": "normal", "1": "near_expiration", "2": "expired"}
 
 
 def _lines(text):
-    found = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found = content(text)
     if not found:
         raise ParseError("no answer", text)
     return found
@@ -114,6 +114,8 @@ def parse_ip(text):
             pairs[-1]["netmask"] = netmask(match.group(2), text, line_number)
     if len(pairs[-1]) != 2:
         raise ParseError("expected a netmask after the address", text)
+    if len({pair["address"] for pair in pairs}) != len(pairs):
+        raise ParseError("an address is given twice: the text holds several answers", text)
     return pairs
 
 

@@ -45,6 +45,7 @@ def gather(tool, parts=None):
     if "topology" in asked:
         result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
         result["warnings"] += warnings
+    result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's complaint comes with each answer
     return result
 
 

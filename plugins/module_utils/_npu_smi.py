@@ -13,6 +13,7 @@ import re
 
 from ansible_collections.ascend.inference.plugins.module_utils._text import (
     ParseError,
+    content,
     count,
     is_null,
     key_value_blocks,
@@ -32,7 +33,8 @@ _CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\Z")
 
 def parse_version(text):
     """``npu-smi -v`` -> the tool's version string."""
-    match = re.match(r"\s*npu-smi version:\s*(\S+)\s*\Z", text)
+    lines = content(text)
+    match = re.match(r"npu-smi version:\s*(\S+)\Z", lines[0][1]) if len(lines) == 1 else None
     if not match:
         raise ParseError("expected 'npu-smi version: ...'", text)
     return match.group(1)
@@ -44,6 +46,8 @@ def parse_list(text):
     npus = [block for block in blocks if "npu_id" in block]
     if not npus:
         raise ParseError("expected blocks with an NPU ID", text)
+    if len({npu["npu_id"] for npu in npus}) != len(npus):
+        raise ParseError("an NPU is listed twice: the text holds several answers", text)
     return npus
 
 
@@ -52,7 +56,7 @@ def parse_mapping(text):
 
     The Mcu rows are left out. The chip name is the last column and may hold a blank.
     """
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = content(text)
     titles = [snake_case(title) for title in re.split(r"\t+|\s{2,}", lines[0][1])] if lines else []
     if titles[:1] != ["npu_id"] or titles[-1:] != ["chip_name"]:
         raise ParseError("expected a header from 'NPU ID' to 'Chip Name'", text)
@@ -118,7 +122,10 @@ def parse_health(text, npu_id=None):
     """``-t health`` of one chip -> dict(status, error_codes, messages): codes as upper-case hex strings."""
     pairs = {}
     for block in key_value_blocks(text):
-        pairs.update((snake_case(key), word) for key, word, _line in block)
+        for key, word, line in block:
+            if snake_case(key) in pairs and snake_case(key) in ("health_status", "health"):
+                raise ParseError("a second health: the answer is about several chips", text, line)
+            pairs[snake_case(key)] = word
     _same_npu({key: value(word) for key, word in pairs.items()}, npu_id, text)
     status = pairs.get("health_status", pairs.get("health"))
     if not status or not re.match(r"[A-Za-z]+\Z", status):
@@ -164,7 +171,7 @@ def sdid_complaints(record, device_id=None):
 
 def parse_topology(text):
     """``-t topo`` -> dict(matrix={id: {id: link}}, cpu_affinity={id: cpus}); ids are strings (NPU id, on A3 the physical id)."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line.split()) for number, line in content(text)]
     labels = _topology_labels(lines[0][1] if lines else [], text)
     matrix, affinity = {}, {}
     for line_number, words in lines[1 : len(labels) + 1]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, chatter
 
 # kind: driver, container, loader, permission, busy, unset, unsupported, absent, usage, refused, hung, failed
 Complaint = namedtuple("Complaint", "kind message")
@@ -187,6 +187,8 @@ def answer(tool, args, parse, stdin=None):
         if found and found.kind == "unset":
             return None, []
         raise failure(output, str(error)) from error
+    # the table's parser says itself what else was printed
+    notes = [] if isinstance(value, dict) and "warnings" in value else chatter(output.stdout)
     if output.rc == 0:
-        return value, []
-    return value, [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]
+        return value, notes
+    return value, notes + [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]
