@@ -142,6 +142,8 @@ def parse_lldp(text):
     """
     section, first = None, {}
     for line_number, line in _lines(text):
+        if line == "Port ID TLV" and "Port ID" in first:
+            raise ParseError("a second port: the text holds several answers", text, line_number)
         if line.endswith(" TLV"):
             section = line[: -len(" TLV")]
         elif section is not None:

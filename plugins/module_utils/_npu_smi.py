@@ -186,6 +186,9 @@ def parse_topology(text):
         if cpus:
             affinity[key] = value(cpus[0]) if is_null(cpus[0]) else cpus[0]
     _square(matrix, labels, text)
+    again = [line_number for line_number, words in lines[len(labels) + 1 :] if _TOPOLOGY_LABEL.match(words[0])]
+    if again:
+        raise ParseError("more rows than NPUs: the text holds several answers", text, again[0])
     return dict(matrix=matrix, cpu_affinity=affinity)
 
 

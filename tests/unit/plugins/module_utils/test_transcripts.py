@@ -9,8 +9,13 @@ import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_measures import parse_link_stat, parse_optical
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_tool import parse_ip
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi import parse_health, parse_list, parse_pairs
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_tool import parse_ip, parse_lldp
+from ansible_collections.ascend.inference.plugins.module_utils._npu_smi import (
+    parse_health,
+    parse_list,
+    parse_pairs,
+    parse_topology,
+)
 from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
 from ansible_collections.ascend.inference.plugins.module_utils._runner import Output
 from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, chatter
@@ -116,6 +121,8 @@ TWICE = [
     (parse_ip, "ipaddr:10.9.3.4\nnetmask:255.255.240.0\n"),
     (parse_link_stat, HCCN_ANSWERS["link_stat, newer"][1]),
     (parse_list, NPU_SMI_ANSWERS["25.0 -l, two NPUs"][1]),
+    (parse_lldp, HCCN_ANSWERS["lldp with empty lines"][1]),
+    (parse_topology, "\t   NPU0 NPU1\nNPU0 X HCCS\nNPU1 HCCS X\nLegend:\n  X = Self\n"),
     (parse_health, "\tHealth Status                  : OK\n\tError Code                     : NA\n"),
 ]
 
