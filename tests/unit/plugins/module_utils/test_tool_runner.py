@@ -127,6 +127,23 @@ def output(stdout="", stderr="", rc=0, timed_out=False):
         ("", "Get unknown option!\n", "usage", "support matrix"),
         ("", "Command execute failed!\n", "failed", "/var/log/hccn_tool"),
         ("Optical module is not present.\n", "", "unset", "plugged in"),
+        ("Container ID verify failed (session ct_id=0; device ct_id=7)\n", "", "container", "another container"),
+        ("This command cannot be executed on a container.\n", "", "unsupported", "on the host"),
+        ("NPU is working in SMP mode, does not support querying topo\n", "", "unsupported", "leave this query out"),
+        ("This command can be executed only by the root user.\n", "", "permission", "become: true"),
+        ("Invalid chip id.\n", "", "absent", "no such device"),
+        ("This command does not support entering card id.\n", "", "usage", "support matrix"),
+        ("Failed to get card number.\n", "", "failed", "npu-smi info -t health"),
+        ("show npu card info fail!\n", "", "failed", "npu-smi info -t health"),
+        ("npu_get_card_device_id failed. err is -8008\n", "", "failed", "npu-smi info -t health"),
+        ("DrvMngGetConsoleLogLevel failed. (ret=4)\n", "", "driver", "HwHiAiUser"),
+        ("DrvMngGetConsoleLogLevel failed. (ret=4)\nhccn_tool is busy, please try again.\n", "", "busy", "try again"),
+        (
+            "DrvMngGetConsoleLogLevel failed. (ret=4)\nThis device does not support querying spod-info.\n",
+            "",
+            "unsupported",
+            "spod-info",
+        ),
     ],
 )
 def test_error_texts_say_what_to_do(stdout, stderr, kind, advice):
