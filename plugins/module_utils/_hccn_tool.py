@@ -28,6 +28,7 @@ NET_HEALTH = [
     "detect_ip_set",
     "unknown",
 ]
+MAX_LINKS = 2  # of one port; MAX_PORT_COUNT in tool_ops.h
 HEALTHY = ("success", "init")  # init means that no detection address is set, not that the network is bad
 _CERTIFICATE = re.compile(r"dev_id:(\d+), \[(.+?)\] info:\Z")
 _CERTIFICATE_FIELD = re.compile(r"(subject|issuer|start_time|end_time|tls expiration status)\[(.*?)\](?:\(.*\))?\Z")
@@ -114,9 +115,10 @@ def parse_ip(text):
             pairs[-1]["netmask"] = netmask(match.group(2), text, line_number)
     if len(pairs[-1]) != 2:
         raise ParseError("expected a netmask after the address", text)
-    if len({pair["address"] for pair in pairs}) != len(pairs):
-        raise ParseError("an address is given twice: the text holds several answers", text)
-    return pairs
+    if len(pairs) > MAX_LINKS:
+        raise ParseError(f"more than {MAX_LINKS} addresses: the text holds several answers", text)
+    # a port with two links prints its one address for each of them (tool_ops_ext.c asks for the port, not for the link)
+    return [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
 
 
 def parse_vnic(text):

@@ -70,7 +70,7 @@ RULES = (
     ),
     _rule(
         "unsupported",
-        r"This device does not support (?:(?:querying|setting) )?(?P<what>.+?)\.",
+        r"This device do(?:es|se) not support (?:(?:querying|setting) )?(?P<what>.+?)\.",
         "this device does not support {what}",
     ),
     _rule(

@@ -58,6 +58,11 @@ ANSWERS = {
         "ipaddr:10.9.3.4\nnetmask:255.255.240.0\nipaddr:10.9.3.5\nnetmask:255.255.240.0\n",
         [{"address": "10.9.3.4", "netmask": "255.255.240.0"}, {"address": "10.9.3.5", "netmask": "255.255.240.0"}],
     ),
+    "ip of a port with two links": (
+        tool.parse_ip,
+        "ipaddr:10.9.3.4\nnetmask:255.255.240.0\nipaddr:10.9.3.4\nnetmask:255.255.240.0\n",
+        [{"address": "10.9.3.4", "netmask": "255.255.240.0"}],
+    ),
     "vnic, tabs": (
         tool.parse_vnic,
         "\tvnic link status:\tDOWN\n\tvnic ipaddr:\t192.168.2.190\n\tvnic netmask:\t255.255.255.0\n",

@@ -128,6 +128,7 @@ def output(stdout="", stderr="", rc=0, timed_out=False):
         ("", "Command execute failed!\n", "failed", "/var/log/hccn_tool"),
         ("Optical module is not present.\n", "", "unset", "plugged in"),
         ("Container ID verify failed (session ct_id=0; device ct_id=7)\n", "", "container", "another container"),
+        ("This device dose not support querying xlink topo.\n", "", "unsupported", "does not support xlink topo"),
         ("This command cannot be executed on a container.\n", "", "unsupported", "on the host"),
         ("NPU is working in SMP mode, does not support querying topo\n", "", "unsupported", "leave this query out"),
         ("This command can be executed only by the root user.\n", "", "permission", "become: true"),

@@ -118,7 +118,6 @@ def test_a_date_is_no_key():
 TWICE = [
     (parse_info, tables.A2),
     (parse_info, tables.A2.replace("| 2 ", "| 1 ").replace("| 6 ", "| 3 ").replace("NPU 6", "NPU 3")),
-    (parse_ip, "ipaddr:10.9.3.4\nnetmask:255.255.240.0\n"),
     (parse_link_stat, HCCN_ANSWERS["link_stat, newer"][1]),
     (parse_list, NPU_SMI_ANSWERS["25.0 -l, two NPUs"][1]),
     (parse_lldp, HCCN_ANSWERS["lldp with empty lines"][1]),
@@ -135,6 +134,12 @@ def test_two_answers_in_one_text_are_an_error(parse, text):
     first = tables.A2 if parse is parse_info else text
     with pytest.raises(ParseError, match="second|twice|several"):
         parse(first + text)
+
+
+def test_addresses_of_many_devices_are_an_error():
+    text = "".join(f"ipaddr:10.9.3.{host}\nnetmask:255.255.240.0\n" for host in range(4, 8))
+    with pytest.raises(ParseError, match="several answers"):
+        parse_ip(text)
 
 
 def test_a_950_s_link_history_twice_is_an_error():
