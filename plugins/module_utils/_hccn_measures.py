@@ -118,7 +118,7 @@ def parse_optical(text):
                 raise ParseError("expected a number with a decimal point", text, line_number)
             optical[key + "_" + _UNITS[measure.group(2)]] = number(measure.group(1), text, line_number)
         else:
-            optical[key] = None if is_null(word) or word == "not supported" else word
+            optical[key] = None if is_null(word) else word
     if optical.get("present") not in ("present", "not present"):
         raise ParseError("expected 'present : present' or 'present : not present'", text)
     optical["present"] = optical["present"] == "present"

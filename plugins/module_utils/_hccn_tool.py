@@ -140,7 +140,7 @@ def parse_lldp(text):
     """``-lldp -g`` -> dict(port, port_type, system_name) of the switch port on the other end; null what it doesn't send.
 
     The switch's free text may hold empty and unindented lines. The first line after 'Port ID TLV' names the port
-    (``Ifname:``, ``Local:`` or ``MAC:``, as the switch is configured).
+    (``Ifname:``, ``Local:``, ``MAC:`` or ``IPv4:``, as the switch is configured).
     """
     section, first = None, {}
     for line_number, line in _lines(text):
@@ -157,7 +157,7 @@ def parse_lldp(text):
     if "Port ID" not in first:
         raise ParseError("expected a Port ID TLV", text)
     line_number, port = first["Port ID"]
-    match = re.match(r"([A-Za-z][A-Za-z ]*):\s*(\S.*)\Z", port)
+    match = re.match(r"([A-Za-z][A-Za-z0-9 ]*):\s*(\S.*)\Z", port)
     if not match:
         raise ParseError("expected the port's name, such as 'Ifname: ...'", text, line_number)
     return dict(

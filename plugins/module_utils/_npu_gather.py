@@ -53,19 +53,22 @@ def _plain(tool, part):
     kind, per_chip, key, parse = _QUERIES[part]
 
     def ask(npu):
-        args = ["info", "-t", kind, "-i", str(npu["npu_id"])]
-        if per_chip and npu["chip_id"] is not None:  # a 950 has no chips and refuses -c
-            args += ["-c", str(npu["chip_id"])]
-        npu[key], warnings = answer(tool, args, lambda text: parse(text, npu["npu_id"]))
+        npu[key], warnings = answer(tool, _args(kind, npu, per_chip), lambda text: parse(text, npu["npu_id"]))
         return warnings
 
     return ask
 
 
+def _args(kind, npu, per_chip=True):
+    args = ["info", "-t", kind, "-i", str(npu["npu_id"])]
+    if per_chip and npu["chip_id"] is not None:  # a 950 has no chips and refuses -c
+        args += ["-c", str(npu["chip_id"])]
+    return args
+
+
 def _superpod(tool):
     def ask(npu):
-        args = ["info", "-t", "spod-info", "-i", str(npu["npu_id"]), "-c", str(npu["chip_id"])]
-        record, notes = answer(tool, args, parse_superpod)
+        record, notes = answer(tool, _args("spod-info", npu), parse_superpod)
         npu.update(record)
         where = f"NPU {npu['npu_id']} chip {npu['chip_id']}: "
         return notes + [where + complaint for complaint in sdid_complaints(record, npu["device_id"])]

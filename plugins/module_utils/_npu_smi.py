@@ -139,10 +139,13 @@ def parse_health(text, npu_id=None):
 
 
 def parse_superpod(text):
-    """``-t spod-info`` -> dict(sdid, super_pod_size, super_pod_id, server_index), all ints."""
+    """``-t spod-info`` -> dict(sdid, super_pod_size, super_pod_id, server_index), all ints.
+
+    A 950 has no SDID, and in a pod a chassis instead of the server index: these are None there.
+    """
     pairs = parse_pairs(text)
     record = {key: pairs.get(key) for key in ("sdid", "super_pod_size", "super_pod_id", "server_index")}
-    for key in ("sdid", "super_pod_id", "server_index"):
+    for key in ("super_pod_id",) if "super_pod_type" in pairs else ("sdid", "super_pod_id", "server_index"):
         if not isinstance(record[key], int) or record[key] < 0:
             raise ParseError(f"expected a number for {key}", text)
     return record
@@ -155,6 +158,8 @@ def sdid_parts(sdid):
 
 def sdid_complaints(record, device_id=None):
     """What contradicts itself in a super pod record (of :func:`parse_superpod`): a list of sentences, empty if nothing does."""
+    if record["sdid"] is None:
+        return []
     parts = sdid_parts(record["sdid"])
     expected = dict(server_index=record["server_index"], device=parts["chip"] * 2 + parts["die"])
     if device_id is not None:

@@ -94,7 +94,7 @@ def visible_lines(text):
 
 def is_null(token):
     """True for the words both tools print where they have no value."""
-    return token.strip() in ("", "-", "--", "NA", "N/A")
+    return token.strip().upper() in ("", "-", "--", "NA", "N/A", "NOT SUPPORT", "NOT SUPPORTED")
 
 
 def count(token, text, line=None):

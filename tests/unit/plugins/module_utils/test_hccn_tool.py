@@ -78,6 +78,11 @@ ANSWERS = {
         "Port ID TLV\n        Local: 17\nEnd of LLDPDU TLV\n",
         {"port": "17", "port_type": "local", "system_name": None},
     ),
+    "lldp of a switch that gives an address": (
+        tool.parse_lldp,
+        "Chassis ID TLV\n\tMAC: 02:00:5e:00:00:09\nPort ID TLV\n\tIPv4: 10.9.200.7\nEnd of LLDPDU TLV\n",
+        {"port": "10.9.200.7", "port_type": "ipv4", "system_name": None},
+    ),
     "tls, 24.x": (
         tool.parse_tls,
         TLS,

@@ -21,6 +21,17 @@ MAPPING = (
 )
 
 ANSWERS = {
+    "950 spod-info in a pod": (
+        npu_smi.parse_superpod,
+        "\tSuper Pod Size                 : 1024\n\tSuper Pod ID                   : 3\n"
+        "\tChassis ID                     : 12\n\tSuper Pod Type                 : 1\n",
+        {"sdid": None, "super_pod_size": 1024, "super_pod_id": 3, "server_index": None},
+    ),
+    "950 board for a plain user": (
+        npu_smi.parse_pairs,
+        "\tNPU ID                         : 2\n\tFirmware Version               : NOT SUPPORT\n",
+        {"npu_id": 2, "firmware_version": None},
+    ),
     "950 -v": (npu_smi.parse_version, "npu-smi version: 26.1.0\n", "26.1.0"),
     "25.0 -l, two NPUs": (
         npu_smi.parse_list,
