@@ -117,6 +117,8 @@ def parse_optical(text):
             if measure.group(2) in _WITH_POINT and "." not in measure.group(1):
                 raise ParseError("expected a number with a decimal point", text, line_number)
             optical[key + "_" + _UNITS[measure.group(2)]] = number(measure.group(1), text, line_number)
+        elif re.match(r"[-+]?\.?\d", word) and word.split()[-1] in _UNITS:
+            raise ParseError(f"{word!r} is not a number with its unit", text, line_number)
         else:
             optical[key] = None if is_null(word) else word
     if optical.get("present") not in ("present", "not present"):

@@ -106,7 +106,7 @@ def _typed(block, text):
         record[name] = (
             word if name.endswith("version") and value(word) is not None else value(word)
         )  # 25.2 is no number there
-        if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
+        if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"[-+]?\.?\d", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
         if isinstance(record[name], (int, float)) and record[name] < 0 and _NEVER_NEGATIVE.search(name):
             raise ParseError(f"{key} cannot be {word}", text, line)
@@ -148,6 +148,9 @@ def parse_superpod(text):
     for key in ("super_pod_id",) if "super_pod_type" in pairs else ("sdid", "super_pod_id", "server_index"):
         if not isinstance(record[key], int) or record[key] < 0:
             raise ParseError(f"expected a number for {key}", text)
+    for key in record:
+        if isinstance(record[key], (str, float)):
+            raise ParseError(f"{record[key]!r} is not a number, {key} is one", text)
     return record
 
 

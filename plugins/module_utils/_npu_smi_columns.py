@@ -22,8 +22,8 @@ _VALUE = rf"({_NUMBER}|{NULL})"
 _SIGNED = rf"(-?{_NUMBER}|{NULL})"
 # C pads with "%-5d/ %-13d": five digits leave no blank before the slash. A lone NA may stand for both.
 _PAIR = rf"(?:({COUNT}|{NULL})\s*/\s*({COUNT}|{NULL})|{NULL})"
-# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768.
-_NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]*)"
+# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768. It is no chip's number.
+_NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]{2,})"
 _BUS = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{1,2}|" + NULL + ")"
 
 COLUMNS = {

@@ -312,6 +312,14 @@ def test_every_word_for_no_value_is_null():
     ]
 
 
+def test_a_damaged_chip_row_without_bus_id_is_no_first_row():
+    row = "| 0       6                     | NA              | 1 2          957   / 10810                           |"
+    lines = DUO.splitlines()
+    number = next(number for number, line in enumerate(lines) if "| 0000:" in line)
+    with pytest.raises(ParseError, match="fits no column layout"):
+        parse_info("\n".join([*lines[:number], row, *lines[number + 1 :]]))
+
+
 FIVE = """
 +------------------------------------------------------------------------------------------------------------------+
 | npu-smi 25.6.rc2                                 Version: 25.6.rc2                                               |

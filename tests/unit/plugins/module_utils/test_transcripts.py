@@ -164,3 +164,8 @@ def test_dots_for_lines_left_out_are_passed_over():
 def test_an_optical_module_is_there_or_not(word):
     with pytest.raises(ParseError, match="present"):
         parse_optical(f"optical info:\npresent              : {word}\ntemperature          : 41 C\n")
+
+
+def test_a_damaged_measure_of_an_optical_module_is_an_error():
+    with pytest.raises(ParseError, match="number"):
+        parse_optical("optical info:\npresent              : present\ntemperature          : 4 7 C\n")
