@@ -21,11 +21,11 @@ GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: eac
 
 # part: (npu-smi's type, asked per chip rather than per NPU, key in the record, parser)
 _QUERIES = {
-    "board": ("board", False, "board", lambda text, npu: parse_pairs(text, npu, "version|board_id")),
+    "board": ("board", False, "board", lambda text, npu, _chip: parse_pairs(text, npu, "version|board_id")),
     "health": ("health", True, "health_report", parse_health),
-    "usages": ("usages", True, "usages", lambda text, npu: parse_pairs(text, npu, "_rate_percent")),
-    "common": ("common", True, "common", lambda text, npu: parse_pairs(text, npu, "temperature|aicore")),
-    "memory": ("memory", True, "memory", lambda text, npu: parse_pairs(text, npu, "capacity")),
+    "usages": ("usages", True, "usages", lambda text, npu, chip: parse_pairs(text, npu, "_rate_percent", chip)),
+    "common": ("common", True, "common", lambda text, npu, chip: parse_pairs(text, npu, "temperature|aicore", chip)),
+    "memory": ("memory", True, "memory", lambda text, npu, chip: parse_pairs(text, npu, "capacity", chip)),
 }
 
 
@@ -53,7 +53,9 @@ def _plain(tool, part):
     kind, per_chip, key, parse = _QUERIES[part]
 
     def ask(npu):
-        npu[key], warnings = answer(tool, _args(kind, npu, per_chip), lambda text: parse(text, npu["npu_id"]))
+        npu[key], warnings = answer(
+            tool, _args(kind, npu, per_chip), lambda text: parse(text, npu["npu_id"], npu["chip_id"])
+        )
         return warnings
 
     return ask

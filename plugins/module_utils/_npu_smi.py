@@ -77,26 +77,40 @@ def parse_mapping(text):
     return chips
 
 
-def parse_pairs(text, npu_id=None, expect=""):
+def parse_pairs(text, npu_id=None, expect="", chip_id=None):
     """A ``-t`` answer (board, usages, common, memory, ...) -> dict of typed values; the MCU's block becomes the key ``mcu``.
 
-    With ``npu_id`` the answer must not be about another NPU. Two chips in one answer are a ParseError: ask with ``-c``.
+    With ``npu_id`` the answer must not be about another NPU. ``chip_id`` takes that chip's part of an answer about several chips,
+    and the answer must not be about other chips only. Without it, two chips in one answer are a ParseError.
     ``expect`` is a pattern that one of the keys must match, for help texts have colons, too.
     """
     pairs = {}
-    for block in key_value_blocks(text):
-        record = _typed(block, text)
-        if str(record.get("chip_name", "")).lower() == "mcu":
-            pairs["mcu"] = {key: word for key, word in record.items() if key != "chip_name"}
+    for block in _about_chip([_typed(block, text) for block in key_value_blocks(text)], chip_id, text):
+        if str(block.get("chip_name", "")).lower() == "mcu":
+            pairs["mcu"] = {key: word for key, word in block.items() if key != "chip_name"}
             continue
-        again = sorted(set(record) & set(pairs))
+        again = sorted(set(block) & set(pairs))
         if again:
-            raise ParseError(f"{again[0]} is given twice: the answer is about several chips", text, block[0][2])
-        pairs.update(record)
+            raise ParseError(f"{again[0]} is given twice: the answer is about several chips", text)
+        pairs.update(block)
     _same_npu(pairs, npu_id, text)
     if not any(re.search(expect, key) for key in pairs):
         raise ParseError(f"expected a key like {expect}", text)
     return pairs
+
+
+def _about_chip(blocks, chip_id, text):
+    """``blocks`` without those about other chips than ``chip_id`` (None: all); of these the NPU's own keys stay."""
+    named = [block["chip_id"] for block in blocks if "chip_id" in block]
+    if chip_id is None or not named:
+        return blocks
+    if chip_id not in named:
+        raise ParseError(f"asked for chip {chip_id}, the answer is about chip {', '.join(map(str, named))}", text)
+    shared = ("npu_id", "chip_count")
+    return [
+        block if block.get("chip_id", chip_id) == chip_id else {key: block[key] for key in shared if key in block}
+        for block in blocks
+    ]
 
 
 def _typed(block, text):
@@ -118,15 +132,20 @@ def _same_npu(pairs, npu_id, text):
         raise ParseError(f"asked for NPU {npu_id}, the answer is about NPU {pairs['npu_id']}", text)
 
 
-def parse_health(text, npu_id=None):
-    """``-t health`` of one chip -> dict(status, error_codes, messages): codes as upper-case hex strings."""
+def parse_health(text, npu_id=None, chip_id=None):
+    """``-t health`` of one chip -> dict(status, error_codes, messages): codes as upper-case hex strings.
+
+    ``npu_id`` and ``chip_id`` as in :func:`parse_pairs`.
+    """
     pairs = {}
-    for block in key_value_blocks(text):
-        for key, word, line in block:
-            if snake_case(key) in pairs and snake_case(key) in ("health_status", "health"):
-                raise ParseError("a second health: the answer is about several chips", text, line)
-            pairs[snake_case(key)] = word
-    _same_npu({key: value(word) for key, word in pairs.items()}, npu_id, text)
+    blocks = [{snake_case(key): word for key, word, _line in block} for block in key_value_blocks(text)]
+    for block in blocks:
+        block.update((key, value(block[key])) for key in ("npu_id", "chip_id") if key in block)
+    for block in _about_chip(blocks, chip_id, text):
+        if {"health_status", "health"} & set(block) & set(pairs):
+            raise ParseError("a second health: the answer is about several chips", text)
+        pairs.update(block)
+    _same_npu(pairs, npu_id, text)
     status = pairs.get("health_status", pairs.get("health"))
     if not status or not re.match(r"[A-Za-z]+\Z", status):
         raise ParseError("expected 'Health Status' or 'Health'", text)

@@ -138,8 +138,9 @@ def snake_case(title):
 def key_value_blocks(text):
     """``key : value`` text as a list of ordered lists of (key, value, line number).
 
-    A new block starts after an empty line and where a key comes back. A line with an empty key continues the value above it
-    (health messages do that, and carry empty lines of their own, so it also reaches back over an empty line).
+    A new block starts after an empty line, where a key comes back, and where the MCU's keys follow a chip's. A line with an
+    empty key continues the value above it (health messages do that, and carry empty lines of their own, so it also reaches back
+    over an empty line).
     """
     blocks, fresh = [], True
     for line_number, line in numbered(text):
@@ -156,7 +157,8 @@ def key_value_blocks(text):
             last = blocks[-1].pop()
             blocks[-1].append((last[0], last[1] + "\n" + word, last[2]))
             continue
-        if fresh or key in (seen[0] for seen in blocks[-1]):
+        seen = [] if fresh else [entry[0] for entry in blocks[-1]]
+        if fresh or key in seen or (key == "Chip Name" and word.lower() == "mcu" and "Chip ID" in seen):
             blocks.append([])
         blocks[-1].append((key, word, line_number))
         fresh = False
