@@ -18,8 +18,9 @@ from ansible_collections.ascend.inference.plugins.module_utils._text import (
 # kind: rule (=== or +---+---+), soft_rule (one dash line without inner +), row, gap (an author's "..."), blank, chatter, other
 Line = namedtuple("Line", "number kind cells text")
 
-_RULE = re.compile(r"\+[-=+]*[-=]{3,}[-=+]*\+\Z")
-_SOFT_RULE = re.compile(r"\+-{3,}\+\Z")
+# authors draw borders with | at the crossings, or lose their last character
+_RULE = re.compile(r"\+[-=+|]*[-=]{3,}[-=+|]*\Z")
+_SOFT_RULE = re.compile(r"\+-{3,}\+?\Z")
 
 
 def box_lines(text):

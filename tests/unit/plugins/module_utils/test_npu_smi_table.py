@@ -320,6 +320,14 @@ def test_a_damaged_chip_row_without_bus_id_is_no_first_row():
         parse_info("\n".join([*lines[:number], row, *lines[number + 1 :]]))
 
 
+@pytest.mark.parametrize("text", [A2, A3, WIDE, DUO])
+def test_borders_that_an_author_drew(text):
+    crossed = text.replace("---+---", "---|---").replace("===+===", "===|===")
+    assert parse_info(crossed)["npus"] == parse_info(text)["npus"] and crossed != text
+    cut = "\n".join(line[:-1] if line.startswith("+==") else line for line in text.splitlines())
+    assert parse_info(cut)["npus"] == parse_info(text)["npus"]
+
+
 FIVE = """
 +------------------------------------------------------------------------------------------------------------------+
 | npu-smi 25.6.rc2                                 Version: 25.6.rc2                                               |
