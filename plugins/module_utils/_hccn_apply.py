@@ -102,15 +102,19 @@ def read_back_message(after, found):
 
 
 def apply(patient, steps):
-    """Carry out the steps until one fails -> (done steps, failed step or None, its message). Prompts are answered with yes."""
-    done = []
+    """Carry out the steps until one fails -> (done steps, failed step or None, its message, what the tool said beside success).
+
+    Prompts are answered with yes.
+    """
+    done, notes = [], []
     for step in steps:
         try:
-            answer(patient, ["-i", str(step.device)] + step.args, expect_success, stdin="y\n")
+            _value, said = answer(patient, ["-i", str(step.device)] + step.args, expect_success, stdin="y\n")
         except ToolError as error:
-            return done, step, str(error)
+            return done, step, str(error), notes
         done.append(step)
-    return done, None, ""
+        notes += [f"device {step.device}: {line}" for line in said]
+    return done, None, "", notes
 
 
 def outcome(entries, steps, done, failed):

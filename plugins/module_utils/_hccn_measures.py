@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 
 from ansible_collections.ascend.inference.plugins.module_utils._tables import records
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, is_null, number, snake_case
+from ansible_collections.ascend.inference.plugins.module_utils._text import (
+    ParseError,
+    content,
+    is_gap,
+    is_null,
+    number,
+    snake_case,
+)
 
 _SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received, (\d+(?:\.\d+)?)% packets? loss\Z")
 _REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+\.\d+)ms\Z")  # "%f": a time without a point has lost it
@@ -61,7 +68,8 @@ def parse_hccs_ping(text):
 
 
 def _head(text):
-    match = re.match(r"\s*device (\d+) (?:PING|dev\s+EID)[ \t]*([^\n]*)", text)
+    lines = content(text)
+    match = re.match(r"device (\d+) (?:PING|dev\s+EID)\s*(.*)", lines[0][1]) if lines else None
     if not match:
         raise ParseError("expected 'device N PING ...'", text)
     return dict(
@@ -70,8 +78,7 @@ def _head(text):
 
 
 def _body(text):
-    lines = [(line_number, line.strip()) for line_number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    return lines[1:]
+    return content(text)[1:]
 
 
 def _summary(ping, line, text, line_number):
@@ -97,9 +104,10 @@ def _checked(ping, text, every_packet_has_a_line=False):
 
 def parse_optical(text):
     """``-optical -g`` -> dict: ``present`` and every value, numbers with their unit in the key (``tx_power0_milliwatts``)."""
-    lines = _body("\n" + text) if text.strip().startswith("optical info:") else _bad("expected 'optical info:'", text)
+    if [line for _number, line in content(text)][:1] != ["optical info:"]:
+        raise ParseError("expected 'optical info:'", text)
     optical = {}
-    for line_number, line in [(line_number, line) for line_number, line in lines if line != "optical info:"]:
+    for line_number, line in [(line_number, line) for line_number, line in _body(text) if not is_gap(line)]:
         match = re.match(r"([^:]+?)\s*:\s*(.*?)\Z", line)
         if not match or snake_case(match.group(1)) in optical:
             raise ParseError("expected 'key : value', each key once", text, line_number)
@@ -109,33 +117,33 @@ def parse_optical(text):
             if measure.group(2) in _WITH_POINT and "." not in measure.group(1):
                 raise ParseError("expected a number with a decimal point", text, line_number)
             optical[key + "_" + _UNITS[measure.group(2)]] = number(measure.group(1), text, line_number)
+        elif re.match(r"[-+]?\.?\d", word) and word.split()[-1] in _UNITS:
+            raise ParseError(f"{word!r} is not a number with its unit", text, line_number)
         else:
-            optical[key] = None if is_null(word) or word == "not supported" else word
-    if "present" not in optical:
-        _bad("expected 'present'", text)
+            optical[key] = None if is_null(word) else word
+    if optical.get("present") not in ("present", "not present"):
+        raise ParseError("expected 'present : present' or 'present : not present'", text)
     optical["present"] = optical["present"] == "present"
     return optical
-
-
-def _bad(what, text):
-    raise ParseError(what, text)
 
 
 def parse_link_stat(text):
     """``-link_stat -g`` -> dict(current_time, link_up_count, link_down_count, records=[dict(time, link)]), newest record first."""
     stat = dict(current_time=None, link_up_count=None, link_down_count=None, records=[])
-    table = [line for line in text.splitlines() if line.strip()[:1] in ("|", "+")]
-    for line_number, line in enumerate(text.splitlines(), 1):
-        line = _PREFIX.sub("", line.strip())
+    table = [line for _number, line in content(text) if line[0] in "|+"]
+    for line_number, line in content(text):
+        line = _PREFIX.sub("", line)
         head = re.match(r"(current time|link up count|link down count|link change records)\s*:\s*(.*)\Z", line)
         event = re.match(r"(\w{3} \w{3}\s+\d+ [\d:]{8} \d{4})\s+LINK (UP|DOWN)\Z", line)
+        if head and stat.get(snake_case(head.group(1))) is not None:
+            raise ParseError(f"a second '{head.group(1)}': the text holds several answers", text, line_number)
         if event:
             stat["records"].append(dict(time=event.group(1), link=event.group(2).lower()))
         elif head and head.group(1) == "current time":
             stat["current_time"] = head.group(2)
         elif head and head.group(1) != "link change records":
             stat[snake_case(head.group(1))] = number(head.group(2), text, line_number)
-        elif line and not head and line[0] not in "|+":
+        elif line and not head and line[0] not in "|+" and not is_gap(line):
             raise ParseError("expected a line of the link's history", text, line_number)
     for row in records("\n".join(table)) if table else []:
         stat["records"].append(
@@ -148,15 +156,14 @@ def parse_link_stat(text):
 
 def parse_stat(text):
     """``-stat -g`` -> dict of counters. An author's "..." line is passed over."""
-    lines = text.strip().splitlines()
-    if not lines or lines[0].strip() != "packet statistics:":
+    if [line for _number, line in content(text)][:1] != ["packet statistics:"]:
         raise ParseError("expected 'packet statistics:'", text)
     counters = {}
-    for line_number, line in enumerate(text.splitlines(), 1):
-        match = re.match(r"\s*([A-Za-z]\w*):\s*(0|[1-9]\d*)\s*\Z", line)
+    for line_number, line in _body(text):
+        match = re.match(r"([A-Za-z]\w*):\s*(0|[1-9]\d*)\Z", line)
         if match and match.group(1) not in counters:
             counters[match.group(1)] = int(match.group(2))
-        elif line.strip() not in ("", "...", "packet statistics:"):
+        elif not is_gap(line):
             raise ParseError("expected 'counter:number', each counter once", text, line_number)
     if not counters:
         raise ParseError("expected counters", text)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, snake_case
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, content, snake_case
 
 NET_HEALTH = [
     "success",
@@ -28,6 +28,7 @@ NET_HEALTH = [
     "detect_ip_set",
     "unknown",
 ]
+MAX_LINKS = 2  # of one port; MAX_PORT_COUNT in tool_ops.h
 HEALTHY = ("success", "init")  # init means that no detection address is set, not that the network is bad
 _CERTIFICATE = re.compile(r"dev_id:(\d+), \[(.+?)\] info:\Z")
 _CERTIFICATE_FIELD = re.compile(r"(subject|issuer|start_time|end_time|tls expiration status)\[(.*?)\](?:\(.*\))?\Z")
@@ -36,7 +37,7 @@ _EXPIRATION = {"0": "normal", "1": "near_expiration", "2": "expired"}
 
 
 def _lines(text):
-    found = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found = content(text)
     if not found:
         raise ParseError("no answer", text)
     return found
@@ -114,7 +115,10 @@ def parse_ip(text):
             pairs[-1]["netmask"] = netmask(match.group(2), text, line_number)
     if len(pairs[-1]) != 2:
         raise ParseError("expected a netmask after the address", text)
-    return pairs
+    if len(pairs) > MAX_LINKS:
+        raise ParseError(f"more than {MAX_LINKS} addresses: the text holds several answers", text)
+    # a port with two links prints its one address for each of them (tool_ops_ext.c asks for the port, not for the link)
+    return [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
 
 
 def parse_vnic(text):
@@ -136,10 +140,12 @@ def parse_lldp(text):
     """``-lldp -g`` -> dict(port, port_type, system_name) of the switch port on the other end; null what it doesn't send.
 
     The switch's free text may hold empty and unindented lines. The first line after 'Port ID TLV' names the port
-    (``Ifname:``, ``Local:`` or ``MAC:``, as the switch is configured).
+    (``Ifname:``, ``Local:``, ``MAC:`` or ``IPv4:``, as the switch is configured).
     """
     section, first = None, {}
     for line_number, line in _lines(text):
+        if line == "Port ID TLV" and "Port ID" in first:
+            raise ParseError("a second port: the text holds several answers", text, line_number)
         if line.endswith(" TLV"):
             section = line[: -len(" TLV")]
         elif section is not None:
@@ -151,7 +157,7 @@ def parse_lldp(text):
     if "Port ID" not in first:
         raise ParseError("expected a Port ID TLV", text)
     line_number, port = first["Port ID"]
-    match = re.match(r"([A-Za-z][A-Za-z ]*):\s*(\S.*)\Z", port)
+    match = re.match(r"([A-Za-z][A-Za-z0-9 ]*):\s*(\S.*)\Z", port)
     if not match:
         raise ParseError("expected the port's name, such as 'Ifname: ...'", text, line_number)
     return dict(

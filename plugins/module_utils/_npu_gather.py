@@ -21,11 +21,11 @@ GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: eac
 
 # part: (npu-smi's type, asked per chip rather than per NPU, key in the record, parser)
 _QUERIES = {
-    "board": ("board", False, "board", lambda text, npu: parse_pairs(text, npu, "version|board_id")),
+    "board": ("board", False, "board", lambda text, npu, _chip: parse_pairs(text, npu, "version|board_id")),
     "health": ("health", True, "health_report", parse_health),
-    "usages": ("usages", True, "usages", lambda text, npu: parse_pairs(text, npu, "_rate_percent")),
-    "common": ("common", True, "common", lambda text, npu: parse_pairs(text, npu, "temperature|aicore")),
-    "memory": ("memory", True, "memory", lambda text, npu: parse_pairs(text, npu, "capacity")),
+    "usages": ("usages", True, "usages", lambda text, npu, chip: parse_pairs(text, npu, "_rate_percent", chip)),
+    "common": ("common", True, "common", lambda text, npu, chip: parse_pairs(text, npu, "temperature|aicore", chip)),
+    "memory": ("memory", True, "memory", lambda text, npu, chip: parse_pairs(text, npu, "capacity", chip)),
 }
 
 
@@ -45,6 +45,7 @@ def gather(tool, parts=None):
     if "topology" in asked:
         result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
         result["warnings"] += warnings
+    result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's complaint comes with each answer
     return result
 
 
@@ -52,19 +53,24 @@ def _plain(tool, part):
     kind, per_chip, key, parse = _QUERIES[part]
 
     def ask(npu):
-        args = ["info", "-t", kind, "-i", str(npu["npu_id"])]
-        if per_chip and npu["chip_id"] is not None:  # a 950 has no chips and refuses -c
-            args += ["-c", str(npu["chip_id"])]
-        npu[key], warnings = answer(tool, args, lambda text: parse(text, npu["npu_id"]))
+        npu[key], warnings = answer(
+            tool, _args(kind, npu, per_chip), lambda text: parse(text, npu["npu_id"], npu["chip_id"])
+        )
         return warnings
 
     return ask
 
 
+def _args(kind, npu, per_chip=True):
+    args = ["info", "-t", kind, "-i", str(npu["npu_id"])]
+    if per_chip and npu["chip_id"] is not None:  # a 950 has no chips and refuses -c
+        args += ["-c", str(npu["chip_id"])]
+    return args
+
+
 def _superpod(tool):
     def ask(npu):
-        args = ["info", "-t", "spod-info", "-i", str(npu["npu_id"]), "-c", str(npu["chip_id"])]
-        record, notes = answer(tool, args, parse_superpod)
+        record, notes = answer(tool, _args("spod-info", npu), parse_superpod)
         npu.update(record)
         where = f"NPU {npu['npu_id']} chip {npu['chip_id']}: "
         return notes + [where + complaint for complaint in sdid_complaints(record, npu["device_id"])]

@@ -13,6 +13,7 @@ import re
 
 from ansible_collections.ascend.inference.plugins.module_utils._text import (
     ParseError,
+    content,
     count,
     is_null,
     key_value_blocks,
@@ -32,7 +33,8 @@ _CPUS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*\Z")
 
 def parse_version(text):
     """``npu-smi -v`` -> the tool's version string."""
-    match = re.match(r"\s*npu-smi version:\s*(\S+)\s*\Z", text)
+    lines = content(text)
+    match = re.match(r"npu-smi version:\s*(\S+)\Z", lines[0][1]) if len(lines) == 1 else None
     if not match:
         raise ParseError("expected 'npu-smi version: ...'", text)
     return match.group(1)
@@ -44,6 +46,8 @@ def parse_list(text):
     npus = [block for block in blocks if "npu_id" in block]
     if not npus:
         raise ParseError("expected blocks with an NPU ID", text)
+    if len({npu["npu_id"] for npu in npus}) != len(npus):
+        raise ParseError("an NPU is listed twice: the text holds several answers", text)
     return npus
 
 
@@ -52,7 +56,7 @@ def parse_mapping(text):
 
     The Mcu rows are left out. The chip name is the last column and may hold a blank.
     """
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = content(text)
     titles = [snake_case(title) for title in re.split(r"\t+|\s{2,}", lines[0][1])] if lines else []
     if titles[:1] != ["npu_id"] or titles[-1:] != ["chip_name"]:
         raise ParseError("expected a header from 'NPU ID' to 'Chip Name'", text)
@@ -73,26 +77,40 @@ def parse_mapping(text):
     return chips
 
 
-def parse_pairs(text, npu_id=None, expect=""):
+def parse_pairs(text, npu_id=None, expect="", chip_id=None):
     """A ``-t`` answer (board, usages, common, memory, ...) -> dict of typed values; the MCU's block becomes the key ``mcu``.
 
-    With ``npu_id`` the answer must not be about another NPU. Two chips in one answer are a ParseError: ask with ``-c``.
+    With ``npu_id`` the answer must not be about another NPU. ``chip_id`` takes that chip's part of an answer about several chips,
+    and the answer must not be about other chips only. Without it, two chips in one answer are a ParseError.
     ``expect`` is a pattern that one of the keys must match, for help texts have colons, too.
     """
     pairs = {}
-    for block in key_value_blocks(text):
-        record = _typed(block, text)
-        if str(record.get("chip_name", "")).lower() == "mcu":
-            pairs["mcu"] = {key: word for key, word in record.items() if key != "chip_name"}
+    for block in _about_chip([_typed(block, text) for block in key_value_blocks(text)], chip_id, text):
+        if str(block.get("chip_name", "")).lower() == "mcu":
+            pairs["mcu"] = {key: word for key, word in block.items() if key != "chip_name"}
             continue
-        again = sorted(set(record) & set(pairs))
+        again = sorted(set(block) & set(pairs))
         if again:
-            raise ParseError(f"{again[0]} is given twice: the answer is about several chips", text, block[0][2])
-        pairs.update(record)
+            raise ParseError(f"{again[0]} is given twice: the answer is about several chips", text)
+        pairs.update(block)
     _same_npu(pairs, npu_id, text)
     if not any(re.search(expect, key) for key in pairs):
         raise ParseError(f"expected a key like {expect}", text)
     return pairs
+
+
+def _about_chip(blocks, chip_id, text):
+    """``blocks`` without those about other chips than ``chip_id`` (None: all); of these the NPU's own keys stay."""
+    named = [block["chip_id"] for block in blocks if "chip_id" in block]
+    if chip_id is None or not named:
+        return blocks
+    if chip_id not in named:
+        raise ParseError(f"asked for chip {chip_id}, the answer is about chip {', '.join(map(str, named))}", text)
+    shared = ("npu_id", "chip_count")
+    return [
+        block if block.get("chip_id", chip_id) == chip_id else {key: block[key] for key in shared if key in block}
+        for block in blocks
+    ]
 
 
 def _typed(block, text):
@@ -102,7 +120,7 @@ def _typed(block, text):
         record[name] = (
             word if name.endswith("version") and value(word) is not None else value(word)
         )  # 25.2 is no number there
-        if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"-?\d+[\s.,]", record[name]):
+        if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"[-+]?\.?\d", record[name]):
             raise ParseError(f"{word!r} is not a number", text, line)
         if isinstance(record[name], (int, float)) and record[name] < 0 and _NEVER_NEGATIVE.search(name):
             raise ParseError(f"{key} cannot be {word}", text, line)
@@ -114,12 +132,20 @@ def _same_npu(pairs, npu_id, text):
         raise ParseError(f"asked for NPU {npu_id}, the answer is about NPU {pairs['npu_id']}", text)
 
 
-def parse_health(text, npu_id=None):
-    """``-t health`` of one chip -> dict(status, error_codes, messages): codes as upper-case hex strings."""
+def parse_health(text, npu_id=None, chip_id=None):
+    """``-t health`` of one chip -> dict(status, error_codes, messages): codes as upper-case hex strings.
+
+    ``npu_id`` and ``chip_id`` as in :func:`parse_pairs`.
+    """
     pairs = {}
-    for block in key_value_blocks(text):
-        pairs.update((snake_case(key), word) for key, word, _line in block)
-    _same_npu({key: value(word) for key, word in pairs.items()}, npu_id, text)
+    blocks = [{snake_case(key): word for key, word, _line in block} for block in key_value_blocks(text)]
+    for block in blocks:
+        block.update((key, value(block[key])) for key in ("npu_id", "chip_id") if key in block)
+    for block in _about_chip(blocks, chip_id, text):
+        if {"health_status", "health"} & set(block) & set(pairs):
+            raise ParseError("a second health: the answer is about several chips", text)
+        pairs.update(block)
+    _same_npu(pairs, npu_id, text)
     status = pairs.get("health_status", pairs.get("health"))
     if not status or not re.match(r"[A-Za-z]+\Z", status):
         raise ParseError("expected 'Health Status' or 'Health'", text)
@@ -132,12 +158,18 @@ def parse_health(text, npu_id=None):
 
 
 def parse_superpod(text):
-    """``-t spod-info`` -> dict(sdid, super_pod_size, super_pod_id, server_index), all ints."""
+    """``-t spod-info`` -> dict(sdid, super_pod_size, super_pod_id, server_index), all ints.
+
+    A 950 has no SDID, and in a pod a chassis instead of the server index: these are None there.
+    """
     pairs = parse_pairs(text)
     record = {key: pairs.get(key) for key in ("sdid", "super_pod_size", "super_pod_id", "server_index")}
-    for key in ("sdid", "super_pod_id", "server_index"):
+    for key in ("super_pod_id",) if "super_pod_type" in pairs else ("sdid", "super_pod_id", "server_index"):
         if not isinstance(record[key], int) or record[key] < 0:
             raise ParseError(f"expected a number for {key}", text)
+    for key in record:
+        if isinstance(record[key], (str, float)):
+            raise ParseError(f"{record[key]!r} is not a number, {key} is one", text)
     return record
 
 
@@ -148,6 +180,8 @@ def sdid_parts(sdid):
 
 def sdid_complaints(record, device_id=None):
     """What contradicts itself in a super pod record (of :func:`parse_superpod`): a list of sentences, empty if nothing does."""
+    if record["sdid"] is None:
+        return []
     parts = sdid_parts(record["sdid"])
     expected = dict(server_index=record["server_index"], device=parts["chip"] * 2 + parts["die"])
     if device_id is not None:
@@ -164,7 +198,7 @@ def sdid_complaints(record, device_id=None):
 
 def parse_topology(text):
     """``-t topo`` -> dict(matrix={id: {id: link}}, cpu_affinity={id: cpus}); ids are strings (NPU id, on A3 the physical id)."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line.split()) for number, line in content(text)]
     labels = _topology_labels(lines[0][1] if lines else [], text)
     matrix, affinity = {}, {}
     for line_number, words in lines[1 : len(labels) + 1]:
@@ -179,6 +213,9 @@ def parse_topology(text):
         if cpus:
             affinity[key] = value(cpus[0]) if is_null(cpus[0]) else cpus[0]
     _square(matrix, labels, text)
+    again = [line_number for line_number, words in lines[len(labels) + 1 :] if _TOPOLOGY_LABEL.match(words[0])]
+    if again:
+        raise ParseError("more rows than NPUs: the text holds several answers", text, again[0])
     return dict(matrix=matrix, cpu_affinity=affinity)
 
 

@@ -22,15 +22,15 @@ _VALUE = rf"({_NUMBER}|{NULL})"
 _SIGNED = rf"(-?{_NUMBER}|{NULL})"
 # C pads with "%-5d/ %-13d": five digits leave no blank before the slash. A lone NA may stand for both.
 _PAIR = rf"(?:({COUNT}|{NULL})\s*/\s*({COUNT}|{NULL})|{NULL})"
-# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768.
-_NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]*)"
-_BUS = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{1,2}|NA|-)"
+# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768. It is no chip's number.
+_NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]{2,})"
+_BUS = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{1,2}|" + NULL + ")"
 
 COLUMNS = {
     "NPU ID": (["npu_id"], rf"({COUNT})"),
     "NPU": (["npu_id"], rf"({COUNT})"),
     "Name": (["name"], _NAME),
-    "Health": (["health"], r"([A-Za-z][A-Za-z_]*)"),
+    "Health": (["health"], rf"([A-Za-z][A-Za-z_]*|{NULL})"),
     "Power(W)": (["power_watts"], _VALUE),
     "Temp(C)": (["temperature_celsius"], _SIGNED),
     "Hugepages-Usage(page)": (["hugepages_used", "hugepages_total"], _PAIR),

@@ -63,6 +63,7 @@ def parse_info(text):
     """
     body, warnings = _trim(box_lines(text), text)
     rows = _rows(body, text)
+    _one_whole_table(rows, body, text)
     npus = _join([row for row in rows if row.role in ("card", "chip")], warnings)
     if not npus:
         raise ParseError("the table lists no NPU", text)
@@ -96,10 +97,18 @@ def _trim(lines, text):
     for line in body:
         if line.kind == "other":
             raise ParseError("expected a row of the table", text, line.number)
-    outside = [line for line in lines[: drawn[0]] + lines[drawn[-1] + 1 :] if line.kind == "other"]
-    warnings = [line.text for line in outside]
+    outside = lines[: drawn[0]] + lines[drawn[-1] + 1 :]
+    warnings = [line.text for line in lines if line.kind == "chatter" or (line.kind == "other" and line in outside)]
     warnings += [f"line {line.number}: rows were left out ('{line.text}')" for line in lines if line.kind == "gap"]
-    return body, warnings
+    return [line for line in body if line.kind != "chatter"], warnings
+
+
+def _one_whole_table(rows, body, text):
+    titles = [row.line for row in rows if row.role == "title"]
+    if len(titles) > 1:
+        raise ParseError("a second table: the text holds several answers", text, titles[1])
+    if rows and rows[-1].role == "card" and rows[-1].line == body[-1].number:
+        raise ParseError("the table is cut off after this row", text, rows[-1].line)
 
 
 def _rows(body, text):
@@ -260,7 +269,7 @@ def _doubts(npus, body):
             f"line {', '.join(map(str, edited))}: not as wide as the table's border; characters were lost or added"
         )
     if not any(line.kind == "rule" for line in body):
-        doubts.append("the table has neither header nor borders: its columns were told by their shape")
+        doubts.append("the table has no borders: its columns were told by header or shape, and rows may be missing")
     elif body[-1].kind == "row":
         doubts.append("the table has no closing border: it may be cut off")
     return doubts
@@ -281,13 +290,13 @@ def _generation_of(npu, titles):
     name = re.sub(r"\A(?:Ascend|Atlas)\s*", "", npu["name"] or "")
     if re.match(r"910B\d", name):
         return "a2"
-    if "NPU ID" in titles or name.startswith("950"):
+    if "NPU ID" in titles or re.match(r"950|910_95", name):
         return "950"
-    if "Phy-ID" in titles:
+    if "Phy-ID" in titles or re.match(r"910_93|910C", name):
         return "a3"
     if name.startswith("310"):
         return "310p" if name.startswith("310P") else None
-    if name.startswith("910"):
+    if name.startswith("910") and name != "910B":  # that one's name was given twice, the memory tells
         return "910a"
     if "Device" in titles and "HBM-Usage(MB)" not in titles:
         return "310p"

@@ -8,20 +8,25 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils._text import (
+    ParseError,
+    is_chatter,
+    is_gap,
+    visible_lines,
+)
 
-# kind: rule (=== or +---+---+), soft_rule (one dash line without inner +), row, gap (an author's "..."), blank, other
+# kind: rule (=== or +---+---+), soft_rule (one dash line without inner +), row, gap (an author's "..."), blank, chatter, other
 Line = namedtuple("Line", "number kind cells text")
 
-_RULE = re.compile(r"\+[-=+]*[-=]{3,}[-=+]*\+\Z")
-_SOFT_RULE = re.compile(r"\+-{3,}\+\Z")
-_GAP = re.compile(r"(?:\.{3,}|…+)\Z")
+# authors draw borders with | at the crossings, or lose their last character
+_RULE = re.compile(r"\+[-=+|]*[-=]{3,}[-=+|]*\Z")
+_SOFT_RULE = re.compile(r"\+-{3,}\+?\Z")
 
 
 def box_lines(text):
     """Every line of ``text`` as a :class:`Line`. A row that starts with ``|`` and doesn't end with it is a ParseError."""
     lines = []
-    for line_number, raw in enumerate(text.splitlines(), 1):
+    for line_number, raw in visible_lines(text):
         stripped = raw.strip()
         cells = None
         if not stripped:
@@ -32,8 +37,10 @@ def box_lines(text):
             kind = "soft_rule"
         elif _RULE.match(stripped):
             kind = "rule"
+        elif is_chatter(stripped):
+            kind = "chatter"
         else:
-            kind = "gap" if _GAP.match(stripped) else "other"
+            kind = "gap" if is_gap(stripped) else "other"
         lines.append(Line(line_number, kind, cells, stripped))
     return lines
 
@@ -61,6 +68,8 @@ def records(text):
         raise ParseError("expected a table with a header and rows", text)
     titles = rows[0].cells
     for row in rows[1:]:
+        if row.cells == titles:
+            raise ParseError("a second header: these are several tables", text, row.number)
         if len(row.cells) != len(titles):
             raise ParseError(f"expected {len(titles)} cells, found {len(row.cells)}", text, row.number)
     return [dict(zip(titles, row.cells)) for row in rows[1:]]

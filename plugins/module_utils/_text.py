@@ -9,10 +9,31 @@ import re
 
 EXCERPT = 160
 COUNT = r"(?:0|[1-9]\d*)"  # a count never has leading zeros: "0123" is a damaged text, not 123
-NULL = r"(?:-|NA)"
+NULL = r"(?:--?|N/?A)"
 _COUNT = re.compile(COUNT + r"\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?\Z")
 _KEY_VALUE = re.compile(r"\s*(.*?)\s*:\s*(.*?)\s*\Z")
+_GAP = re.compile(r"(?:\.{3,}|…+)\Z")
+_LINE_END = re.compile(r"\r*\n|\r")  # a terminal that recorded the text adds carriage returns
+# colours and cursor movements of a terminal, byte order mark, zero bytes of a console log
+_UNSEEN = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]|[\x00\ufeff\u200b]")
+# What else stands between a command and its answer: libascend_hal's constructor and the tools' logging print to stdout
+# (hicann/driver@ef377e9 dmc/logdrv/drv_log_user.c, network/hccn log.c, npucli/src); saved texts hold prompt, command and date.
+_PROMPT = r"(?:\(\S+\)\s*)?(?:\[?[\w.-]+@[^#$|]*|(?:ba)?sh-[\d.]+)?[#$]"
+_CHATTER = re.compile(
+    "|".join(
+        (
+            r"DrvMng\w+ failed\b",
+            r"\[(?:WARN(?:ING)?|INFO)\]",
+            r"Failed to (?:get|query) ",
+            rf"(?:{_PROMPT}\s+)?(?:sudo\s+)?(?:/\S*/)?(?:npu-smi|hccn_tool)\s+(?:-[a-z]|info\b)",
+            rf"{_PROMPT}\s*\Z",
+            r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [a-z]{3} +\d+ \d\d:\d\d:\d\d(?: [a-z]{2,5})? \d{4}\Z",
+            r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\Z",
+        )
+    ),
+    re.IGNORECASE,
+)
 _UNITS = {
     "%": "percent",
     "MB": "mib",
@@ -33,7 +54,7 @@ class ParseError(ValueError):
 
     def __init__(self, what, text, line=None):
         self.what, self.text, self.line = what, text, line
-        lines = text.splitlines()
+        lines = _LINE_END.split(text)
         quoted = lines[line - 1] if line and line <= len(lines) else text.strip()
         if len(quoted) > EXCERPT:
             quoted = quoted[:EXCERPT] + "…"
@@ -41,9 +62,39 @@ class ParseError(ValueError):
         super().__init__(f"{what}{place}: {quoted!r}" if quoted else f"{what}: the text is empty")
 
 
+def numbered(text):
+    """Every line of ``text`` as (number, line), without what only a terminal sees and without :func:`chatter`."""
+    return [(number, line) for number, line in visible_lines(text) if not _CHATTER.match(line.strip())]
+
+
+def content(text):
+    """The lines of ``text`` that say something as (number, stripped line); none of :func:`chatter`."""
+    return [(number, line.strip()) for number, line in numbered(text) if line.strip()]
+
+
+def chatter(text):
+    """The lines that are no part of an answer: warnings of the driver's libraries, an echoed command, prompt and date."""
+    return [line.strip() for _number, line in visible_lines(text) if _CHATTER.match(line.strip())]
+
+
+def is_chatter(line):
+    """True for a line of :func:`chatter`."""
+    return bool(_CHATTER.match(line.strip()))
+
+
+def is_gap(line):
+    """True for the dots with which the author of a text says that lines were left out."""
+    return bool(_GAP.match(line.strip()))
+
+
+def visible_lines(text):
+    """Every line of ``text`` as (number, line), without colours, cursor movements, byte order mark and zero bytes."""
+    return [(number, _UNSEEN.sub("", line)) for number, line in enumerate(_LINE_END.split(text), 1)]
+
+
 def is_null(token):
     """True for the words both tools print where they have no value."""
-    return token.strip() in ("", "-", "NA", "N/A")
+    return token.strip().upper() in ("", "-", "--", "NA", "N/A", "NOT SUPPORT", "NOT SUPPORTED")
 
 
 def count(token, text, line=None):
@@ -87,11 +138,12 @@ def snake_case(title):
 def key_value_blocks(text):
     """``key : value`` text as a list of ordered lists of (key, value, line number).
 
-    A new block starts after an empty line and where a key comes back. A line with an empty key continues the value above it
-    (health messages do that, and carry empty lines of their own, so it also reaches back over an empty line).
+    A new block starts after an empty line, where a key comes back, and where the MCU's keys follow a chip's. A line with an
+    empty key continues the value above it (health messages do that, and carry empty lines of their own, so it also reaches back
+    over an empty line).
     """
     blocks, fresh = [], True
-    for line_number, line in enumerate(text.splitlines(), 1):
+    for line_number, line in numbered(text):
         if not line.strip():
             fresh = True
             continue
@@ -105,7 +157,8 @@ def key_value_blocks(text):
             last = blocks[-1].pop()
             blocks[-1].append((last[0], last[1] + "\n" + word, last[2]))
             continue
-        if fresh or key in (seen[0] for seen in blocks[-1]):
+        seen = [] if fresh else [entry[0] for entry in blocks[-1]]
+        if fresh or key in seen or (key == "Chip Name" and word.lower() == "mcu" and "Chip ID" in seen):
             blocks.append([])
         blocks[-1].append((key, word, line_number))
         fresh = False

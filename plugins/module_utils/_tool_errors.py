@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, chatter
 
 # kind: driver, container, loader, permission, busy, unset, unsupported, absent, usage, refused, hung, failed
 Complaint = namedtuple("Complaint", "kind message")
@@ -30,6 +30,11 @@ def _rule(kind, pattern, advice):
     return kind, re.compile(pattern, re.IGNORECASE), advice
 
 
+_NO_DRIVER = (
+    "the NPU driver does not answer. Become root or join the group HwHiAiUser; check that the driver is loaded (lsmod | grep drv) "
+    "and, in a container, that /dev/davinci_manager is mounted; after a driver or firmware upgrade reboot the host"
+)
+
 RULES = (
     _rule(
         "loader",
@@ -45,14 +50,13 @@ RULES = (
     ),
     _rule(
         "container",
-        r"because the device is used|ret is -8020\b",
+        r"because the device is used|ret is -8020\b|Container ID verify failed",
         "an NPU is used by another container. Stop that container, or give this one other /dev/davinci devices",
     ),
     _rule(
         "driver",
-        r"dcmi mod\w+ initialized? failed|ret is -8005\b|DrvMngGetConsoleLogLevel failed",
-        "the NPU driver does not answer. Become root or join the group HwHiAiUser; check that the driver is loaded (lsmod | grep drv) "
-        "and, in a container, that /dev/davinci_manager is mounted; after a driver or firmware upgrade reboot the host",
+        r"dcmi mod\w+ initialized? failed|ret is -8005\b",
+        _NO_DRIVER,
     ),
     _rule(
         "absent",
@@ -61,12 +65,12 @@ RULES = (
     ),
     _rule(
         "unsupported",
-        r"This command cannot be executed on a VM or container|on a common container",
+        r"This command cannot be executed on a \w+",
         "run this on the host or in a privileged container",
     ),
     _rule(
         "unsupported",
-        r"This device does not support (?:(?:querying|setting) )?(?P<what>.+?)\.",
+        r"This device do(?:es|se) not support (?:(?:querying|setting) )?(?P<what>.+?)\.",
         "this device does not support {what}",
     ),
     _rule(
@@ -76,7 +80,7 @@ RULES = (
     ),
     _rule(
         "unsupported",
-        r"The command is not supported on this product|The VM does not support this command",
+        r"The command is not supported on this product|The VM does not support this command|in (?:SMP|docker) mode, does not support",
         "leave this query out",
     ),
     _rule(
@@ -84,12 +88,16 @@ RULES = (
         r"hccn_tool is busy|ret is -9020\b|The device is occupied",
         "another process is using the tool: try again, or stop the exporter",
     ),
-    _rule("permission", r"permission denied|Operation not permitted|not permitted", "run this as root (become: true)"),
+    _rule(
+        "permission",
+        r"permission denied|not permitted|can be executed only by (?:an administrator|the root user)",
+        "run this as root (become: true)",
+    ),
     _rule("unset", r"no ip was preset there|no gateway was preset there", "nothing is configured"),
     _rule("unset", r"ip is not configured", "configure the device's address first"),
     _rule(
         "absent",
-        r"The device is not exist|Get invalid device id|Invalid card id|ret is -900[78]\b",
+        r"The device is not exist|Get invalid device id|Invalid (?:card|chip) id|There is no NPU chip on this card|ret is -900[78]\b",
         "no such device: compare with npu-smi info -m; a chip that dropped off the bus needs a reset or service",
     ),
     _rule(
@@ -119,7 +127,7 @@ RULES = (
     _rule(
         "usage",
         r"Get invalid (?:major cmd|parameters|input)|Get unknown option|count of input parameters is wrong|Error parameter of -|"
-        r"Command or option is not found|must input (?:card|phy) id",
+        r"Command or option is not found|must input (?:card|phy) id|does not support (?:entering|input) card id",
         "this version of the tool does not know the command: compare the driver's version with the collection's support matrix",
     ),
     _rule(
@@ -127,9 +135,12 @@ RULES = (
         r"The driver package may not be completely installed",
         "reinstall the driver; /etc/ascend_install.info does not say that it is complete",
     ),
+    # a library prints this before whatever the tool says itself
+    _rule("driver", r"DrvMngGetConsoleLogLevel failed", _NO_DRIVER),
     _rule(
         "failed",
-        r"Comm?and execute failed|Cmd execut(?:e|ion) failed|Failed to (?:query|execute)|ret is -\d+",
+        r"Comm?and execute failed|Cmd execut(?:e|ion) failed|Failed to (?:query|execute|get|alloc)|info fail(?:ed)?!|"
+        r"(?:ret|err) is -\d+",
         "see /var/log/hccn_tool and npu-smi info -t health",
     ),
 )
@@ -187,6 +198,8 @@ def answer(tool, args, parse, stdin=None):
         if found and found.kind == "unset":
             return None, []
         raise failure(output, str(error)) from error
+    # the table's parser says itself what else was printed
+    notes = [] if isinstance(value, dict) and "warnings" in value else chatter(output.stdout)
     if output.rc == 0:
-        return value, []
-    return value, [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]
+        return value, notes
+    return value, notes + [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]

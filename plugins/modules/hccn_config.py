@@ -201,9 +201,9 @@ def configure(module):
 
 
 def _applied(module, result, entries, steps, before, after, read):
-    done, failed, message = work.apply(Patience(tool_of(module, "hccn_tool")), steps)
+    done, failed, message, notes = work.apply(Patience(tool_of(module, "hccn_tool")), steps)
     states, missing = work.outcome(entries, steps, done, failed)
-    result.update(changed=bool(done), steps=[_shown(step) for step in done])
+    result.update(changed=bool(done), steps=[_shown(step) for step in done], warnings=result["warnings"] + notes)
     try:
         found = work.view(entries, read(), module.params["hccn_conf"])
     except ToolError as error:

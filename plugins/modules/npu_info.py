@@ -24,7 +24,7 @@ options:
       - V(table) is C(npu-smi info). It is read anyway if another part has to know the chips.
       - V(board), V(health), V(usages), V(common) and V(memory) are C(npu-smi info -t) of that name for each NPU or chip. They
         end up under the keys C(board), C(health_report), C(usages), C(common) and C(memory) of each entry of RV(npus).
-      - V(superpod) is C(npu-smi info -t spod-info) for each chip of an A3.
+      - V(superpod) is C(npu-smi info -t spod-info) for each chip of an A3 or 950.
       - V(topology) is C(npu-smi info -t topo).
       - A part that no chip answers is an error if it is named here. A part that some chips answer is a warning.
     type: list
@@ -137,7 +137,7 @@ npus:
       type: int
       returned: when O(gather) contains V(superpod), and by default on A3
     sdid:
-      description: Super device id. Its bits are checked against server index, chip and device id. A contradiction is a warning.
+      description: Super device id, null on 950. Its bits are checked against server index, chip and device id. A contradiction is a warning.
       type: int
       returned: when O(gather) contains V(superpod), and by default on A3
     server_index:

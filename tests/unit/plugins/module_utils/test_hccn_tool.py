@@ -58,6 +58,11 @@ ANSWERS = {
         "ipaddr:10.9.3.4\nnetmask:255.255.240.0\nipaddr:10.9.3.5\nnetmask:255.255.240.0\n",
         [{"address": "10.9.3.4", "netmask": "255.255.240.0"}, {"address": "10.9.3.5", "netmask": "255.255.240.0"}],
     ),
+    "ip of a port with two links": (
+        tool.parse_ip,
+        "ipaddr:10.9.3.4\nnetmask:255.255.240.0\nipaddr:10.9.3.4\nnetmask:255.255.240.0\n",
+        [{"address": "10.9.3.4", "netmask": "255.255.240.0"}],
+    ),
     "vnic, tabs": (
         tool.parse_vnic,
         "\tvnic link status:\tDOWN\n\tvnic ipaddr:\t192.168.2.190\n\tvnic netmask:\t255.255.255.0\n",
@@ -72,6 +77,11 @@ ANSWERS = {
         tool.parse_lldp,
         "Port ID TLV\n        Local: 17\nEnd of LLDPDU TLV\n",
         {"port": "17", "port_type": "local", "system_name": None},
+    ),
+    "lldp of a switch that gives an address": (
+        tool.parse_lldp,
+        "Chassis ID TLV\n\tMAC: 02:00:5e:00:00:09\nPort ID TLV\n\tIPv4: 10.9.200.7\nEnd of LLDPDU TLV\n",
+        {"port": "10.9.200.7", "port_type": "ipv4", "system_name": None},
     ),
     "tls, 24.x": (
         tool.parse_tls,

@@ -21,6 +21,17 @@ MAPPING = (
 )
 
 ANSWERS = {
+    "950 spod-info in a pod": (
+        npu_smi.parse_superpod,
+        "\tSuper Pod Size                 : 1024\n\tSuper Pod ID                   : 3\n"
+        "\tChassis ID                     : 12\n\tSuper Pod Type                 : 1\n",
+        {"sdid": None, "super_pod_size": 1024, "super_pod_id": 3, "server_index": None},
+    ),
+    "950 board for a plain user": (
+        npu_smi.parse_pairs,
+        "\tNPU ID                         : 2\n\tFirmware Version               : NOT SUPPORT\n",
+        {"npu_id": 2, "firmware_version": None},
+    ),
     "950 -v": (npu_smi.parse_version, "npu-smi version: 26.1.0\n", "26.1.0"),
     "25.0 -l, two NPUs": (
         npu_smi.parse_list,
@@ -154,6 +165,14 @@ BAD = {
     "pairs, a table": (npu_smi.parse_pairs, "| npu-smi 25.0   Version: 25.0 |\n"),
     "pairs, two chips": (npu_smi.parse_pairs, "\tChip ID : 0\n\tHBM(MB) : 1\n\n\tChip ID : 1\n\tHBM(MB) : 2\n"),
     "pairs, blank in a number": (npu_smi.parse_pairs, "\tHBM Capacity(MB) : 65 536\n"),
+    "pairs, a comma in a number": (npu_smi.parse_pairs, "\tTemperature(C) : 41,5\n"),
+    "pairs, a number with its unit": (npu_smi.parse_pairs, "\tNPU Real-time Power(W) : 71.7W\n"),
+    "pairs, an exponent": (npu_smi.parse_pairs, "\tAicore Usage Rate(%) : 1e2\n"),
+    "superpod, odd size": (
+        npu_smi.parse_superpod,
+        "\tSDID : 5\n\tSuper Pod Size : 3 84\n\tSuper Pod ID : 1\n\tServer Index : 0\n",
+    ),
+    "health of two chips": (npu_smi.parse_health, "\tChip ID : 0\n\tHealth : OK\n\n\tChip ID : 1\n\tHealth : Alarm\n"),
     "health without status": (npu_smi.parse_health, "\tError Code : NA\n"),
     "health, odd code": (npu_smi.parse_health, "\tHealth : OK\n\tError Code : what\n"),
     "superpod without SDID": (npu_smi.parse_superpod, "\tSuper Pod ID : 1\n\tServer Index : 1\n"),
@@ -206,3 +225,71 @@ def test_a_super_pod_s_size_has_no_sign():
     assert npu_smi.parse_superpod(text.format(384))["super_pod_size"] == 384
     with pytest.raises(ParseError):
         npu_smi.parse_superpod(text.format(-384))
+
+
+COMMON = """
+\tNPU ID                         : 3
+\tChip Count                     : 2
+
+\tChip ID                        : 0
+\tAicore Usage Rate(%)           : 11
+\tTemperature(C)                 : 41
+\tNPU Real-time Power(W)         : 172.4
+
+\tChip ID                        : 1
+\tAicore Usage Rate(%)           : 12
+\tTemperature(C)                 : 43
+\tNPU Real-time Power(W)         : NA
+
+\tChip Name                      : mcu
+\tTemperature(C)                 : 36
+"""
+USAGES = """
+\tNPU ID                         : 3
+\tChip Count                     : 2
+
+\tHBM Capacity(MB)               : 65536
+\tAicore Usage Rate(%)           : 11
+\tChip ID                        : 0
+
+\tHBM Capacity(MB)               : 65535
+\tAicore Usage Rate(%)           : 12
+\tChip ID                        : 1
+"""
+
+
+def without_empty_lines(text):
+    return "".join(line + "\n" for line in text.splitlines() if line)
+
+
+@pytest.mark.parametrize("dress", [str, without_empty_lines])
+@pytest.mark.parametrize("chip, aicore, temperature, capacity", [(0, 11, 41, 65536), (1, 12, 43, 65535)])
+def test_one_chip_s_part_of_an_answer_about_two(dress, chip, aicore, temperature, capacity):
+    common = npu_smi.parse_pairs(dress(COMMON), 3, "aicore", chip)
+    assert (common["npu_id"], common["chip_count"], common["chip_id"]) == (3, 2, chip)
+    assert (common["aicore_usage_rate_percent"], common["temperature_celsius"]) == (aicore, temperature)
+    assert common["mcu"] == {"temperature_celsius": 36}
+    usages = npu_smi.parse_pairs(dress(USAGES), 3, "_rate_percent", chip)
+    assert (usages["chip_id"], usages["aicore_usage_rate_percent"], usages["hbm_capacity_mib"]) == (
+        chip,
+        aicore,
+        capacity,
+    )
+    health = "\tNPU ID : 3\n\tChip Count : 2\n\n\tChip ID : 0\n\tHealth : OK\n\n\tChip ID : 1\n\tHealth : Alarm\n"
+    assert npu_smi.parse_health(dress(health), 3, chip)["status"] == ("OK", "Alarm")[chip]
+
+
+@pytest.mark.parametrize("text", [COMMON, USAGES])
+def test_an_answer_about_other_chips_is_an_error(text):
+    with pytest.raises(ParseError, match="asked for chip 2"):
+        npu_smi.parse_pairs(text, 3, "", 2)
+    with pytest.raises(ParseError, match="several chips"):
+        npu_smi.parse_pairs(text)
+
+
+def test_the_mcu_s_temperature_is_never_the_chip_s():
+    text = without_empty_lines(
+        COMMON.replace("\tChip Count                     : 2\n", "").split("\tChip ID                        : 1")[0]
+    )
+    common = npu_smi.parse_pairs(text + "\tChip Name : Mcu\n\tTemperature(C) : 36\n")
+    assert (common["temperature_celsius"], common["mcu"]) == (41, {"temperature_celsius": 36})

@@ -267,10 +267,100 @@ def test_a_first_910_of_an_old_driver_has_no_huge_pages_and_is_no_310p():
 
 @pytest.mark.parametrize(
     ("name", "generation"),
-    [("910B4-1", "a2"), ("910B", "910a"), ("910ProB", "910a"), ("Ascend910", "910a"), ("950PR", "950")],
+    [
+        ("910B4-1", "a2"),
+        ("910B", "910a"),
+        ("910ProB", "910a"),
+        ("Ascend910", "910a"),
+        ("910_9362", "a3"),
+        ("950PR", "950"),
+    ],
 )
 def test_a_name_tells_the_generation_where_the_columns_do_not(name, generation):
     assert parse_info(FIRST.replace("910PremiumA", name.ljust(11)))["generation"] == generation
+
+
+NULLS = """
++------------------------------------------------------------------------------------------------+
+| npu-smi 25.3.1                   Version: 25.3.1                                               |
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip  Phy-ID              | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 3     Ascend910_9391      | N/A           | 0.0         -7                NA   / NA            |
+| 0     6                   | N/A           | --          --   / --         -    / -             |
++===========================+===============+====================================================+
+| No running processes found in NPU 3                                                            |
++===========================+===============+====================================================+
+"""
+
+
+def test_every_word_for_no_value_is_null():
+    (npu,) = parse_info(NULLS)["npus"]
+    assert (npu["npu_id"], npu["device_id"], npu["power_watts"], npu["temperature_celsius"]) == (3, 6, 0.0, -7)
+    unknown = [field for field, value in npu.items() if value is None]
+    assert unknown == [
+        "health",
+        "bus_id",
+        "aicore_percent",
+        "memory_used_mib",
+        "memory_total_mib",
+        "hbm_used_mib",
+        "hbm_total_mib",
+        "hugepages_used",
+        "hugepages_total",
+    ]
+
+
+def test_a_damaged_chip_row_without_bus_id_is_no_first_row():
+    row = "| 0       6                     | NA              | 1 2          957   / 10810                           |"
+    lines = DUO.splitlines()
+    number = next(number for number, line in enumerate(lines) if "| 0000:" in line)
+    with pytest.raises(ParseError, match="fits no column layout"):
+        parse_info("\n".join([*lines[:number], row, *lines[number + 1 :]]))
+
+
+@pytest.mark.parametrize("text", [A2, A3, WIDE, DUO])
+def test_borders_that_an_author_drew(text):
+    crossed = text.replace("---+---", "---|---").replace("===+===", "===|===")
+    assert parse_info(crossed)["npus"] == parse_info(text)["npus"] and crossed != text
+    cut = "\n".join(line[:-1] if line.startswith("+==") else line for line in text.splitlines())
+    assert parse_info(cut)["npus"] == parse_info(text)["npus"]
+
+
+FIVE = """
++------------------------------------------------------------------------------------------------------------------+
+| npu-smi 25.6.rc2                                 Version: 25.6.rc2                                               |
++--------+------------------+---------------+----------------------------------------------------------------------+
+| NPU ID | Name             | Health        | Power(W)              Temp(C)                  Hugepages-Usage(page) |
+|        |                  | Bus-Id        | NPU Util(%)           Memory-Usage(MB)         HBM-Usage(MB)         |
++========+==================+===============+======================================================================+
+| 2      | Ascend950DT      | OK            | 371.4                 47                       0     / 0             |
+|        |                  | NA            | 3                     0     / 0                104857/ 131072        |
++===========================+===============+======================================================================+
+| 5      | Ascend950DT      | Critical      | 366.0                 52                       0     / 0             |
+|        |                  | 0000:71:00.0  | 0                     0     / 0                5021  / 131072        |
++===========================+===============+======================================================================+
+"""
+
+
+def test_a_wide_950_whose_rules_cross_its_columns():
+    npus = parse_info(FIVE)["npus"]
+    assert [(npu["npu_id"], npu["health"], npu["bus_id"], npu["hbm_used_mib"]) for npu in npus] == [
+        (2, "OK", None, 104857),
+        (5, "Critical", "0000:71:00.0", 5021),
+    ]
+
+
+@pytest.mark.parametrize("text", [A2, A3, WIDE, DUO, FIVE])
+def test_a_text_that_ends_with_a_chip_s_first_row_is_cut_off(text):
+    lines = text.splitlines()
+    cards = [
+        number for number, line in enumerate(lines) if "| OK " in line or "| Critical" in line or "| Alarm" in line
+    ]
+    for number in cards:
+        with pytest.raises(ParseError, match="cut off after this row"):
+            parse_info("\n".join(lines[: number + 1]))
 
 
 def test_line_ends_of_windows_and_words_around_the_table_change_nothing():

@@ -245,3 +245,21 @@ def test_unset_netdetect_is_idempotent(host, configure):
     entry = {"device": 0, "netdetect": "0.0.0.0"}
     assert configure([entry])["changed"] and device(host, 0)["netdetect"] is None
     assert not configure([entry])["changed"]
+
+
+def test_what_the_tool_says_beside_success_is_a_warning(host, run_module, tmp_path):
+    talkative = tmp_path / "hccn_tool"
+    talkative.write_text(
+        "#!/bin/sh\necho '[Info] The configuration takes effect only after a reboot.'\n"
+        f'exec {host["bin"]}/hccn_tool "$@"\n',
+        encoding="utf-8",
+    )
+    talkative.chmod(0o755)
+    result = run_module(
+        "hccn_config",
+        executable=str(talkative),
+        hccn_conf=host["hccn_conf"],
+        devices=[{"device": 1, "tls": True}],
+    )
+    assert result["changed"] and not result["failed"] and device(host, 1)["tls"] is True
+    assert result["warnings"] == ["device 1: [Info] The configuration takes effect only after a reboot."]

@@ -141,3 +141,4 @@ def test_a_950_is_refused_by_name(run_module, printing, tmp_path):
         "hccn_info", executable=printing(text), devices=[0], gather=["link"], hccn_conf=str(tmp_path / "none")
     )
     assert "hccn_tool of a 950" in result["devices"][0]["errors"]["link"]
+    assert "No device answered any query" in result["warnings"][0] and "hccn_tool of a 950" in result["warnings"][0]

@@ -99,6 +99,25 @@ def test_superpod_asked_for_where_there_is_none(cluster, run_module):
     assert result["failed"] and "does not support spod-info" in result["msg"]
 
 
+def test_super_pod_of_a_950_is_asked_without_a_chip(cluster, run_module, tmp_path):
+    host = cluster(generation="950", devices=2)["node0"]
+    program = tmp_path / "npu-smi"
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        f"info) exec {tool(host)} info;;\n"
+        '*-c*) echo "This device does not support input parameter of -c."; exit 215;;\n'
+        'esac\nprintf "\\tSuper Pod Size : 1024\\n\\tSuper Pod ID : 3\\n\\tChassis ID : 1\\n\\tSuper Pod Type : 1\\n"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    result = run_module("npu_info", executable=str(program), gather=["superpod"])
+    assert not result["failed"] and result["warnings"] == []
+    assert [(npu["super_pod_id"], npu["super_pod_size"], npu["sdid"]) for npu in result["npus"]] == [
+        (3, 1024, None)
+    ] * 2
+
+
 def test_a_program_that_always_prints_the_table_still_gives_the_table(cluster, run_module, printing):
     import subprocess
 
