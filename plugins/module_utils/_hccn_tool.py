@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, content, snake_case
+from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, content, is_gap, snake_case
 
 NET_HEALTH = [
     "success",
@@ -169,7 +169,7 @@ def parse_tls(text, device=None):
     """``-tls -g`` -> dict(enabled, alarm_days, certificates). With ``device`` its part is taken, and has to be there."""
     parts = {}
     current = None
-    for line_number, line in _lines(text):
+    for line_number, line in [(line_number, line) for line_number, line in _lines(text) if not is_gap(line)]:
         head = re.match(r"dev_id:(\d+), tls switch\[([01])\](?:\(.*?\))?(.*)\Z", line)
         if head and int(head.group(1)) not in parts:
             current = int(head.group(1))

@@ -13,7 +13,7 @@ NULL = r"(?:--?|N/?A)"
 _COUNT = re.compile(COUNT + r"\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?\Z")
 _KEY_VALUE = re.compile(r"\s*(.*?)\s*:\s*(.*?)\s*\Z")
-_GAP = re.compile(r"(?:\.{3,}|…+)\Z")
+_GAP = re.compile(r"(?:\.{3,}|…+)(?:\s*(?:\.{3,}|…+))*\Z")
 _LINE_END = re.compile(r"\r*\n|\r")  # a terminal that recorded the text adds carriage returns
 # colours and cursor movements of a terminal, byte order mark, zero bytes of a console log
 _UNSEEN = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]|[\x00\ufeff\u200b]")
@@ -144,7 +144,7 @@ def key_value_blocks(text):
     """
     blocks, fresh = [], True
     for line_number, line in numbered(text):
-        if not line.strip():
+        if not line.strip() or is_gap(line):
             fresh = True
             continue
         match = _KEY_VALUE.match(line)

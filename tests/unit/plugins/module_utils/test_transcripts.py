@@ -9,7 +9,7 @@ import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils._hccn_measures import parse_link_stat, parse_optical
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_tool import parse_ip, parse_lldp
+from ansible_collections.ascend.inference.plugins.module_utils._hccn_tool import parse_ip, parse_lldp, parse_tls
 from ansible_collections.ascend.inference.plugins.module_utils._npu_smi import (
     parse_health,
     parse_list,
@@ -158,6 +158,15 @@ def test_a_950_s_link_history_twice_is_an_error():
 def test_dots_for_lines_left_out_are_passed_over():
     optical = parse_optical("optical info:\npresent              : present\n...\nTx Power0            : 1.2034 mW\n…\n")
     assert optical == {"present": True, "tx_power0_milliwatts": 1.2034}
+
+
+@pytest.mark.parametrize("dots", ["...", "......", "…", "... ..."])
+def test_dots_lose_nothing_that_is_there(dots):
+    tls = "dev_id:0, tls switch[0](0:disable, 1:enable), tls alarm time threshold[60]days\n"
+    assert parse_tls(tls + dots + "\n") == parse_tls(tls)
+    assert parse_pairs(f"\tNPU ID     : 3\n\t{dots}\n\tBoard ID   : 0x1a\n") == {"npu_id": 3, "board_id": "0x1a"}
+    with pytest.raises(ParseError):
+        parse_pairs(dots)
 
 
 @pytest.mark.parametrize("word", ["NA", "", "maybe"])
