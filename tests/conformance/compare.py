@@ -259,6 +259,7 @@ class Comparison:
             ("decoder", "decode"),
             ("encoder", "encode"),
             ("pd", "colocated"),
+            ("dp", "colocated"),
         ):
             hosts, ports = (_listed(found.get(f"{short}-{what}", [])) for what in ("hosts", "ports"))
             if hosts:

@@ -176,8 +176,28 @@ def _follows(role: Entry) -> bool:
 
 
 def _said(role: Entry) -> dict[str, t.Any]:
-    """The role's flags, from its parsed arguments or else from its command line."""
-    return flags(role.get("vllm_args") or {}) or from_argv([str(one) for one in (role.get("argv") or [])[2:]])
+    """The role's flags, from its parsed arguments or else from its command line.
+
+    A shell variable that holds flags (``${role_args}``) stands for them, wherever the source's reader put the word.
+    """
+    variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
+    holding = {name: str(value) for name, value in variables.items() if re.match(r"--?[a-z]", str(value))}
+    words = [str(one) for one in (role.get("argv") or [])[2:]]
+    spelled = [word for one in words for word in shlex.split(holding.get(one.strip("${}"), "")) or [one]]
+    if not role.get("vllm_args"):
+        return from_argv(spelled)
+    found = {name: _without(value, holding) for name, value in role["vllm_args"].items()}
+    held = [word for one in words for word in shlex.split(holding.get(one.strip("${}"), ""))]
+    return {**from_argv(held), **flags(found)}
+
+
+def _without(value: t.Any, holding: t.Mapping[str, str]) -> t.Any:
+    """A flag's value without words that stand for further flags."""
+    given = value if isinstance(value, list) else [value]
+    kept = [one for one in given if str(one).strip("${}") not in holding]
+    if len(kept) == len(given):
+        return value
+    return kept[0] if len(kept) == 1 else kept or True
 
 
 def role_processes(role: Entry, kind: str, instance: int, before: int, places: Places, index: int) -> list[Process]:

@@ -47,7 +47,7 @@ def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
 
 @RULES.rule(
     "TRANSFER-UNKNOWN",
-    "Write mooncake, mooncake_hybrid, mooncake_layerwise, llmdatadist, store, none, or two of them joined with +.",
+    f"Write one of {', '.join(kv.ASCEND_NAMES)}, none, or two of them joined with +.",
     "the planner",
 )
 def transfer_unknown(case: Case) -> t.Iterator[Found]:

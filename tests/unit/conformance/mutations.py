@@ -131,6 +131,14 @@ def json_as_text(entry: Entry) -> bool:
     return bool(engines(entry))
 
 
+def flags_in_a_variable(entry: Entry) -> bool:
+    for role in engines(entry):
+        role["argv"] = [*command_line(role), "${more_args}"]
+        role["shell_vars"] = {**(role.get("shell_vars") or {}), "more_args": "--max-num-batched-tokens 4224 --seed 11"}
+        role["vllm_args"]["--uvicorn-log-level"] = ["info", "${more_args}"]
+    return bool(engines(entry))
+
+
 def nothing_resolved(entry: Entry) -> bool:
     for role in engines(entry):
         if not role.get("ranks"):
@@ -164,6 +172,7 @@ SPELLINGS: dict[str, Change] = {
         words_only,
         words_with_equals,
         json_as_text,
+        flags_in_a_variable,
         nothing_resolved,
         one_variable_more,
         proxy_as_one_line,
