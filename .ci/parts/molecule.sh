@@ -15,7 +15,7 @@ if [ $# -gt 0 ]; then
     for name in "$@"; do chosen+=(--scenario-name "$name"); done
 fi
 # In this project scenarios lie in molecule/, beside the collection's other top-level folders.
-export MOLECULE_GLOB='molecule/*/molecule.yml'
+export MOLECULE_GLOB=${MOLECULE_GLOB:-molecule/*/molecule.yml}
 say "molecule ${MOLECULE_COMMAND:-test} ${chosen[*]}"
 molecule "${MOLECULE_COMMAND:-test}" "${chosen[@]}"
 say "done"

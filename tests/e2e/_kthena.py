@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 
 import yaml
+from ansible_collections.ascend.inference.tests.e2e import _secrets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEED = ROOT / "inventories" / "seed_kthena"
@@ -24,6 +25,8 @@ PLAYBOOK = pathlib.Path(
     os.environ.get("ASCEND_ANSIBLE_PLAYBOOK", pathlib.Path(sys.executable).parent / "ansible-playbook")
 )
 PYTHON = PLAYBOOK.parent / "python"
+SECRET = f"{_secrets.PLANTED}-of-the-engines"
+WORDS = "words.json"
 PATIENCE = 1200  # seconds for one playbook on a machine that does other things too
 CORE = "/api/v1/namespaces/default/"
 WORKLOAD = "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/default/modelservings"
@@ -64,6 +67,9 @@ def run(directory, *arguments):
         "ANSIBLE_HOME": str(directory / "ansible"),
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_PIPELINING": "1",
+        "ANSIBLE_CACHE_PLUGIN": "jsonfile",
+        "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory / "facts"),
+        "ANSIBLE_LOG_PATH": str(directory / "ansible.log"),
         "TMPDIR": str(directory),  # the client keeps what it discovered of a server there
     }
     begin = time.monotonic()
@@ -140,10 +146,13 @@ class Fake:
         said["inference_kubernetes"]["router"] = {"service_type": "NodePort", "node_port": self.node_port}
         if change:
             change(said)
+        said["inference_secrets"] = {"api_key": SECRET}
         over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **variables}
-        file = self.directory / "words.json"
+        file = self.directory / WORDS
         file.write_text(json.dumps({**said, **over}))
         ran = run(self.directory, "-i", SEED, "-e", f"@{file}", *arguments, f"ascend.inference.{playbook}")
+        with (self.directory / "output.log").open("a") as record:
+            record.write(ran.stdout)
         assert (ran.returncode == 0) == good, ran.stdout[-8000:]
         return ran.stdout
 

@@ -44,6 +44,8 @@ class Deployment:
     name: str
     root: pathlib.Path
     words: dict[str, t.Any]
+    secrets: dict[str, str] = dataclasses.field(default_factory=dict)
+    records: pathlib.Path | None = None  # where runs leave all they can: output, log, facts; and read secrets from
 
     @property
     def directory(self) -> pathlib.Path:
@@ -56,13 +58,31 @@ class Deployment:
         argv = ["ansible-playbook", "-i", str(REPOSITORY / "inventories" / self.inventory)]
         argv += ["-e", variables, *options, f"ascend.inference.{playbook}"]
         environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
+        if self.records:
+            environment.update(
+                ANSIBLE_CACHE_PLUGIN="jsonfile",
+                ANSIBLE_CACHE_PLUGIN_CONNECTION=str(self.records / "facts"),
+                ANSIBLE_LOG_PATH=str(self.records / "ansible.log"),
+            )
+            argv[-1:-1] = ["-e", f"@{self.vault()}"]
         begin = time.monotonic()
         done = subprocess.run(
             argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
         run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1))
+        if self.records:
+            with (self.records / "output.log").open("a") as file:
+                file.write(done.stdout)
         say(f"{self.name}: {playbook} {' '.join(options)}: exit {run.code}, {run.seconds} s")
         return run
+
+    def vault(self) -> pathlib.Path:
+        """The file of the secrets, written anew."""
+        self.records.mkdir(parents=True, exist_ok=True)
+        path = self.records / "secrets.json"
+        path.touch(0o600)
+        path.write_text(json.dumps({"inference_secrets": self.secrets}))
+        return path
 
     def processes(self) -> dict[str, list[int]]:
         """Process ids of each service, by name, from the processes' own environment."""
@@ -79,8 +99,10 @@ class Deployment:
         return {name: sorted(found[name]) for name in sorted(found)}
 
     def main_processes(self) -> dict[str, int]:
-        """The process of each service that supervisord started."""
-        return {name: pids[0] for name, pids in self.processes().items()}
+        """The process of each service that supervisord started; its children may have smaller numbers, which begin anew at some time."""
+        supervisord = self.supervisord()
+        firsts = {name: [pid for pid in pids if parent(pid) == supervisord] for name, pids in self.processes().items()}
+        return {name: pids[0] for name, pids in firsts.items() if pids}
 
     def supervisord(self) -> int:
         """Process id of supervisord; 0 if it does not run."""
@@ -89,6 +111,14 @@ class Deployment:
         except OSError:
             return 0
         return pid if pathlib.Path(f"/proc/{pid}").exists() else 0
+
+
+def parent(pid: int) -> int:
+    """Process id of a process's parent; -1 if it is gone."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return -1
 
 
 def say(text: str) -> None:
@@ -102,10 +132,11 @@ def get(url: str, patience: float = 10) -> str:
         return answer.read().decode()
 
 
-def complete(url: str, prompt: str, patience: float = 60) -> dict[str, t.Any]:
+def complete(url: str, prompt: str, key: str = "", patience: float = 60) -> dict[str, t.Any]:
     """Answer of /v1/completions at temperature 0."""
     body = json.dumps({"model": "tiny", "prompt": prompt, "max_tokens": 16, "temperature": 0}).encode()
-    request = urllib.request.Request(f"{url}/v1/completions", body, {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+    request = urllib.request.Request(f"{url}/v1/completions", body, headers)
     with urllib.request.urlopen(request, timeout=patience) as answer:
         return json.load(answer)
 

@@ -10,18 +10,21 @@ says so, where they are missing. With the CRD files of Kthena in the directory t
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 
 import pytest
 import yaml
 from ansible_collections.ascend.inference.tests.e2e import _kthena as cluster_of
+from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e._kthena import CORE, DEPLOYMENTS, NETWORKING, WORKLOAD, changed
 
 pytestmark = pytest.mark.skipif(
     not cluster_of.has_kubernetes(),
     reason="needs ansible-playbook and the Python library kubernetes in one environment",
 )
+LOUD = ("-vvv", "--diff")  # everything that a run can say
 NODES = [part for number in (1, 2) for part in ("--node", f"node{number}=huawei.com/ascend-1980:16")]
 MIRROR = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
 BROKEN = "example.com/broken:v0.13.0-a3"
@@ -80,11 +83,11 @@ def of_role(pods, role):
 def test_the_whole_cycle(cluster):
     """Check, deploy, again, scale, update, a broken update, roll back, another router, remove."""
     cluster.post(CORE + "configmaps", {**STRANGER, "metadata": {"name": "of-somebody-else"}})
-    cluster.play("site", "--check", "--diff")
+    cluster.play("site", "--check", *LOUD)
     assert cluster.pods() == {}, "check mode made something"
     assert cluster.names(CORE + "configmaps") == ["of-somebody-else"], "check mode made something"
 
-    output = cluster.play("site")
+    output = cluster.play("site", *LOUD)
     first = cluster.pods()
     assert sorted(first) == ["deepseek-pd-0-decode-0-0", "deepseek-pd-0-prefill-0-0"]
     assert "VERIFIED: ds_r1" in output
@@ -92,6 +95,8 @@ def test_the_whole_cycle(cluster):
     targets = cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]
     assert sorted(targets) == ["DECODE_0", "PREFILL_0"]
     assert all(targets.values())
+    coded = cluster.get(CORE + "secrets/deepseek-pd-secrets")["data"]["api_key"]
+    assert base64.b64decode(coded).decode() == cluster_of.SECRET
 
     output = cluster.play("site")
     assert changed(output) == 0, "the second run changed something"
@@ -111,12 +116,12 @@ def test_the_whole_cycle(cluster):
     assert not set(third.values()) & set(second.values())
     assert "VERIFIED" in output
 
-    output = cluster.play("site", change=broken_decode, good=False, kthena_timeout=15)
+    output = cluster.play("site", *LOUD, change=broken_decode, good=False, kthena_timeout=15)
     assert f'Back-off pulling image "{BROKEN}"' in output.replace("\\", "")
     assert "older revision" in output or "pods are ready" in output
     assert of_role(cluster.pods(), "prefill") == of_role(third, "prefill"), "a change of decode touched prefill"
 
-    output = cluster.play("kubernetes_rollback", change=broken_decode)
+    output = cluster.play("kubernetes_rollback", *LOUD, change=broken_decode)
     assert cluster.images() == {"prefill": MIRROR, "decode": MIRROR}
     assert of_role(cluster.pods(), "prefill") == of_role(third, "prefill"), "the way back touched prefill"
     assert "VERIFIED" in output
@@ -128,12 +133,15 @@ def test_the_whole_cycle(cluster):
 
     cluster.play("remove", "--check")
     assert len(cluster.pods()) == 3
-    cluster.play("remove")
+    cluster.play("remove", *LOUD)
     assert cluster.pods() == {}
     assert cluster.names(WORKLOAD) == []
     assert cluster.names(NETWORKING + "modelservers") == []
     assert cluster.names(CORE + "configmaps") == ["of-somebody-else"]
+    assert cluster.names(CORE + "secrets") == []
     assert changed(cluster.play("remove")) == 0
+    # Every output, Ansible's log and facts, and the plans that the runs kept.
+    assert list(_secrets.files([str(cluster.directory)])) == [str(cluster.directory / cluster_of.WORDS)]
 
 
 CASES = {  # name: arguments of the fake, words of inference_kubernetes, what has to be said

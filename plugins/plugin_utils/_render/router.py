@@ -79,7 +79,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     # which need the driver; this container has none.
     env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if contained and script_source(context) else {}
     env.update({key: str(word.env[key]) for key in sorted(word.env)})
-    secret = {"OPENAI_API_KEY": "api_key"} if "api_key" in context.description.secrets and npu else {}
+    asked = "api_key" in context.description.secrets and sends_key(kind, engines)
     return Service(
         name=NAME,
         kind="router",
@@ -87,7 +87,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         address=reached,
         argv=tuple(argv),
         env=env,
-        secret_env=secret,
+        secret_env={"OPENAI_API_KEY": "api_key"} if asked else {},
         ports=tuple(ports),
         work_directory=directory,
         log=context.log(NAME),
@@ -96,6 +96,17 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if contained else None,
     )
+
+
+def sends_key(kind: str, engines: t.Sequence[Service]) -> bool:
+    """Whether this router asks engines with a key of its own, OPENAI_API_KEY, in place of the client's.
+
+    All of vLLM-Ascend's proxies do, but the one for encoders, which sends none at all. vllm-router 0.1.17 does between
+    prefill and decode; in front of equal engines it passes on what the client sent.
+    """
+    if kind == "vllm_router":
+        return not _targets(engines, "colocated")
+    return kind != "epd"
 
 
 def _targets(engines: t.Sequence[Service], kind: str) -> list[Service]:

@@ -205,6 +205,17 @@ def nobody(case: Case) -> t.Iterator[Found]:
 
 
 @RULES.rule(
+    "ROUTER-KEY",
+    "Leave api_key out of inference_secrets, and let nobody but the cluster reach the engines' ports.",
+    "vllm-ascend 0.18.0 to 0.23.0, disagg_epd_proxy.py: no Authorization is sent or passed on",
+)
+def key(case: Case) -> t.Iterator[Found]:
+    """The proxy in front of encoders has no key, so engines that ask for one would answer it 401."""
+    if flavour(case.context) == "epd" and "api_key" in case.context.description.secrets:
+        yield Found("inference_router.flavour", "epd", "inference_secrets has api_key")
+
+
+@RULES.rule(
     "FRONTEND-KEYS",
     "Add client_keys to inference_secrets: the clients' keys, separated by blanks.",
     "the planner: the frontend answers 401 without a key that it knows",

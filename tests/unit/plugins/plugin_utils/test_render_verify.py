@@ -38,17 +38,24 @@ def test_engines_that_ask_for_a_key_are_asked_with_it():
     assert section({"api_key": VALUE})["engine_api_key"] == "api_key"
 
 
-def test_the_proxy_passes_its_own_key_on_so_clients_need_none():
-    assert "api_key" not in section({"api_key": VALUE})["entry"]
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"inference_engine": "vllm_cpu", "inference_release": "cpu-0.32.0", "inference_hardware": "cpu"}],
+    ids=["vllm-ascend's proxy", "vllm-router"],
+)
+def test_between_prefill_and_decode_the_router_sends_its_own_key_so_clients_need_none(changes):
+    found = section({"api_key": VALUE}, **changes)
+    assert found["engine_api_key"] == "api_key"
+    assert "api_key" not in found["entry"]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"inference_engine": "vllm_cpu", "inference_release": "cpu-0.32.0", "inference_hardware": "cpu"},
+        {"inference_router": {"flavour": "vllm_router"}, "inference_pools": {"colocated": {"group": "decode"}}},
         {"inference_router": {"flavour": "none"}, "inference_pools": {"colocated": {"group": "decode"}}},
     ],
-    ids=["a router without a key of its own", "no router"],
+    ids=["a router that passes the client's on", "no router"],
 )
 def test_where_nothing_in_between_knows_the_key_the_client_sends_it(changes):
     found = section({"api_key": VALUE}, **changes)

@@ -299,6 +299,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-BIND", "layerwise", {f"{ROUTER}.bind": "0.0.0.0"}),
     M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config"),
     M("ROUTER-PORT", "p2p", {f"{ROUTER}.args.port": 9000}),
+    M("ROUTER-KEY", "p2p", {f"{ROUTER}.flavour": "epd", "inference_secrets.api_key": "x"}, also="ROUTER-POOLS"),
     M("FRONTEND-KEYS", "p2p", {f"{ROUTER}.frontend": "nginx", **CERTIFIED}),
     M("FRONTEND-CERTIFICATE", "p2p", {f"{ROUTER}.certificate_key": "", **KNOWN, f"{ROUTER}.certificate": "/c.pem"}),
     M("FRONTEND-CERTIFICATE", "p2p", {f"{ROUTER}.certificate": "c;pem", f"{ROUTER}.certificate_key": "/k.pem"}),
