@@ -24,7 +24,7 @@ from ansible_collections.ascend.inference.tests.integration._playbook import PRO
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOSTS = ["h1", "h2"]
 OLD, NEW = "1.0", "2.0"
-THERE_AND_BACK = ["stops 1.0", "runs 2.0", "stops 2.0", "runs 1.0"]
+THERE_AND_BACK = ["runs 2.0", "runs 1.0"]
 LOSE = "{{ lookup('ansible.builtin.pipe', '%s ' ~ folder ~ '/lost-%s') }}"
 # No module runs on a host but ping, where a host has to be found lost: that keeps this fast.
 SERVICE = [
@@ -37,7 +37,6 @@ SERVICE = [
         "assert": {"that": "fault != 'service' or service_plan.release not in faulty or inventory_hostname != 'h2'"},
     },
 ]  # fmt: skip
-STOP = [{"name": "Stops", "debug": {"msg": "{{ inventory_hostname }} stops {{ service_plan.release }}."}}]
 VERIFY = [
     {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'asked' and verify_plan.release == '2.0'"},
     {"name": "Ask", "ping": {}, "when": "fault == 'asked'", "run_once": True},
@@ -94,7 +93,7 @@ def upgrade(tmp_path):
     shutil.copy(ROOT / "playbooks/upgrade.yml", book)
     for name, text in {"plan": PLAN, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
-    for name, text in {"service/tasks/main": SERVICE, "service/tasks/stop": STOP, "verify/tasks/main": VERIFY}.items():
+    for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
