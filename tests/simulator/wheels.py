@@ -43,9 +43,22 @@ RELEASES = {
         "torchvision": "0.25.0", "torchaudio": "2.10.0", "triton_ascend": "3.2.2", "mooncake": "0.3.11.post1",
         "python": ">=3.10", "more": ["numpy", "transformers==5.5.4", "fastapi<0.124.0"],
     },
+    "0.24.0rc1": {  # without vllm_torch, which published=True alone asks for
+        "vllm": "0.24.0", "torch": "2.10.0", "torch_npu": "2.10.0.post2",
+        "torchvision": "0.25.0", "torchaudio": "2.10.0", "triton_ascend": "3.2.1", "mooncake": "0.3.11.post1",
+        "python": ">=3.10", "more": ["numpy", "transformers==5.13.0", "fastapi<0.124.0"],
+    },
 }  # fmt: skip
 SMALL = {"numpy": "1.26.4", "fastapi": "0.123.10"}
-TRANSFORMERS = {"0.9.1": "4.52.4", "0.11.0": "4.57.1", "0.13.0": "4.57.6", "0.18.0": "4.57.6", "0.23.0": "5.5.4"}
+TRANSFORMERS = {
+    "0.9.1": "4.52.4",
+    "0.11.0": "4.57.1",
+    "0.13.0": "4.57.6",
+    "0.18.0": "4.57.6",
+    "0.23.0": "5.5.4",
+    "0.24.0rc1": "5.13.0",
+}
+
 ENGINE_MODULE = "ascend_simulator_engine"
 
 

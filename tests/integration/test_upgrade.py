@@ -1,0 +1,150 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Playbook upgrade on two hosts: whatever fails on one of them, all end with one release, and the reason is said.
+
+The playbook is the real one and so is Ansible, which drops hosts that fail. What it calls are stand-ins that write down what ran
+where; a host that is lost is one whose connection is refused. molecule/install runs the same playbook with the real roles.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOSTS = ["h1", "h2"]
+OLD, NEW = "1.0", "2.0"
+THERE_AND_BACK = ["runs 2.0", "runs 1.0"]
+LOSE = "{{ lookup('ansible.builtin.pipe', '%s ' ~ folder ~ '/lost-%s') }}"
+# No module runs on a host but ping, where a host has to be found lost: that keeps this fast.
+SERVICE = [
+    {"name": "Back", "debug": {"msg": LOSE % ("rm -f", "*")}, "when": "service_plan.release not in faulty", "run_once": True},
+    {"name": "Runs", "debug": {"msg": "{{ inventory_hostname }} runs {{ service_plan.release }}."}},
+    {"name": "Lose one", "debug": {"msg": LOSE % ("touch", "h2")}, "when": "fault == 'lost' and service_plan.release in faulty"},
+    {"name": "Reach it", "ping": {}, "when": "fault == 'lost' and inventory_hostname == 'h2'"},
+    {
+        "name": "Start",
+        "assert": {"that": "fault != 'service' or service_plan.release not in faulty or inventory_hostname != 'h2'"},
+    },
+]  # fmt: skip
+VERIFY = [
+    {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'asked' and verify_plan.release == '2.0'"},
+    {"name": "Ask", "ping": {}, "when": "fault == 'asked'", "run_once": True},
+    {
+        "name": "Stand by it",
+        "assert": {"that": "fault != 'verify' or verify_plan.release not in faulty", "fail_msg": "Not verified. The text differs."},
+        "run_once": True,
+    },
+]  # fmt: skip
+PLAN = [
+    {
+        "name": "Plan",
+        "hosts": "localhost",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "name": "Plan",
+                "set_fact": {
+                    "inference_plan": "{{ planned }}",
+                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
+                },
+            }
+        ],
+    }
+]
+PREPARE = [
+    {
+        "name": "Prepare",
+        "hosts": "all:!localhost",
+        "gather_facts": False,
+        "tasks": [
+            {
+                "name": "Install",
+                "assert": {"that": "fault != 'prepare' or inventory_hostname != 'h2'"},
+            }
+        ],
+    }
+]
+
+
+def plan(folder, release):
+    """As much of a plan as the playbook reads itself."""
+    hosts = [{"name": name} for name in HOSTS]
+    software = {"cann": {"path": f"/opt/cann-{release}", "version": release}}
+    more = {"runtime": "systemd", "root": str(folder), "directory": str(folder), "software": software}
+    return {"release": release, "hosts": hosts, **more}
+
+
+@pytest.fixture
+def upgrade(tmp_path):
+    """Run the playbook with a fault -> (exit status, output in one line, host -> what was done there)."""
+    book = tmp_path / "ansible_collections/ascend/inference/playbooks"
+    book.mkdir(parents=True)
+    shutil.copy(ROOT / "playbooks/upgrade.yml", book)
+    for name, text in {"plan": PLAN, "prepare": PREPARE}.items():
+        (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
+    for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
+        place = book.parent / "roles" / f"{name}.yml"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
+    lost = "{{ 'ssh' if lookup('ansible.builtin.fileglob', folder ~ '/lost-' ~ inventory_hostname) else 'local' }}"
+    words = {
+        "ansible_connection": lost,
+        "ansible_host": "127.0.0.1",
+        "ansible_port": 1,
+        "ansible_python_interpreter": sys.executable,
+    }
+    inventory = {"all": {"hosts": dict.fromkeys(HOSTS, words)}}
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+    (tmp_path / "plan.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
+
+    def run(fault, faulty=(NEW,)):
+        given = {"fault": fault, "faulty": faulty, "folder": str(tmp_path), "planned": plan(tmp_path, NEW)}
+        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), "ascend.inference.upgrade"]
+        environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path), "ANSIBLE_HOME": str(tmp_path / "home")}
+        done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        runs = {name: re.findall(rf"{name} (\w+ \d.\d)", done.stdout) for name in HOSTS}
+        return done.returncode, " ".join((done.stdout + done.stderr).split()), runs
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (
+            "service",
+            "Release 2.0 was not verified, so 1.0 runs again and is verified. the services do not run on h2 | Assertion failed",
+        ),
+        ("lost", "the services do not run on h2"),
+        ("asked", "so 1.0 runs again and is verified. a host could not be reached"),
+        ("verify", "so 1.0 runs again and is verified. Not verified. The text differs."),
+    ],
+)
+def test_all_hosts_go_back(upgrade, fault, reason):
+    code, output, runs = upgrade(fault)
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
+    assert reason in output
+
+
+def test_what_cannot_be_brought_back_is_said(upgrade):
+    code, output, runs = upgrade("lost", faulty=(OLD, NEW))
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
+    assert "and 1.0, which ran before, could not be brought back: it does not run on h2." in output
+    assert "run site with inference_release 1.0" in output
+
+
+def test_what_runs_is_not_touched(upgrade):
+    code, output, runs = upgrade("prepare")
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
+    assert "h2: release 2.0 is not there, for the reason above. Nothing has changed over" in output
