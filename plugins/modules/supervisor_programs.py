@@ -132,9 +132,8 @@ def apply(supervisor, params, start, again, stop):
     if params["state"] == "absent":
         supervisor.shut_down(params["timeout"])
         return
-    supervisor.stop(
-        start + again + stop, params["timeout"]
-    )  # one to start may wait for its next trial with what it had
+    # One that is to start may wait for its next trial with what it had.
+    supervisor.stop(start + again + stop, params["timeout"])
     for name in start + again:
         supervisor.start(name)
 
