@@ -143,7 +143,6 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
             ("NPU-ABSENT", "node2 device 4"),
             ("HCCN-STALE", "node2 device 9"),
             ("DRIVER-DIFFERS", "node3"),
-            ("DRIVER-OLD", "node3"),
             ("SDID-TWICE", "node2 device 12"),
             ("NET-HEALTH", "node3 device 2"),
             ("PEER-UNREACHABLE", "node3 device 11"),

@@ -288,8 +288,7 @@ def test_an_answer_about_other_chips_is_an_error(text):
 
 
 def test_the_mcu_s_temperature_is_never_the_chip_s():
-    text = without_empty_lines(
-        COMMON.replace("\tChip Count                     : 2\n", "").split("\tChip ID                        : 1")[0]
-    )
+    one_chip = COMMON.replace("\tChip Count                     : 2\n", "")
+    text = without_empty_lines(one_chip.partition("\tChip ID                        : 1")[0])
     common = npu_smi.parse_pairs(text + "\tChip Name : Mcu\n\tTemperature(C) : 36\n")
     assert (common["temperature_celsius"], common["mcu"]) == (41, {"temperature_celsius": 36})
