@@ -82,6 +82,6 @@ def test_everything_the_plan_names_is_there_and_stays(tmp_path):
     for program in ("python", "vllm"):
         assert (venv / "bin" / program).exists()
     assert (tmp_path / f"Ascend/cann-{CANN}/{platform.machine()}-linux").exists()
-    assert os.readlink(tmp_path / "root/venvs/current-inference") == str(venv)
+    assert not os.path.lexists(tmp_path / "root/venvs/current-inference")  # that is turned when the services run
     lock = (venv / "requirements.lock").read_text()
     assert "torch==2.10.0" in lock and "2.10.0.post4" in lock
