@@ -22,12 +22,25 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "logs"
 HEARTBEAT = 60  # seconds without output until a line says what is running
 
-# In the order in which they begin, at most JOBS at a time: what mostly waits beside what computes. A name that ends with
-# "-" stands for all parts that begin so: each scenario of molecule and each file tests/e2e/test_NAME.py is a part, so that
-# a new one is never forgotten. Ports are kept apart: e2e-local has 21000 to 21299, simulated clusters 23000 to 24999 of 127.0.0.2 and up,
-# parsers 25000 to 25999, everything else asks for free ones.
+# In the order in which they begin, at most JOBS at a time: the longest first, so that none of them is alone at the end.
+# A name that ends with "-" stands for all parts that begin so: each scenario of molecule and each file
+# tests/e2e/test_NAME.py is a part, so that a new one is never forgotten. Ports are kept apart: e2e-local has 21000 to
+# 21299, simulated clusters 23000 to 24999 of 127.0.0.2 and up, parsers 25000 to 25999, everything else asks for free ones.
 JOBS = 3
-ORDER = ("units", "molecule-", "sanity", "e2e-", "integration", "lint", "parsers", "build", "docs", "conformance")
+ORDER = (
+    "units",
+    "e2e-local",
+    "e2e-kthena",
+    "molecule-",
+    "integration",
+    "sanity",
+    "e2e-",
+    "lint",
+    "parsers",
+    "build",
+    "docs",
+    "conformance",
+)
 SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
 
 
@@ -44,7 +57,8 @@ def parts():
         "molecule-": [path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")],
         "e2e-": [path.stem[len("test_") :] for path in (ROOT / "tests" / "e2e").glob("test_*.py")],
     }
-    return [one + name for one in ORDER for name in (sorted(several[one]) if one in several else [""])]
+    names = [one + name for one in ORDER for name in (sorted(several[one]) if one in several else [""])]
+    return list(dict.fromkeys(names))  # the first place of each counts
 
 
 class Running:
