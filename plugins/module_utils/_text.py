@@ -64,7 +64,7 @@ class ParseError(ValueError):
 
 def numbered(text):
     """Every line of ``text`` as (number, line), without what only a terminal sees and without :func:`chatter`."""
-    return [(number, line) for number, line in visible_lines(text) if not _CHATTER.match(line.strip())]
+    return [(number, line) for number, line in visible_lines(text) if not is_chatter(line)]
 
 
 def content(text):
@@ -74,7 +74,7 @@ def content(text):
 
 def chatter(text):
     """The lines that are no part of an answer: warnings of the driver's libraries, an echoed command, prompt and date."""
-    return [line.strip() for _number, line in visible_lines(text) if _CHATTER.match(line.strip())]
+    return [line.strip() for _number, line in visible_lines(text) if is_chatter(line)]
 
 
 def is_chatter(line):

@@ -115,6 +115,7 @@ def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
             pass
         (tmp_path / "right").touch()
         assert call(state=state)["started"] == ["a"]
+        assert supervisor.processes()["a"]["state"] in _programs.UP  # at once, not at supervisord's next trial
         while supervisor.processes()["a"]["state"] != "RUNNING":
             pass
         assert not call(state="started")["changed"]
