@@ -16,10 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[3]))  # the folder that holds ansible_collections
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import (  # noqa: E402 - the path above
-    RULES as HOST_RULES,
-)
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import rules_table  # noqa: E402 - as above
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import rules_table
 
 HEAD = """\
 .. _ansible_collections.ascend.inference.docsite.rules:

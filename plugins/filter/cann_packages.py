@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._cann_names import cann_packages
+
+from ..plugin_utils.releases.cann import cann_packages
 
 
 def packages_filter(version: t.Any, hardware: t.Any, arch: t.Any) -> list[str]:

@@ -8,13 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import (
-    REGISTERED,
-    check_facts,
-    fabric_peers,
-    fabric_plane,
-)
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.facts import REGISTERED, check_facts, fabric_peers, fabric_plane
 
 
 def facts_filter(plan: t.Any, hostvars: t.Any, registered: t.Any = REGISTERED) -> dict[str, t.Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.check_plan import check_plan
 
 
 def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = ()) -> list[dict[str, str]]:

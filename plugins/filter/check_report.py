@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._check_report import check_report, check_text
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.report import check_report, check_text
 
 
 def report_filter(plan: t.Any, facts: t.Any, findings: t.Any) -> str:

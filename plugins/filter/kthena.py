@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._kthena_filters import FILTERS
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.runtimes.kubernetes.filters import FILTERS
 
 
 def adapted(name: str, function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:

@@ -73,8 +73,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
 
 
 def kthena_check(manifests: t.Any, version: str = "v1.0.0") -> list[dict[str, str]]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import GROUP, inventory_of, members, words_of
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+
+from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.description.inventory import GROUP, inventory_of, members, words_of
+from ..plugin_utils.plan.planner import launch_plan
 
 
 def launch_plan_filter(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.Any]:

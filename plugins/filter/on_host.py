@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._generated import filled
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import on_host
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.plan.generated import filled
+from ..plugin_utils.plan.planner import on_host
 
 
 def on_host_filter(plan: t.Any, host: t.Any, made: t.Any = None) -> list[dict[str, t.Any]]:

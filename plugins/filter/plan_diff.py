@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_diff import plan_diff
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.views.plan_diff import plan_diff
 
 
 def plan_diff_filter(plan: t.Any, deployed: t.Any = None) -> list[str]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.views.plan_table import plan_table
 
 
 def plan_table_filter(plan: t.Any, show: t.Any = "table") -> list[str]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+
+from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.rank_table import rank_table
 
 
 def rank_table_filter(plan: t.Any, facts: t.Any) -> dict[str, t.Any]:

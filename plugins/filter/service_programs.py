@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs
+from ..plugin_utils.views.programs import programs
 
 
 def service_programs(services: t.Any, plan: t.Any, suffix: str = "") -> list[dict[str, t.Any]]:

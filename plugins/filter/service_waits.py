@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._units import waits
+from ..plugin_utils.views.programs import waits
 
 
 def service_waits(services: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:

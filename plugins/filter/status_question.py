@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.module_utils._status_plan import question
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..module_utils.runtime.status_plan import question
+from ..plugin_utils.description.loader import plain
 
 
 def status_question(plan: t.Any, host: t.Any) -> dict[str, t.Any]:

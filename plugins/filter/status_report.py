@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils import _status_table as table
-from ansible_collections.ascend.inference.plugins.plugin_utils._reader import plain
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.views import status_table as table
 
 
 def status_report(results: t.Any, deployment: t.Any, planned: t.Any = None) -> dict[str, t.Any]:

@@ -46,8 +46,9 @@ _value:
 """
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, read_plan
-from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import verdict
+
+from ..module_utils.verify.plan import PlanError, read_plan
+from ..module_utils.verify.verdict import verdict
 
 
 def verify_verdict(report, verify, logs):

@@ -99,9 +99,10 @@ import os
 import shutil
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils import _ascend_software as software
-from ansible_collections.ascend.inference.plugins.module_utils import _cann_install as cann
-from ansible_collections.ascend.inference.plugins.module_utils._runner import run
+
+from ..module_utils.host import ascend_software as software
+from ..module_utils.install import cann
+from ..module_utils.tools.runner import run
 
 
 def wanted(params):

@@ -154,11 +154,12 @@ warnings:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_apply as work
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_plan import complaints
-from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
-from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+from ..module_utils.hccn import apply as work
+from ..module_utils.hccn.changes import complaints
+from ..module_utils.hccn.gather import Patience
+from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.runner import ToolMissing, tool_of
 
 DEVICE = dict(
     device=dict(type="int", required=True),

@@ -174,11 +174,12 @@ warnings:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import BASIC, QUERIES
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report
-from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
-from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+from ..module_utils.hccn.gather import BASIC, QUERIES
+from ..module_utils.hccn.report import report
+from ..module_utils.npu_smi.devices import find_devices
+from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.runner import ToolMissing, tool_of
 
 
 def main():

@@ -119,16 +119,12 @@ unreachable_pairs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._devices import find_devices
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import Patience
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_ping import (
-    pairs,
-    peer_complaints,
-    peer_name,
-    ping_all,
-)
-from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
-from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+from ..module_utils.hccn.gather import Patience
+from ..module_utils.hccn.ping import pairs, peer_complaints, peer_name, ping_all
+from ..module_utils.npu_smi.devices import find_devices
+from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.runner import ToolMissing, tool_of
 
 PEER = dict(address=dict(type="str"), sdid=dict(type="int"), devices=dict(type="list", elements="int"))
 SPEC = dict(

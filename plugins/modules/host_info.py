@@ -120,8 +120,9 @@ import socket
 import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils import _host_facts as facts
-from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
+
+from ..module_utils.host import facts
+from ..module_utils.host.model_facts import model_facts
 
 
 def interfaces(module):

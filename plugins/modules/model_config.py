@@ -68,8 +68,9 @@ import os
 import shutil
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils import _model_config as model
-from ansible_collections.ascend.inference.plugins.module_utils._venv import write_atomically
+
+from ..module_utils.host import model_config as model
+from ..module_utils.install.venv import write_atomically
 
 ARGUMENTS = {
     "path": {"type": "path", "required": True},

@@ -201,9 +201,10 @@ warnings:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._npu_gather import PARTS, gather
-from ansible_collections.ascend.inference.plugins.module_utils._runner import ToolMissing, tool_of
-from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import ToolError
+
+from ..module_utils.npu_smi.gather import PARTS, gather
+from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.runner import ToolMissing, tool_of
 
 
 def main():

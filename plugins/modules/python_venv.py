@@ -136,7 +136,8 @@ python:
 import sys
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._venv import Builder, VenvError, half_made, read_stamp
+
+from ..module_utils.install.venv import Builder, VenvError, half_made, read_stamp
 
 ARGUMENTS = {
     "path": {"type": "path", "required": True},

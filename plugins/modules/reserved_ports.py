@@ -71,7 +71,8 @@ import os
 import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._reserved_ports import KEY, in_file, parse, spell
+
+from ..module_utils.host.reserved_ports import KEY, in_file, parse, spell
 
 OWN = "60-ascend-inference-*.conf"
 UNION = "99-z-ascend-inference-reserved-ports.conf"  # after 99-sysctl.conf, by which a system names /etc/sysctl.conf

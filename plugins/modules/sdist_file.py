@@ -68,7 +68,8 @@ sha256:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._sdist import SdistError, fetch, present
+
+from ..module_utils.install.sdist import SdistError, fetch, present
 
 ARGUMENTS = {
     "package": {"type": "str", "required": True},

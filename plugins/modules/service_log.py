@@ -99,8 +99,9 @@ logs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, read_plan
+
+from ..module_utils.verify import logs
+from ..module_utils.verify.plan import PlanError, read_plan
 
 ARGUMENTS = {
     "verify": {"type": "dict", "required": True},

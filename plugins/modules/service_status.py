@@ -126,9 +126,10 @@ plan_digest:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._status import Host
-from ansible_collections.ascend.inference.plugins.module_utils._status_plan import deployed, question
-from ansible_collections.ascend.inference.plugins.module_utils._status_runtime import runtime_of
+
+from ..module_utils.runtime.status import Host
+from ..module_utils.runtime.status_plan import deployed, question
+from ..module_utils.runtime.status_runtime import runtime_of
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},

@@ -397,9 +397,10 @@ report:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import rehearse, verify
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, argument_spec, read_plan
-from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits
+
+from ..module_utils.verify.gate import rehearse, verify
+from ..module_utils.verify.plan import PlanError, argument_spec, read_plan
+from ..module_utils.verify.probe import Keys, Limits
 
 ARGUMENTS = {
     "verify": {"type": "dict", "required": True, "options": argument_spec()},

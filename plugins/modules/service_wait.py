@@ -94,12 +94,8 @@ logs:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._wait import (
-    DockerRuntime,
-    SupervisorRuntime,
-    SystemdRuntime,
-    Waiter,
-)
+
+from ..module_utils.runtime.wait import DockerRuntime, SupervisorRuntime, SystemdRuntime, Waiter
 
 SERVICE = {
     "name": {"type": "str", "required": True},

@@ -108,8 +108,9 @@ import os
 import xmlrpc.client
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._programs import decide, difference
-from ansible_collections.ascend.inference.plugins.module_utils._supervisor import Supervisor, SupervisorError
+
+from ..module_utils.runtime.programs import decide, difference
+from ..module_utils.runtime.supervisor import Supervisor, SupervisorError
 
 PROGRAM = {
     "name": {"type": "str", "required": True},

@@ -106,8 +106,9 @@ import os
 import subprocess
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.ascend.inference.plugins.module_utils._programs import decide, difference
-from ansible_collections.ascend.inference.plugins.module_utils._systemd import Systemd, SystemdError, began, state_of
+
+from ..module_utils.runtime.programs import decide, difference
+from ..module_utils.runtime.systemd import Systemd, SystemdError, began, state_of
 
 UNIT = {
     "name": {"type": "str", "required": True},

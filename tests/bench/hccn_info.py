@@ -22,8 +22,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "simulator"))
 
 import ascend_cluster  # (found through the line above)
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report
-from ansible_collections.ascend.inference.plugins.module_utils._runner import Tool
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.report import report
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Tool
 
 QUERIES = ["lldp", "link", "net_health", "netdetect", "gateway", "ip", "tls"]
 

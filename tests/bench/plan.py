@@ -15,7 +15,7 @@ import gc
 import sys
 import time
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 
 def deployment(hosts: int, load_balancing: str) -> tuple[dict, dict]:

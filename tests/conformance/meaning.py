@@ -9,8 +9,8 @@ import json
 import re
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils import _flags
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
 # Sizes and addresses that follow from the topology: never passed on, but compared.
 DERIVED = frozenset(
@@ -45,7 +45,7 @@ SIZES = {
     "prefill_context_parallel_size": "prefill-context-parallel-size",
     "decode_context_parallel_size": "decode-context-parallel-size",
 }
-SHORT = dict(_flags.spelled("vllm", RELEASES["main"].vllm))
+SHORT = dict(options.spelled("vllm", RELEASES["main"].vllm))
 API_ONLY = ("api-server-count", "host", "port")
 ONE = (
     "tensor-parallel-size",

@@ -14,7 +14,7 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import ORDER, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
 from ansible_collections.ascend.inference.tests.conformance.documented import KINDS, Documented, Process, Proxy
 from ansible_collections.ascend.inference.tests.conformance.meaning import SIZES, everywhere, expanded, flags, from_argv
 

@@ -22,8 +22,8 @@ import sys
 import typing as t
 
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.conformance import declared
 from ansible_collections.ascend.inference.tests.conformance.compare import Difference, compare
 from ansible_collections.ascend.inference.tests.conformance.documented import Documented

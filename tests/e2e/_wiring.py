@@ -23,22 +23,23 @@ import time
 import urllib.error
 import urllib.request
 
-from ansible_collections.ascend.inference.plugins.module_utils import _host_facts, _verify_logs
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_gather import BASIC
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_report import report
-from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
-from ansible_collections.ascend.inference.plugins.module_utils._npu_gather import gather
-from ansible_collections.ascend.inference.plugins.module_utils._runner import Tool
-from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import verify
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import read_plan
-from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits
-from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import verdict
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.gather import BASIC
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.report import report
+from ansible_collections.ascend.inference.plugins.module_utils.host import facts as host_facts
+from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.gather import gather
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Tool
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs as service_logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import verify
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
+from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import verdict
 from ansible_collections.ascend.inference.plugins.modules.hccn_ping import ping
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import fabric_peers, fabric_plane
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import fabric_peers, fabric_plane
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, upstream_proxies
 from ansible_collections.ascend.inference.tests.simulator.fake_host import LIBRARIES, write_model
 
@@ -101,10 +102,10 @@ class Host:
         devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
         interfaces = {"lo": {"addresses": [self.address], "up": True}}
         host = {
-            "listening": [one for one in _host_facts.listening() if one["address"] == self.address],
+            "listening": [one for one in host_facts.listening() if one["address"] == self.address],
             "own_processes": [],
             "interfaces": interfaces,
-            "memory": _host_facts.parse_meminfo(_host_facts.read("/proc/meminfo")),
+            "memory": host_facts.parse_meminfo(host_facts.read("/proc/meminfo")),
             "limits": {},
             "clock": {},
             "disks": [],
@@ -270,11 +271,11 @@ class Deployment:
     def verify(self):
         """The gate and the logs, as role verify joins them: (text of what failed, the report)."""
         section = read_plan(self.plan["verify"])
-        logs = [_verify_logs.services_of(section, name) for name in self.hosts]
-        marks = [_verify_logs.mark(one) for one in logs]
+        logs = [service_logs.services_of(section, name) for name in self.hosts]
+        marks = [service_logs.mark(one) for one in logs]
         asked = verify(section, Keys(), LIMITS)
         read = [
-            _verify_logs.read(one, mark, section.release.lines, _no_command)
+            service_logs.read(one, mark, section.release.lines, _no_command)
             for one, mark in zip(logs, marks, strict=True)
         ]
         judged = verdict(section, asked, read)

@@ -14,9 +14,9 @@ import subprocess
 import sys
 import typing as t
 
-from ansible_collections.ascend.inference.plugins.module_utils import _venv
+from ansible_collections.ascend.inference.plugins.module_utils.install import venv
 
-TREE = pathlib.Path(_venv.__file__).absolute().parents[5]
+TREE = pathlib.Path(venv.__file__).absolute().parents[6]
 """Where the folder ansible_collections lies from which this test imports."""
 
 PROGRAM = pathlib.Path(sys.executable).with_name("ansible-playbook")

@@ -20,7 +20,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 PROGRAM = "/usr/sbin/nginx"
 SECRETS = {"client_keys": "first.Key+1 second-KEY", "api_key": "backends-own"}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes plugins/plugin_utils/_flags_data.py: every option of every vLLM, mooncake_master and vllm-router that counts.
+"""Writes plugins/plugin_utils/releases/options_data.py: every option of every vLLM, mooncake_master and vllm-router that counts.
 
 The options come from the programs themselves: vLLM's parser (CPU builds of the versions that releases pin), the flags
 that mooncake_master lists, vllm-router's parser. Run it when a release with a new version joins the matrix:
@@ -45,7 +45,7 @@ VLLM = [
 MOONCAKE = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1"
 ROUTER = "0.1.17"
 MOST_CHOICES = 8
-TARGET = environments.ROOT / "plugins" / "plugin_utils" / "_flags_data.py"
+TARGET = environments.ROOT / "plugins" / "plugin_utils" / "releases" / "options_data.py"
 OWN = {"config"}  # vllm serve --config would bring flags that nobody has judged; it is known, and refused by a rule
 
 Rows = list[tuple[str, str, str, str, str]]

@@ -12,9 +12,9 @@ import tempfile
 import typing as t
 from pathlib import Path
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
 
 ROOT = Path(__file__).resolve().parents[2]

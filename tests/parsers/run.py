@@ -20,7 +20,7 @@ import typing as t
 
 import deployments
 import judges
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
 ROUTER = "0.1.17"
 ENGINES = ("prefill", "decode", "colocated", "encode")

@@ -11,7 +11,7 @@ import pathlib
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.conformance.compare import compare
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.run import judge, main

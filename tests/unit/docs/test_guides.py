@@ -15,7 +15,7 @@ from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
-from ansible_collections.ascend.inference.plugins.plugin_utils import _topology as topology
+from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
 
 ROOT = Path(__file__).resolve().parents[3]
 RST = ROOT / "docs" / "docsite" / "rst"

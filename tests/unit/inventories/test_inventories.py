@@ -13,7 +13,7 @@ from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
 OURS = ("a3_2p1d", "a3_2p1d_layerwise", "seed_colocated_pool", "seed_llmdatadist", "seed_mooncake_pd", "seed_w8a8")
@@ -115,6 +115,6 @@ def test_seed_colocated_pool_shares_a_store():
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_verification_understands_its_section(name):
-    reader = pytest.importorskip("ansible_collections.ascend.inference.plugins.module_utils._verify_plan")
+    reader = pytest.importorskip("ansible_collections.ascend.inference.plugins.module_utils.verify.plan")
     section = reader.read_plan(plan_of(name)["verify"])
     assert section.engines

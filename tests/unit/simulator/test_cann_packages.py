@@ -11,7 +11,7 @@ import platform
 import subprocess
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _ascend_software
+from ansible_collections.ascend.inference.plugins.module_utils.host import ascend_software
 from ansible_collections.ascend.inference.tests.simulator.cann import driver, packages
 
 OLD, NEW = "8.2.RC1", "9.0.0"
@@ -90,13 +90,13 @@ def test_whole_installation(node, build, version):
 def test_the_collection_reads_them_back(node, build, version):
     for kind in ("toolkit", "kernels"):
         package = build(kind, version)
-        assert _ascend_software.package_of(str(package)).kind == kind
+        assert ascend_software.package_of(str(package)).kind == kind
         node.install(package)
     node.install(build("nnal", version), ASCEND_HOME_PATH="set")
-    found = _ascend_software.installed(str(node.path), ARCH)
+    found = ascend_software.installed(str(node.path), ARCH)
     assert {kind: list(versions) for kind, versions in found.items()} == dict.fromkeys(found, [version])
-    assert _ascend_software.current(str(node.path), ARCH) == version
-    assert len(_ascend_software.environment(str(node.path))) == 2
+    assert ascend_software.current(str(node.path), ARCH) == version
+    assert len(ascend_software.environment(str(node.path))) == 2
 
 
 def test_versions_side_by_side_and_uninstall(node, build):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.simulator.fake_host import write_model
 from ansible_collections.ascend.inference.tests.unit.simulator.conftest import POOLS, Engine, disaggregated, text_of
 

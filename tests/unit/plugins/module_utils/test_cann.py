@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _ascend_software as software
-from ansible_collections.ascend.inference.plugins.module_utils import _cann_install as cann
-from ansible_collections.ascend.inference.plugins.module_utils._runner import run
+from ansible_collections.ascend.inference.plugins.module_utils.host import ascend_software as software
+from ansible_collections.ascend.inference.plugins.module_utils.install import cann
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import run
 
 ARCH = os.uname().machine
 

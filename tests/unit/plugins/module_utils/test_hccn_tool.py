@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_conf as conf
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_measures as measures
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_tool as tool
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils.hccn import conf, measures
+from ansible_collections.ascend.inference.plugins.module_utils.hccn import settings as tool
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 
 LLDP = (
     "Chassis ID TLV\n\tMAC: 02:00:5e:10:00:01\nPort ID TLV\n\tIfname: 200GE2/0/7:2\nTime to Live TLV\n\t120\nSystem Name TLV\n\tspine-3\n"

@@ -10,8 +10,8 @@ import os
 import socket
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _host_facts as facts
-from ansible_collections.ascend.inference.plugins.module_utils._model_facts import model_facts
+from ansible_collections.ascend.inference.plugins.module_utils.host import facts
+from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
 
 MEMINFO = (
     "MemTotal:  1056000 kB\nMemAvailable:  528000 kB\nHugePages_Total:  40\nHugePages_Free: 12\nHugepagesize: 2048 kB\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _model_config as model
+from ansible_collections.ascend.inference.plugins.module_utils.host import model_config as model
 
 PLAIN = {"hidden_size": 3584, "num_attention_heads": 28, "torch_dtype": "float16"}
 

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _npu_smi as npu_smi
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import queries as npu_smi
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 
 TOPOLOGY = (
     "\t   NPU0       NPU3       CPU Affinity\nNPU0       X          HCCS       0-23,96-119\nNPU3       HCCS       X          24-47\n\n"

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 
 A2 = """
 +------------------------------------------------------------------------------------------------+

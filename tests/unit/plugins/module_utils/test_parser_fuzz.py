@@ -17,9 +17,10 @@ import time
 import ascend_cluster
 import pytest
 import simulated_npu_smi
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_conf, _hccn_measures, _hccn_tool, _npu_smi
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import FIELDS, parse_info
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils.hccn import conf, measures, settings
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import queries
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import FIELDS, parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_hccn_tool import ANSWERS as HCCN_ANSWERS
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_npu_smi import ANSWERS as NPU_SMI_ANSWERS
 from simulated_host import Host
@@ -150,9 +151,7 @@ def name_of(path):
     return names[-1] if names else None
 
 
-@pytest.mark.parametrize(
-    "parse", [parse_info, _npu_smi.parse_topology, _hccn_tool.parse_lldp, _hccn_measures.parse_hccs_ping]
-)
+@pytest.mark.parametrize("parse", [parse_info, queries.parse_topology, settings.parse_lldp, measures.parse_hccs_ping])
 def test_noise(parse):
     rng = random.Random(3)
     for _round in range(ROUNDS):
@@ -164,5 +163,5 @@ def test_hccn_conf_takes_any_text():
     rng = random.Random(5)
     text = "address_0=10.9.3.4\nnetmask_0=255.255.240.0\n# note\nroute_address_1.2.3.0_netmask_255.255.255.0_0=gateway_1.2.4.5\n"
     for _round in range(ROUNDS):
-        devices, complaints = _hccn_conf.parse_hccn_conf(damage(text, rng))
+        devices, complaints = conf.parse_hccn_conf(damage(text, rng))
         assert isinstance(devices, dict) and all(isinstance(complaint, str) for complaint in complaints)

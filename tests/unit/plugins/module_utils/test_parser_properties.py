@@ -12,7 +12,7 @@ import tempfile
 import ascend_cluster
 import pytest
 import simulated_npu_smi
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import parse_info
 from simulated_host import Host
 
 hypothesis = pytest.importorskip("hypothesis")

@@ -14,11 +14,12 @@ import os
 import re
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _hccn_conf, _hccn_measures, _hccn_tool, _npu_smi
-from ansible_collections.ascend.inference.plugins.module_utils import _tool_errors as errors
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
-from ansible_collections.ascend.inference.plugins.module_utils._runner import Output
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError
+from ansible_collections.ascend.inference.plugins.module_utils.hccn import conf, measures, settings
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import queries
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.tools import errors
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 
 REPOSITORY = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
 SAMPLES = os.environ.get("ASCEND_SAMPLES") or os.path.join(REPOSITORY, "..", "shared", "samples")
@@ -111,11 +112,11 @@ def test_super_pods(name):
     if "does not support" in text:
         assert errors.complaint(Output(["npu-smi"], 0, text, "", False)).kind == "unsupported"
         return
-    record = _npu_smi.parse_superpod(text)
+    record = queries.parse_superpod(text)
     assert [record["sdid"], record["super_pod_size"], record["super_pod_id"], record["server_index"]] == list(
         map(int, re.findall(r": (\d+)", text))
     )
-    assert _npu_smi.sdid_complaints(record) == []
+    assert queries.sdid_complaints(record) == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_pairs(kind):
     names = found(f"npu-smi/*/info-t-{kind}__*.txt", f"npu-smi/*/info-t-{kind}-[ci]*.txt")
     for name in names:
         text = read(name)
-        pairs = _npu_smi.parse_pairs(text)
+        pairs = queries.parse_pairs(text)
         flat = {**pairs, **pairs.get("mcu", {})}
         numbers = sorted(float(word) for word in re.findall(r" : (-?\d+(?:\.\d+)?)\s*$", text, re.MULTILINE))
         mine = [value for key, value in flat.items() if isinstance(value, (int, float))]
@@ -137,7 +138,7 @@ def test_pairs(kind):
 @pytest.mark.parametrize("name", found("npu-smi/*/info-t-health*.txt"))
 def test_health(name):
     text, report = read(name), None
-    report = _npu_smi.parse_health(text)
+    report = queries.parse_health(text)
     assert report["status"] in ("OK", "Alarm")
     assert report["error_codes"] == re.findall(r"\b[0-9A-F]{8}\b", text)
     assert (report["status"] == "OK") == (report["messages"] == [])
@@ -146,7 +147,7 @@ def test_health(name):
 @pytest.mark.parametrize("name", found("npu-smi/*/info-m__*.txt"))
 def test_mappings(name):
     text = read(name)
-    chips = _npu_smi.parse_mapping(text)
+    chips = queries.parse_mapping(text)
     assert len(chips) == sum("Mcu" not in line for line in text.splitlines()[1:] if line.strip()) > 0
     assert all(
         isinstance(chip["npu_id"], int) and isinstance(chip["chip_id"], int) and chip["chip_name"] for chip in chips
@@ -156,13 +157,13 @@ def test_mappings(name):
 @pytest.mark.parametrize("name", found("npu-smi/*/info-l__*.txt"))
 def test_lists(name):
     text = read(name)
-    assert [npu["npu_id"] for npu in _npu_smi.parse_list(text)] == list(map(int, re.findall(r"NPU ID\s*: (\d+)", text)))
+    assert [npu["npu_id"] for npu in queries.parse_list(text)] == list(map(int, re.findall(r"NPU ID\s*: (\d+)", text)))
 
 
 @pytest.mark.parametrize("name", found("npu-smi/*/info-t-topo__*.txt"))
 def test_topologies(name):
     text = read(name)
-    topology = _npu_smi.parse_topology(text)
+    topology = queries.parse_topology(text)
     size = len(re.findall(r"^(?:NPU|Phy-ID)\d+ +\S*(?:X|SYS|HCCS|SIO|UB)\b", text, re.MULTILINE))
     assert len(topology["matrix"]) == size > 1
     assert all(
@@ -193,7 +194,7 @@ def test_one_line_answers(query):
     for name in names:
         text = read(name)
         word = re.search(ONE_LINE[query], text).group(1)
-        assert getattr(_hccn_tool, f"parse_{query}")(text) == word.lower().replace(" ", "_")
+        assert getattr(settings, f"parse_{query}")(text) == word.lower().replace(" ", "_")
 
 
 def answers(text, first):
@@ -206,12 +207,12 @@ def answers(text, first):
 @pytest.mark.parametrize(
     "pattern, first, parse, figures",
     [
-        ("hccn_tool/*/ip-g*__*.txt", "ipaddr", _hccn_tool.parse_ip, lambda got: [got[0]["address"], got[0]["netmask"]]),
-        ("hccn_tool/*/gateway-g*__*.txt", "default", _hccn_tool.parse_gateway, lambda got: [got]),
+        ("hccn_tool/*/ip-g*__*.txt", "ipaddr", settings.parse_ip, lambda got: [got[0]["address"], got[0]["netmask"]]),
+        ("hccn_tool/*/gateway-g*__*.txt", "default", settings.parse_gateway, lambda got: [got]),
         (
             "hccn_tool/*/*vnic-*__*.txt",
             "vnic link",
-            _hccn_tool.parse_vnic,
+            settings.parse_vnic,
             lambda got: [got["address"], got["netmask"]],
         ),
     ],
@@ -230,7 +231,7 @@ def test_unset_addresses():
     for name in found("hccn_tool/*/ip-g-not-set__*.txt", "hccn_tool/*/ip-g-empty__*.txt"):
         text = read(name)
         with pytest.raises(ParseError):
-            _hccn_tool.parse_ip(text)
+            settings.parse_ip(text)
         if text.strip():
             assert errors.complaint(Output(["hccn_tool"], 13, "", text, False)).kind == "unset"
 
@@ -239,9 +240,9 @@ def test_unset_addresses():
 def test_tls(name):
     text = read(name)
     for device, switch in re.findall(r"dev_id:(\d+), tls switch\[(\d)\]", text):
-        tls = _hccn_tool.parse_tls(text, int(device))
+        tls = settings.parse_tls(text, int(device))
         assert tls["enabled"] is (switch == "1") and tls["alarm_days"] == 60
-    assert len(_hccn_tool.parse_tls(text, 0)["certificates"]) == text.count("] info:")
+    assert len(settings.parse_tls(text, 0)["certificates"]) == text.count("] info:")
 
 
 @pytest.mark.parametrize("name", found("hccn_tool/*/lldp-g*.txt"))
@@ -249,15 +250,15 @@ def test_lldp(name):
     text = read(name)
     ports = re.findall(r"Ifname: (\S+)", text)
     if len(ports) == 1:
-        assert _hccn_tool.parse_lldp(text)["port"] == ports[0]
+        assert settings.parse_lldp(text)["port"] == ports[0]
     else:
-        assert [_hccn_tool.parse_lldp(line)["port"] for line in text.splitlines()] == ports
+        assert [settings.parse_lldp(line)["port"] for line in text.splitlines()] == ports
 
 
 @pytest.mark.parametrize("name", found("hccn_tool/*/ping-g__*.txt", "hccn_tool/950/t-ub_ping*.txt"))
 def test_pings(name):
     text = read(name)
-    ping = _hccn_measures.parse_ping(text)
+    ping = measures.parse_ping(text)
     sent, received = map(int, re.search(r"(\d+) packets transmitted, (\d+) received", text).groups())
     assert (ping["transmitted"], ping["received"]) == (sent, received)
     assert ping["times_ms"] == [float(time) for time in re.findall(r"seq.*time.([\d.]+)ms", text)]
@@ -266,18 +267,18 @@ def test_pings(name):
 def test_measures():
     for name in found("hccn_tool/*/link_stat-g__*.txt", "hccn_tool/950/g-link_stat*.txt"):
         text = read(name)
-        stat = _hccn_measures.parse_link_stat(text)
+        stat = measures.parse_link_stat(text)
         assert [record["link"] for record in stat["records"]] == [
             word.lower() for word in re.findall(r"LINK[ _](UP|DOWN)\b", text)
         ]
         assert stat["link_up_count"] == int(re.search(r"link up count\s*:\s*(\d+)", text).group(1))
     for name in found("hccn_tool/*/stat-g__*.txt", "hccn_tool/950/g-stat-*.txt"):
         text = read(name)
-        assert list(_hccn_measures.parse_stat(text).values()) == list(
+        assert list(measures.parse_stat(text).values()) == list(
             map(int, re.findall(r"^\w+: ?(\d+)$", text, re.MULTILINE))
         )
     for name in found("hccn_tool/910a/optical-g__1.txt"):
-        optical = _hccn_measures.parse_optical(read(name))
+        optical = measures.parse_optical(read(name))
         assert (
             optical["vcc_millivolts"] == 3262.9
             and optical["temp_high_thres_celsius"] == 70
@@ -285,15 +286,15 @@ def test_measures():
         )
     for name in found("hccn_tool/*/route-g__*.txt"):
         text = read(name)
-        assert len(_hccn_tool.parse_route(text)) == len(text.strip().splitlines()) - 2 > 0
+        assert len(settings.parse_route(text)) == len(text.strip().splitlines()) - 2 > 0
     for name in found("hccn_tool/*/tls-s-enable*.txt", "hccn_tool/950/s-tls-i*.txt"):
-        assert _hccn_tool.expect_success(read(name))
+        assert settings.expect_success(read(name))
 
 
 @pytest.mark.parametrize("name", found("files/etc_hccn.conf/*.txt"))
 def test_hccn_conf(name):
     text = read(name)
-    devices, _complaints = _hccn_conf.parse_hccn_conf(text)
+    devices, _complaints = conf.parse_hccn_conf(text)
     for device, address in re.findall(r"^address_(\d+)=(\S+)", text, re.MULTILINE):
         assert devices[int(device)]["address"] == address
     assert devices

@@ -9,10 +9,10 @@ import hashlib
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _status_runtime as runtimes
-from ansible_collections.ascend.inference.plugins.module_utils._status import Host
-from ansible_collections.ascend.inference.plugins.module_utils._status_plan import deployed, question
-from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import status_runtime as runtimes
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.status import Host
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.status_plan import deployed, question
+from ansible_collections.ascend.inference.plugins.module_utils.verify.http import Reply
 
 COUNTERS = """
 vllm:num_requests_running{engine="0"} 0

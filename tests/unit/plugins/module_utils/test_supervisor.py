@@ -9,7 +9,7 @@ import os
 import shutil
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _programs
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import programs as decisions
 from ansible_collections.ascend.inference.plugins.modules import supervisor_programs as module
 
 
@@ -30,14 +30,14 @@ def test_only_what_differs_is_restarted(tmp_path):
         "other": {"state": "STARTING", "start": 0},
         "off": {"state": "FATAL"},
     }
-    assert _programs.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
-    assert _programs.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
-    assert _programs.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
+    assert decisions.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
+    assert decisions.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
+    assert decisions.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
 
 
 def test_a_program_that_never_said_what_it_runs_is_restarted(tmp_path):
     one = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
-    assert _programs.outdated(one, {"start": 0})
+    assert decisions.outdated(one, {"start": 0})
 
 
 def test_a_newer_secret_restarts(tmp_path):
@@ -45,8 +45,8 @@ def test_a_newer_secret_restarts(tmp_path):
     secret.touch()
     one = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
     began = os.stat(str(secret)).st_mtime
-    assert _programs.outdated(one, {"start": began - 60})
-    assert not _programs.outdated(one, {"start": began})
+    assert decisions.outdated(one, {"start": began - 60})
+    assert not decisions.outdated(one, {"start": began})
 
 
 CONFIG = """
@@ -115,7 +115,7 @@ def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
             pass
         (tmp_path / "right").touch()
         assert call(state=state)["started"] == ["a"]
-        assert supervisor.processes()["a"]["state"] in _programs.UP  # at once, not at supervisord's next trial
+        assert supervisor.processes()["a"]["state"] in decisions.UP  # at once, not at supervisord's next trial
         while supervisor.processes()["a"]["state"] != "RUNNING":
             pass
         assert not call(state="started")["changed"]

@@ -10,8 +10,7 @@ import sys
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _runner as runner
-from ansible_collections.ascend.inference.plugins.module_utils import _tool_errors as errors
+from ansible_collections.ascend.inference.plugins.module_utils.tools import errors, runner
 
 LIMIT = 60
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_measures import parse_link_stat, parse_optical
-from ansible_collections.ascend.inference.plugins.module_utils._hccn_tool import parse_ip, parse_lldp, parse_tls
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi import (
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.measures import parse_link_stat, parse_optical
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.settings import parse_ip, parse_lldp, parse_tls
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.queries import (
     parse_health,
     parse_list,
     parse_pairs,
     parse_topology,
 )
-from ansible_collections.ascend.inference.plugins.module_utils._npu_smi_table import parse_info
-from ansible_collections.ascend.inference.plugins.module_utils._runner import Output
-from ansible_collections.ascend.inference.plugins.module_utils._text import ParseError, chatter
-from ansible_collections.ascend.inference.plugins.module_utils._tool_errors import answer
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import answer
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError, chatter
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils import test_npu_smi_table as tables
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_hccn_tool import ANSWERS as HCCN_ANSWERS
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_npu_smi import ANSWERS as NPU_SMI_ANSWERS

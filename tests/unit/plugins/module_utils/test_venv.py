@@ -8,8 +8,8 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _venv
-from ansible_collections.ascend.inference.plugins.module_utils._venv import Builder, VenvError
+from ansible_collections.ascend.inference.plugins.module_utils.install import venv
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv import Builder, VenvError
 
 WISH = {"requirements": ["a==1"], "exclude": ["b"], "imports": ["a"]}
 
@@ -52,8 +52,8 @@ def uv(tmp_path):
 def test_stamp_is_what_was_asked_for(tmp_path):
     commands = Commands()
     builder(tmp_path, commands).build("base", WISH)
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
-    assert _venv.read_stamp(str(tmp_path / "venv"), "other") is None
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
+    assert venv.read_stamp(str(tmp_path / "venv"), "other") is None
     assert len(commands.with_word("install")) == 1
 
 
@@ -62,7 +62,7 @@ def test_second_layer_keeps_the_first(tmp_path):
     builder(tmp_path, commands).build("base", WISH)
     builder(tmp_path, commands).build("more", dict(WISH, requirements=["c==1"]))
     assert len(commands.with_word("venv")) == 1
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
 
 
 @pytest.mark.parametrize("word", ["install", "import a"])
@@ -72,18 +72,18 @@ def test_failed_installation_is_no_installation(tmp_path, word):
     with pytest.raises(VenvError) as raised:
         builder(tmp_path, commands).build("base", WISH)
     assert "libibverbs.so.1" in str(raised.value)
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") is None
-    assert _venv.half_made(str(tmp_path / "venv"))
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") is None
+    assert venv.half_made(str(tmp_path / "venv"))
     builder(tmp_path, commands).build("base", WISH)
     assert len(commands.with_word("venv")) == 2, "what was half-made has to be built from nothing"
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
 
 
 def test_interrupted_layer_makes_the_whole_environment_doubtful(tmp_path):
     builder(tmp_path, Commands()).build("base", WISH)
-    (tmp_path / "venv" / _venv.STAMPS / _venv.MARK).touch()
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") is None
-    assert _venv.half_made(str(tmp_path / "venv"))
+    (tmp_path / "venv" / venv.STAMPS / venv.MARK).touch()
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") is None
+    assert venv.half_made(str(tmp_path / "venv"))
 
 
 @pytest.mark.parametrize("name", ["pyvenv.cfg", "thesis.tex"])
@@ -111,7 +111,7 @@ def test_fallback_index_is_used_only_after_a_failure(tmp_path):
     first, second = (commands.environments[commands.calls.index(one)] for one in commands.calls[2:4])
     assert commands.with_word("install")[0] == commands.with_word("install")[1]
     assert second["UV_EXTRA_INDEX_URL"] == "https://wheels.example/cpu"
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
 
 
 def test_without_uv_pip_installs(tmp_path):
@@ -123,7 +123,7 @@ def test_without_uv_pip_installs(tmp_path):
 
 def test_words_win_over_the_configuration():
     listing = "global.index-url='https://one.example'\nglobal.extra-index-url='file:///a file:///b'\nfreeze.cert='/x'\n"
-    found = _venv.settings(listing, {"index-url": ["https://two.example"]})
+    found = venv.settings(listing, {"index-url": ["https://two.example"]})
     assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == "https://two.example"
     assert found["UV_EXTRA_INDEX_URL"] == "file:///a file:///b"
     assert "SSL_CERT_FILE" not in found
@@ -142,7 +142,7 @@ def test_words_win_over_the_configuration():
     ],
 )
 def test_the_package_that_is_missing_is_named(said, lacking):
-    assert _venv.missing_package(said) == lacking
+    assert venv.missing_package(said) == lacking
 
 
 def test_failure_says_what_is_missing_and_what_to_do(tmp_path):
@@ -157,7 +157,7 @@ def test_contradiction_after_installation_leaves_no_stamp(tmp_path):
     commands = Commands(check=[1])
     with pytest.raises(VenvError, match="contradicts itself"):
         builder(tmp_path, commands).build("base", dict(WISH, check=True))
-    assert _venv.read_stamp(str(tmp_path / "venv"), "base") is None
+    assert venv.read_stamp(str(tmp_path / "venv"), "base") is None
 
 
 def test_files_are_sourced_without_the_commands_words(tmp_path):
@@ -165,5 +165,5 @@ def test_files_are_sourced_without_the_commands_words(tmp_path):
     first.write_text('export SEEN="$#"\n')
     second.write_text("export MORE=1\n")
     built = Builder(str(tmp_path / "venv"), "python3", sources=[str(first), str(second)])
-    code, output = _venv.run_command(built._sourced(["sh", "-c", 'echo "$SEEN $MORE $1"', "x", "two words"]), {})
+    code, output = venv.run_command(built._sourced(["sh", "-c", 'echo "$SEEN $MORE $1"', "x", "two words"]), {})
     assert (code, output.strip()) == (0, "0 1 two words")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._verify_answers import (
+from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import (
     excerpt,
     read_answer,
     read_stream,
     same_text,
 )
-from ansible_collections.ascend.inference.plugins.module_utils._verify_http import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.verify.http import Reply
 
 
 def reply(body="", status=200, error="", events=()):

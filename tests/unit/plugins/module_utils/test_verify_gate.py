@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
-from ansible_collections.ascend.inference.plugins.module_utils._verify_gate import GATE, rehearse, verify
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import read_plan
-from ansible_collections.ascend.inference.plugins.module_utils._verify_probe import Keys, Limits
-from ansible_collections.ascend.inference.plugins.module_utils._verify_records import STEPS, status_of
-from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import GATE, rehearse, verify
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
+from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS, status_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import verdict
 from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
 
 # request: only the hanging simulators wait that long; on a loaded machine a healthy answer has to fit into it.

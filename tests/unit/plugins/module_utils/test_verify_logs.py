@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils import _verify_logs as logs
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import Lines, Log
-from ansible_collections.ascend.inference.plugins.module_utils._verify_verdict import core_id
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
+from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import core_id
 
 LINES = Lines("KV cache transfer for request ", "Delaying free of ", "started listening on path: tcp://")
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.ascend.inference.plugins.module_utils._verify_metrics import (
+from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import (
     read_metrics,
     served,
     store_gets,

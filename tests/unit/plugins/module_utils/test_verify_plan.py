@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import PlanError, argument_spec, read_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import PlanError, argument_spec, read_plan
 
 
 def section(**changes):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._wait import Waiter
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.wait import Waiter
 
 
 class Runtime:

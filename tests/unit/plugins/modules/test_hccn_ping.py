@@ -104,9 +104,9 @@ def test_wrong_options(cluster, run_module):
 
 
 def test_default_devices_come_from_npu_smi(cluster, run_module, monkeypatch):
-    from ansible_collections.ascend.inference.plugins.module_utils import _devices
+    from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import devices
 
-    monkeypatch.setattr(_devices, "davinci_devices", lambda folder="/dev": [])
+    monkeypatch.setattr(devices, "davinci_devices", lambda folder="/dev": [])
     hosts = cluster(hosts=2, generation="a2", devices=3)
     result = ping(run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}])
     assert sorted(result["matrix"]) == ["0", "1", "2"]

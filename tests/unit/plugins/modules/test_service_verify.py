@@ -17,7 +17,7 @@ from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Clus
 def call(module, **arguments):
     """Run a module in a process of its own; what it printed as JSON."""
     payload = json.dumps({"ANSIBLE_MODULE_ARGS": arguments})
-    argv = [sys.executable, module.__file__]
+    argv = [sys.executable, "-m", module.__name__]
     done = subprocess.run(argv, input=payload, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

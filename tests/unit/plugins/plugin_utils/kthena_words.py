@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 WORDS = {
     "inference_runtime": "kubernetes",

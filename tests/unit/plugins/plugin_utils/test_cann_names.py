@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._ascend_software import package_of
-from ansible_collections.ascend.inference.plugins.plugin_utils._cann_names import cann_packages
+from ansible_collections.ascend.inference.plugins.module_utils.host.ascend_software import package_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann import cann_packages
 
 
 @pytest.mark.parametrize(

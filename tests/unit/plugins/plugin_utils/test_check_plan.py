@@ -9,12 +9,12 @@ import copy
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._generated import filled
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import RULES, check_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._facts import check_facts
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._rank_table import rank_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.generated import filled
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 HOSTS = ("n1", "n2", "n3")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html.parser
 import re
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._check_report import check_report, check_text
-from ansible_collections.ascend.inference.plugins.plugin_utils._observed._check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report import check_report, check_text
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import (
     HOSTS,
     facts,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import random
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import Complaint, PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
 
 SEVERAL = [
-    Complaint("node10.inference_address", "B", "this is wrong.", "Do that.", value="x"),
-    Complaint("node2.inference_address", "B", "this is wrong.", "Do that."),
-    Complaint("node10.inference_address", "A", "that is wrong", value="x"),
+    Finding("node10.inference_address", "B", "this is wrong.", "Do that.", value="x"),
+    Finding("node2.inference_address", "B", "this is wrong.", "Do that."),
+    Finding("node10.inference_address", "A", "that is wrong", value="x"),
 ]
 TEXT = """\
 3 things are wrong with the description; nothing was changed.
@@ -34,7 +34,7 @@ def test_the_text_is_grouped_by_place_whatever_the_order():
 
 
 def test_one_mistake_that_shows_on_many_hosts_does_not_flood_the_screen():
-    error = PlanError(Complaint(f"node{number}.devices", "A", "twice") for number in range(500))
+    error = PlanError(Finding(f"node{number}.devices", "A", "twice") for number in range(500))
     assert len(error.complaints) == 500
     assert len(str(error).splitlines()) < 70
     assert "480 more of [A]" in str(error)

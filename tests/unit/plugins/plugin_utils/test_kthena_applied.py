@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._kthena_applied import (
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.applied import (
     applied,
     names,
     rollout_lacks,

@@ -12,8 +12,11 @@ import pathlib
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.quantity import is_quantity, quantity
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.quantity import (
+    is_quantity,
+    quantity,
+)
 
 SHARED = pathlib.Path(os.environ.get("ASCEND_SHARED", pathlib.Path(__file__).resolve().parents[4].parent / "shared"))
 CONTAINER = {

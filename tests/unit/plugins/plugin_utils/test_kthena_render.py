@@ -12,8 +12,8 @@ import subprocess
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils._manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils._render.kthena_script import quoted
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.script import quoted
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import objects, plan, roles
 
 OURS = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}

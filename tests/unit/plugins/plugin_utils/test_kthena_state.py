@@ -11,7 +11,7 @@ import pathlib
 import zlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils import _kthena_state as state
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
 
 PLAN = plan(pools__decode__instances=2)

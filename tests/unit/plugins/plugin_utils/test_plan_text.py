@@ -8,10 +8,14 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._inventory import inventory_of, members, words_of
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_diff import plan_diff
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table, spans
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import (
+    inventory_of,
+    members,
+    words_of,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table, spans
 
 INVENTORY = {
     f"n{number}": {

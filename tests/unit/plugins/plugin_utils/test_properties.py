@@ -9,8 +9,8 @@ import copy
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 

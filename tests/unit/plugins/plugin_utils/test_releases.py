@@ -11,8 +11,8 @@ import re
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils import _releases_data as data
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import (
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import matrix as data
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import (
     ORDER,
     RELEASES,
     find_release,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 INVENTORY = {
     "n1": {"groups": ["prefill"], "variables": {"ansible_host": "10.0.0.1", "inference_interface": "bond0"}},

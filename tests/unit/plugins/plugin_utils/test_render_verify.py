@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils._verify_plan import read_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 VALUE = "sk-nobody-may-see-this"
 

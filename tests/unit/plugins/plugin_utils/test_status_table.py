@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.ascend.inference.plugins.plugin_utils._status_table import status_report, status_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table
 
 
 def row(name="decode-0", **more):

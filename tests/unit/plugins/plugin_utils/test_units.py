@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._plan_table import plan_table
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._units import programs, waits
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.programs import programs, waits
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,14 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._flags import known, number, options, spans, spelled
-from ansible_collections.ascend.inference.plugins.plugin_utils._releases import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.options import (
+    known,
+    number,
+    options,
+    spans,
+    spelled,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
 
 @pytest.mark.parametrize("program", ["vllm", "mooncake_master", "vllm_router"])

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils._rules._all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import MISTAKES
 

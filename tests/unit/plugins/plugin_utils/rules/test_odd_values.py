@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils._complaints import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils._planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 ODD = (

@@ -1,0 +1,106 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The columns of the ``npu-smi info`` table: a header's titles become one pattern per cell, and rows must match it entirely.
+
+Layouts differ by generation and driver (98, 99, 106 and 116 characters wide; ``Chip``, ``Chip Phy-ID``, ``Chip Device`` or a
+950 table without chips; four or five process columns), so nothing depends on a position: only on the titles printed above.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+
+from ..tools.text import COUNT, NULL, ParseError
+
+# role: card, chip or process; fields: names in the order of the pattern's groups; pattern: list of compiled, one per cell
+Layout = namedtuple("Layout", "role titles fields patterns")
+
+_NUMBER = r"(?:0|[1-9]\d*)(?:\.\d+)?"
+_VALUE = rf"({_NUMBER}|{NULL})"
+_SIGNED = rf"(-?{_NUMBER}|{NULL})"
+# C pads with "%-5d/ %-13d": five digits leave no blank before the slash. A lone NA may stand for both.
+_PAIR = rf"(?:({COUNT}|{NULL})\s*/\s*({COUNT}|{NULL})|{NULL})"
+# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768. It is no chip's number.
+_NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]{2,})"
+_BUS = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{1,2}|" + NULL + ")"
+
+COLUMNS = {
+    "NPU ID": (["npu_id"], rf"({COUNT})"),
+    "NPU": (["npu_id"], rf"({COUNT})"),
+    "Name": (["name"], _NAME),
+    "Health": (["health"], rf"([A-Za-z][A-Za-z_]*|{NULL})"),
+    "Power(W)": (["power_watts"], _VALUE),
+    "Temp(C)": (["temperature_celsius"], _SIGNED),
+    "Hugepages-Usage(page)": (["hugepages_used", "hugepages_total"], _PAIR),
+    "Chip": (["chip_id"], rf"({COUNT})"),
+    "Phy-ID": (["device_id"], rf"({COUNT}|{NULL})"),
+    "Device": (["device_id"], rf"({COUNT}|{NULL})"),
+    "Bus-Id": (["bus_id"], _BUS),
+    "AICore(%)": (["aicore_percent"], _VALUE),
+    "NPU Util(%)": (["aicore_percent"], _VALUE),
+    "Memory-Usage(MB)": (["memory_used_mib", "memory_total_mib"], _PAIR),
+    "HBM-Usage(MB)": (["hbm_used_mib", "hbm_total_mib"], _PAIR),
+    "Process id": (["pid"], rf"({COUNT}|{NULL})"),
+    "Process name": (["name"], r"(.*)"),
+    "Process memory(MB)": (["memory_mib"], rf"({COUNT}|{NULL})"),
+    "Process id in container": (["container_pid"], rf"({COUNT}|{NULL})"),
+}
+_TITLE = re.compile(
+    "|".join(re.escape(title).replace(r"\ ", r"\s+") for title in sorted(COLUMNS, key=len, reverse=True))
+)
+_ROLES = {"Process id": "process", "Health": "card", "Bus-Id": "chip"}
+
+
+def header_layout(cells, text, line):
+    """The :class:`Layout` that a header row announces, or None for a row that isn't a header.
+
+    A header has a cell that is exactly Health, Bus-Id or Process id in the second or third place, and no number in the first
+    (a process may be called "Health").
+    """
+    role = next((_ROLES[cell] for cell in cells[1:3] if cell in _ROLES), None)
+    if role is None or cells[0][:1].isdigit():
+        return None
+    return _layout(role, [_titles(cell, text, line) for cell in cells])
+
+
+def _titles(cell, text, line):
+    rest = _TITLE.sub(" ", cell)
+    if rest.strip():
+        raise ParseError(f"unknown column {rest.strip()!r}", text, line)
+    return [" ".join(title.split()) for title in _TITLE.findall(cell)]
+
+
+def _layout(role, titles):
+    fields = [field for cell in titles for title in cell for field in COLUMNS[title][0]]
+    patterns = [re.compile(r"\s+".join(COLUMNS[title][1] for title in cell) + r"\Z") for cell in titles]
+    return Layout(role, titles, fields, patterns)
+
+
+def read_row(layout, cells):
+    """A row's fields as a dict of strings (None for a lone NA in place of a pair), or None if the row isn't of this layout."""
+    if len(cells) != len(layout.patterns):
+        return None
+    matches = [pattern.match(cell) for pattern, cell in zip(layout.patterns, cells)]
+    if not all(matches):
+        return None
+    return dict(zip(layout.fields, (group for match in matches for group in match.groups())))
+
+
+def _known(*cells):
+    titles = [_titles(cell, "", None) for cell in cells]
+    return _layout(_ROLES[cells[1]], titles)
+
+
+# For rows whose header was lost: (card, chip) of each known table, and the process tables. No row fits two of them.
+CARD = _known("NPU Name", "Health", "Power(W) Temp(C) Hugepages-Usage(page)")
+PROCESSES = (
+    _known("NPU Chip", "Process id", "Process name", "Process memory(MB)"),
+    _known("NPU Chip", "Process id", "Process name", "Process memory(MB)", "Process id in container"),
+)
+CHIPS = (
+    _known("Chip Phy-ID", "Bus-Id", "AICore(%) Memory-Usage(MB) HBM-Usage(MB)"),
+    _known("Chip", "Bus-Id", "AICore(%) Memory-Usage(MB) HBM-Usage(MB)"),
+    _known("Chip Device", "Bus-Id", "AICore(%) Memory-Usage(MB)"),
+)

@@ -1,0 +1,97 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All that the module ``npu_info`` asks npu-smi, one question after the other: the tool doesn't bear parallel calls."""
+
+from __future__ import annotations
+
+from ..tools.errors import ToolError, answer
+from .queries import parse_health, parse_pairs, parse_superpod, parse_topology, sdid_complaints
+from .table import parse_info
+
+PARTS = ("table", "board", "health", "usages", "common", "memory", "topology", "superpod")
+SUPERPOD = ("super_pod_id", "super_pod_size", "sdid", "server_index")
+GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: each may cost a whole time-out
+
+# part: (npu-smi's type, asked per chip rather than per NPU, key in the record, parser)
+_QUERIES = {
+    "board": ("board", False, "board", lambda text, npu, _chip: parse_pairs(text, npu, "version|board_id")),
+    "health": ("health", True, "health_report", parse_health),
+    "usages": ("usages", True, "usages", lambda text, npu, chip: parse_pairs(text, npu, "_rate_percent", chip)),
+    "common": ("common", True, "common", lambda text, npu, chip: parse_pairs(text, npu, "temperature|aicore", chip)),
+    "memory": ("memory", True, "memory", lambda text, npu, chip: parse_pairs(text, npu, "capacity", chip)),
+}
+
+
+def gather(tool, parts=None):
+    """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails wholly."""
+    asked = set(parts or ["table"])
+    result = dict(npus=[], npu_smi_version=None, driver_version=None, generation=None, warnings=[])
+    if asked - {"topology"}:
+        table, warnings = answer(tool, ["info"], parse_info)
+        result.update(table)
+        result["warnings"] = table["warnings"] + warnings
+    for part in PARTS:
+        if part in asked and part in _QUERIES:
+            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=True)
+    if "superpod" in asked or (parts is None and result["generation"] == "a3"):
+        _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, required=parts is not None)
+    if "topology" in asked:
+        result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
+        result["warnings"] += warnings
+    result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's complaint comes with each answer
+    return result
+
+
+def _plain(tool, part):
+    kind, per_chip, key, parse = _QUERIES[part]
+
+    def ask(npu):
+        npu[key], warnings = answer(
+            tool, _args(kind, npu, per_chip), lambda text: parse(text, npu["npu_id"], npu["chip_id"])
+        )
+        return warnings
+
+    return ask
+
+
+def _args(kind, npu, per_chip=True):
+    args = ["info", "-t", kind, "-i", str(npu["npu_id"])]
+    if per_chip and npu["chip_id"] is not None:  # a 950 has no chips and refuses -c
+        args += ["-c", str(npu["chip_id"])]
+    return args
+
+
+def _superpod(tool):
+    def ask(npu):
+        record, notes = answer(tool, _args("spod-info", npu), parse_superpod)
+        npu.update(record)
+        where = f"NPU {npu['npu_id']} chip {npu['chip_id']}: "
+        return notes + [where + complaint for complaint in sdid_complaints(record, npu["device_id"])]
+
+    return ask
+
+
+def _ask_chips(result, part, ask, keys, required):
+    """``ask`` each chip for ``keys`` (null if it doesn't answer).
+
+    What fails becomes one warning, or a ToolError if the user asked for the part and no chip answers.
+    """
+    failures, in_a_row, answered = [], 0, 0
+    for npu in result["npus"]:
+        npu.update(dict.fromkeys(keys))
+    for npu in result["npus"]:
+        if npu["npu_id"] is None or in_a_row >= GIVE_UP:
+            failures.append(f"NPU {npu['npu_id']} chip {npu['chip_id']} was not asked")
+            continue
+        try:
+            result["warnings"] += ask(npu)
+            answered, in_a_row = answered + 1, 0
+        except ToolError as error:
+            failures.append(str(error))
+            in_a_row += 1
+    if failures and required and not answered:
+        raise ToolError(f"{part}: {failures[0]}")
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        result["warnings"].append(f"{part}: {failures[0]}{more}")

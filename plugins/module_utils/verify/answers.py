@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Is this answer whole, and does it say the right thing? HTTP 200 alone says neither."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from .http import Reply
+
+
+class Answer(NamedTuple):
+    """One completion. problem "" = whole; else one of
+
+    refused, unreachable, timeout, cut, tls (no or broken answer) · http_error · empty · not_json · incomplete · no_done.
+    detail says it in words. seconds: the whole exchange; ttft: first streamed text (None without streaming).
+    """
+
+    problem: str
+    detail: str
+    status: int
+    text: str = ""
+    request_id: str = ""
+    finish_reason: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    kv_transfer_params: dict[str, Any] | None = None
+    seconds: float = 0.0
+    ttft: float | None = None
+
+    @property
+    def whole(self) -> bool:
+        return not self.problem
+
+
+def read_answer(reply: Reply) -> Answer:
+    """A completion that was not streamed."""
+    early = _without_answer(reply)
+    if early:
+        return early
+    try:
+        said = json.loads(reply.body)
+        choice = said["choices"][0]
+    except (ValueError, LookupError, TypeError):
+        return Answer(
+            "not_json", "HTTP 200, but no completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds
+        )
+    usage = said.get("usage") or {}
+    answer = Answer(
+        problem="",
+        detail="",
+        status=reply.status,
+        text=choice.get("text") or "",
+        request_id=str(said.get("id") or ""),
+        finish_reason=choice.get("finish_reason") or "",
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+        kv_transfer_params=said.get("kv_transfer_params"),
+        seconds=reply.seconds,
+    )
+    return answer._replace(**_gap(answer))
+
+
+def read_stream(reply: Reply) -> Answer:
+    """A streamed completion: chunks, a finish reason, then [DONE]; usage only if the server sends it."""
+    early = _without_answer(reply)
+    if early:
+        return early
+    chunks, done = _chunks(reply.events)
+    if not chunks:
+        detail = "HTTP 200, but no streamed completion: " + excerpt(reply.body)
+        return Answer("not_json", detail, reply.status, seconds=reply.seconds)
+    pieces = [(at, choice.get("text") or "") for at, said in chunks for choice in (said.get("choices") or [])[:1]]
+    spoken = [(at, text) for at, text in pieces if text]
+    usages = [said["usage"] for unused, said in chunks if said.get("usage")]
+    usage = usages[-1] if usages else {"completion_tokens": len(spoken)}
+    reasons = [
+        c["finish_reason"] for unused, said in chunks for c in said.get("choices") or [] if c.get("finish_reason")
+    ]
+    answer = Answer(
+        problem="",
+        detail="",
+        status=reply.status,
+        text="".join(text for unused, text in spoken),
+        request_id=str(chunks[0][1].get("id") or ""),
+        finish_reason=reasons[-1] if reasons else "",
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+        seconds=reply.seconds,
+        ttft=spoken[0][0] if spoken else None,
+    )
+    gap = _gap(answer)
+    if not gap and not done:
+        gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was cut on the way"}
+    return answer._replace(**gap)
+
+
+def _without_answer(reply: Reply) -> Answer | None:
+    if reply.error:
+        detail = {"timeout": "no answer within the time-out"}.get(reply.error, reply.detail)
+        return Answer(reply.error, detail, reply.status, seconds=reply.seconds)
+    if reply.status != 200:
+        detail = "HTTP {}: {}".format(reply.status, excerpt(reply.body) or "(empty body)")
+        return Answer("http_error", detail, reply.status, seconds=reply.seconds)
+    if not reply.body.strip():
+        return Answer("empty", "HTTP 200 with an empty body", reply.status, seconds=reply.seconds)
+    return None
+
+
+def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, dict[str, Any]]], bool]:
+    """(seconds, chunk) of all events that are JSON objects, and whether [DONE] came last."""
+    chunks = []
+    for at, data in events:
+        try:
+            said = json.loads(data)
+        except ValueError:
+            continue
+        if isinstance(said, dict):
+            chunks.append((at, said))
+    return chunks, bool(events) and events[-1][1] == "[DONE]"
+
+
+def _gap(answer: Answer) -> dict[str, str]:
+    """What a whole answer has and this one lacks."""
+    missing = []
+    if not answer.text:
+        missing.append("text")
+    if answer.completion_tokens < 1:
+        missing.append("completion_tokens > 0")
+    if answer.finish_reason not in ("length", "stop"):
+        missing.append(f"a finish_reason of length or stop (it is {answer.finish_reason!r})")
+    return {"problem": "incomplete", "detail": "the answer lacks " + ", ".join(missing)} if missing else {}
+
+
+def same_text(answer: str, reference: str, exact: bool) -> bool:
+    """Equal; or, not exact, the answer begins with the (shorter) reference.
+
+    A reference that ends inside a character ends with U+FFFD, which the longer answer does not have.
+    """
+    if exact:
+        return answer == reference
+    start = reference.rstrip("\ufffd")
+    return bool(start) and answer.startswith(start)
+
+
+def excerpt(text: str, length: int = 200) -> str:
+    """One line of at most `length` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[:length] + "…"

@@ -1,0 +1,180 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps entry, stream and transfer: two requests through the front door, and what the engines counted meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .answers import Answer, excerpt, same_text
+from .causes import cause
+from .http import ask
+from .probe import Exchange, Probe
+from .records import Record, failed, milliseconds, passed, record, skipped
+from .transfer import Finding, Window, busy, judge, window_of
+
+_USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
+
+
+def check_entry(probe: Probe) -> list[Record]:
+    """Send both probes, read the counters around them, then ask an engine for the right text, then judge.
+
+    In this order, because a reference asked earlier would put the prompt into a cache and hide a missing transfer.
+    """
+    before = probe.all_metrics()
+    plain = probe.complete(probe.entry, *_fresh(probe))
+    exchanges = [plain]
+    if plain.problem not in _USELESS_AGAIN:
+        exchanges.append(
+            probe.complete(probe.entry, *_fresh(probe), stream=True, stream_options={"include_usage": True})
+        )
+    return _judge_exchanges(probe, before, exchanges)
+
+
+def _fresh(probe: Probe) -> list[Any]:
+    prompt = probe.new_prompt()
+    probe.exchanges.append(Exchange(prompt, Answer("", "", 0)))
+    return [prompt]
+
+
+def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[Record]:
+    whole = [answer for answer in answers if answer.whole]
+    window = _window(probe, before, whole)
+    probe.served_by = busy(window, sorted(window.engines))
+    probe.ttft_ms = {
+        "stream": milliseconds(answers[1].ttft) if len(answers) > 1 else None,
+        "whole_answer": milliseconds(answers[0].seconds),
+        "engine": _engine_ttft(probe, window),
+    }
+    steps = []
+    for step, exchange, answer in zip(("entry", "stream"), probe.exchanges, answers):
+        reference = probe.reference(exchange.prompt, _referee(probe)) if answer.whole else None
+        steps.append(_judge_answer(probe, step, answer, reference, window))
+    if len(answers) == 1:
+        steps.append(skipped("stream", "the request before it got no answer"))
+    probe.requests += [{"id": answer.request_id, "hop": _pair_hop(probe)} for answer in whole]
+    steps.append(_judge_transfer(probe, window, whole))
+    probe.entry_works = all(one["status"] != "failed" for one in steps)
+    return steps
+
+
+def _window(probe: Probe, before: Any, whole: list[Answer]) -> Window:
+    """Counters after the exchanges, read until each whole answer is counted by those that end requests."""
+    # A stream without usage tells no prompt tokens; the other probe has as many, but for the nonce.
+    tokens = [answer.prompt_tokens for answer in whole if answer.prompt_tokens]
+    sum_tokens = int(sum(tokens) / len(tokens) * len(whole)) if tokens else 0
+
+    def read() -> Window:
+        return window_of(before, probe.all_metrics(), len(whole), sum_tokens)
+
+    def enough(window: Window) -> bool:
+        ends = probe.plan.role("decode") or probe.plan.role("colocated")
+        done = sum(window.engines[engine.name].requests for engine in ends if engine.name in window.engines)
+        return done >= len(whole) or bool(window.unread)
+
+    return probe.settle(read, enough)
+
+
+def _engine_ttft(probe: Probe, window: Window) -> float | None:
+    """Mean time to first token as the engine that generated saw it (milliseconds)."""
+    ends = [engine.name for engine in probe.plan.role("decode") or probe.plan.role("colocated")]
+    times = [window.engines[name].ttft_seconds for name in busy(window, ends)]
+    known = [value for value in times if value is not None]
+    return milliseconds(sum(known) / len(known)) if known else None
+
+
+def _referee(probe: Probe) -> Any:
+    """One that served, if it is known: its cache holds nothing but its own work."""
+    served = [engine for engine in probe.referees if engine.name in probe.served_by]
+    return (served or probe.referees)[0]
+
+
+def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | None, window: Window) -> Record:
+    if not answer.whole:
+        hop, fault = _broken_hop(probe, answer, window)
+        return failed(step, hop, probe.hide(answer.detail) + cause(fault), problem=answer.problem, status=answer.status)
+    referee = _referee(probe).name
+    if reference is None or not reference.whole:
+        detail = reference.detail if reference else "not asked"
+        return failed(step, referee, "the reference text could not be had: " + probe.hide(detail) + cause("unready"))
+    if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
+        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
+        hop, fault = ("prefill -> decode", "garbage") if probe.plan.disaggregated else ("entry", "garbled_on_the_way")
+        if probe.plan.disaggregated:
+            hop = _pair_hop(probe)
+        message = text.format(excerpt(answer.text, 60), referee, excerpt(reference.text, 60), cause(fault))
+        return failed(step, hop, message, answer=excerpt(answer.text), reference=excerpt(reference.text))
+    said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to {referee} alone"
+    return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
+
+
+def _pair_hop(probe: Probe) -> str:
+    sides = []
+    for role in ("prefill", "decode"):
+        served = [engine.name for engine in probe.plan.role(role) if engine.name in probe.served_by]
+        known = served or [engine.name for engine in probe.plan.role(role)]
+        sides.append(known[0] if len(known) == 1 else role)
+    return " -> ".join(sides)
+
+
+def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
+    """(hop, fault) of an answer that is not whole: who is dead now, and how far did the request get?"""
+    if answer.problem in ("refused", "unreachable", "tls"):
+        return "entry", "entry_down"
+    if answer.status in (401, 403):
+        return "entry", "unauthorized"
+    for engine in probe.plan.engines:
+        reply = ask(probe.target(engine), "/health", timeout=min(10.0, probe.limits.request))
+        if reply.error or reply.status != 200:
+            return engine.name, "hangs" if reply.error == "timeout" else "dead"
+    if not probe.plan.disaggregated:
+        return "entry", {"timeout": "hangs", "empty": "empty_200"}.get(answer.problem, "cut")
+    prefilled = busy(window, [engine.name for engine in probe.plan.role("prefill")])
+    decoded = busy(window, [engine.name for engine in probe.plan.role("decode")])
+    if answer.problem == "timeout":
+        return (
+            (_pair_hop(probe), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
+        )
+    if not prefilled and answer.problem != "no_done":
+        return "entry -> prefill", "prefill_not_asked"
+    return "decode -> entry" if decoded else "entry -> decode", "empty_200" if answer.problem == "empty" else "cut"
+
+
+def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record:
+    if not whole:
+        return skipped("transfer", "no request got a whole answer")
+    if not probe.plan.disaggregated:
+        if not window.unread and not probe.served_by:
+            text = "no planned engine saw the {} requests{}".format(len(whole), cause("no_engine_served"))
+            return failed("transfer", "entry", text)
+        return skipped("transfer", f"mode {probe.plan.mode} moves no KV between engines on this way")
+    found = judge(probe.plan, window)
+    status = "failed" if found.message else "passed" if found.counted else "skipped"
+    said = found.message or "{} of {} prompt tokens came from outside".format(
+        "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
+        window.tokens,
+    )
+    if not found.counted:
+        said = "this engine counts no tokens from outside; the log lines decide"
+    elif found.evidence.get("external_kv_transfer") is None and not found.message:
+        said = "decode's connector promised {:.0f} of {} tokens; the right text shows that they came".format(
+            found.evidence["promised"], window.tokens
+        )
+    _remarks(probe, found)
+    return record("transfer", status, found.hop, said, found.evidence)
+
+
+def _remarks(probe: Probe, found: Finding) -> None:
+    """What does not change the judgement, and has to be known to trust it."""
+    facts = probe.plan.release
+    if facts.has_prompt_tokens_by_source and found.evidence.get("external_kv_transfer", 0) is None:
+        text = "decode has no vllm:prompt_tokens_by_source_total, which release {0} should have: is it that release?"
+        probe.warnings.append(text.format(facts.name))
+    decodes = {engine.name for engine in probe.plan.role("decode")}
+    asked = sum(number for name, number in found.evidence.get("requests", {}).items() if name in decodes)
+    if asked > len(probe.exchanges):
+        text = (
+            "decode ended {0:.0f} requests while {1} were sent: others use the service, so its counters are theirs too"
+        )
+        probe.warnings.append(text.format(asked, len(probe.exchanges)))

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The ordered gate: each step runs when those it needs have passed, and everything that was seen is reported."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, NamedTuple
+
+from . import records
+from .entry import check_entry
+from .limits import check_negative
+from .pairs import check_pairs
+from .plan import VerifyPlan
+from .pool import check_pool
+from .probe import Keys, Limits, Probe
+from .ready import check_alone, check_engines, check_master
+
+
+class Step(NamedTuple):
+    """names: the steps it reports; needs: the steps that must not have failed; why_not: "" or why it does not apply."""
+
+    names: tuple[str, ...]
+    check: Callable[[Probe], list[records.Record]]
+    needs: tuple[str, ...]
+    why_not: Callable[[VerifyPlan], str]
+
+
+def _always(plan: VerifyPlan) -> str:
+    return ""
+
+
+def _with_store(plan: VerifyPlan) -> str:
+    return "" if plan.store else "the plan has no store"
+
+
+def _with_pool(plan: VerifyPlan) -> str:
+    return "" if "pool" in plan.mode else f"mode {plan.mode} has no pool"
+
+
+def _with_pairs(plan: VerifyPlan) -> str:
+    return "" if plan.disaggregated else f"mode {plan.mode} has no prefill and decode"
+
+
+GATE = (
+    Step(("master",), check_master, (), _with_store),
+    Step(("engines",), check_engines, (), _always),
+    Step(("alone",), check_alone, ("engines",), _always),
+    Step(("entry", "stream", "transfer"), check_entry, ("engines", "alone"), _always),
+    # Also after a failed entry: it tells whether the engines or the router are to blame.
+    Step(("pairs",), check_pairs, ("engines", "alone"), _with_pairs),
+    Step(("pool",), check_pool, ("master", "engines", "alone"), _with_pool),
+    Step(("negative",), check_negative, ("engines", "alone", "entry"), _always),
+)
+
+
+def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
+    """Run the gate against the live service.
+
+    Returns {verified, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
+    engine}, transfer_ms, requests, served_by, summary, model, entry, mode, release, check_mode}.
+    Logs are not read here: step `logs` is skipped until `_verify_verdict.verdict` has them.
+    """
+    probe = Probe(plan, keys, limits)
+    steps: list[records.Record] = []
+    for step in GATE:
+        started = time.monotonic()
+        new = _run(step, probe, steps)
+        for one in new:
+            one["seconds"] = round((time.monotonic() - started) / len(new), 3)
+        steps += new
+    steps.append(records.skipped("logs", "logs are read on their own hosts"))
+    steps.sort(key=lambda one: records.STEPS.index(one["step"]))
+    return records.conclude(dict(_head(plan), **_learnt(probe), steps=steps), plan.disaggregated)
+
+
+def _run(step: Step, probe: Probe, done: list[records.Record]) -> list[records.Record]:
+    why_not = step.why_not(probe.plan)
+    broken = [name for name in step.needs if records.status_of(done, name) == "failed"]
+    if broken and not why_not:
+        why_not = "makes no sense before {} passes".format(" and ".join(broken))
+    return [records.skipped(name, why_not) for name in step.names] if why_not else step.check(probe)
+
+
+def rehearse(plan: VerifyPlan) -> dict[str, Any]:
+    """Check mode: the same report with every step skipped and saying what it would ask; nothing is sent."""
+    steps = []
+    for step in GATE:
+        for name in step.names:
+            said = step.why_not(plan) or f"would ask {_whom(plan, name)}"
+            steps.append(records.skipped(name, said))
+    report = dict(_head(plan), warnings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[])
+    report.update(steps=steps, verified=False, failures=[], check_mode=True)
+    lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
+    lines += ["  {:8} {}".format(one["step"], one["message"]) for one in steps]
+    return dict(report, summary=lines, explanation=lines)
+
+
+def _whom(plan: VerifyPlan, name: str) -> str:
+    if name == "master" and plan.store:
+        return plan.store.master_url
+    if name in ("engines", "alone", "pairs", "pool"):
+        return ", ".join(engine.url for engine in plan.engines)
+    return plan.entry.url
+
+
+def _head(plan: VerifyPlan) -> dict[str, Any]:
+    head = {"model": plan.model, "entry": plan.entry.url, "mode": plan.mode, "release": plan.release.name}
+    return dict(head, check_mode=False, tails={})
+
+
+def _learnt(probe: Probe) -> dict[str, Any]:
+    names = ("warnings", "pairs", "ttft_ms", "requests", "served_by")
+    return dict({name: getattr(probe, name) for name in names}, transfer_ms=[])

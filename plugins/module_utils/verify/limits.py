@@ -1,0 +1,39 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Step negative: what has to fail, fails where the client can see it."""
+
+from __future__ import annotations
+
+from .causes import cause
+from .probe import Probe
+from .prompts import new_nonce, prompt_of
+from .records import Record, failed, passed, skipped
+
+BEYOND = 64
+
+
+def check_negative(probe: Probe) -> list[Record]:
+    """A prompt longer than max_model_len has to come back as an error (4xx is right, 5xx hides the reason).
+
+    Proxies up to 0.23.0rc1 answer an empty 200 (vllm-ascend#12166, #13140): with the known limit `empty_200` a warning.
+    """
+    if not probe.max_model_len:
+        return [skipped("negative", "the engines do not say their max_model_len")]
+    prompt = prompt_of(new_nonce(), probe.max_model_len + BEYOND)
+    answer = probe.complete(probe.entry, prompt)
+    seen = {"status": answer.status, "problem": answer.problem, "max_model_len": probe.max_model_len}
+    if answer.whole or answer.text:
+        said = "a prompt of more than {0} tokens was answered as if it fitted{1}"
+        return [failed("negative", "entry", said.format(probe.max_model_len, cause("not_refused")), **seen)]
+    if answer.problem == "http_error" and answer.status >= 400:
+        if answer.status >= 500:
+            said = "a too long prompt is answered with HTTP {0}, which hides from the client that it is its own mistake"
+            probe.warnings.append(said.format(answer.status))
+        return [passed("negative", "entry", f"a too long prompt gets HTTP {answer.status}", **seen)]
+    if answer.problem == "empty" and "empty_200" in probe.plan.release.known_limits:
+        said = f"a too long prompt gets an empty HTTP 200, a known limit of release {probe.plan.release.name}"
+        probe.warnings.append(said + ": clients have to check for an empty body")
+        return [passed("negative", "entry", said, **seen)]
+    said = "a too long prompt got no error but: {}{}".format(probe.hide(answer.detail), cause("silent_overflow"))
+    return [failed("negative", "entry", said, **seen)]

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One service's log over one window: a mark before, what came after it, and its last lines. Runs on the service's host."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Any, Callable, Iterable, List, Tuple
+
+from .plan import Lines, Log, VerifyPlan
+
+TAIL_LINES = 20
+WINDOW_BYTES = 32 * 1024 * 1024
+LINES_KEPT = 2000
+
+# Each says that KV was lost, late or wrong. Wordings of vLLM-Ascend 0.11-0.23, vLLM 0.18-0.32, Mooncake 0.3.7-0.3.13.
+RED_FLAGS = (
+    r"Mooncake transfer failed",
+    r"status: 10390[02]",
+    r"Sync batch data transfer timeout",
+    r"Force freed (expired )?request",
+    r"Failing .*request\(s\) due to KV load failure",
+    r"Recovered from KV load failure",
+    r"Skipping KV cache transfer for request",
+    r"Conflict engine id",
+    r"KV Cache (sending|receiving) thread failed to start",
+    r"'device ip' is not set correctly",
+    r"lease_expired_before_data_transfer_completed",
+    r"NO_AVAILABLE_HANDLE",
+    r"SEGMENT_NOT_FOUND",
+    r"action=client_expired",
+    r"Failed to get key",
+    r"Failed to ping master",
+    r"Instance .* was not added to the proxy",
+    r"Counters can only be incremented by non-negative amounts",
+    r"timed out after \d+ seconds without being sent",
+    r"MooncakeXferMetadata transfer failed",
+    r"pulling kv_caches for .* failed",
+    r"Num failed (transfers|recvs)=[1-9]",
+    r"Num KV expired reqs=[1-9]",
+)
+_RED_FLAG = re.compile("|".join(RED_FLAGS))
+_TOOK = re.compile(r"\btook ([0-9.]+) ?ms")
+_AVERAGE = re.compile(r"Avg xfer time \(ms\)=([0-9.]+)")  # vLLM's own Mooncake connector, every 10 s, on prefill
+
+# run(argv) -> (return code, output of both streams)
+Run = Callable[[List[str]], Tuple[int, str]]
+Service = Tuple[str, Log]
+
+
+def services_of(plan: VerifyPlan, host: str) -> list[Service]:
+    """(name, log) of everything the plan names on this inventory host that has a log to read."""
+    everything = list(plan.engines) + [plan.entry] + ([plan.store] if plan.store else [])
+    seen: dict[str, Log] = {}
+    for service in everything:
+        if service.host == host and service.log.kind != "none":
+            seen.setdefault(service.name, service.log)
+    return sorted(seen.items())
+
+
+def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
+    """{service: {inode, size, time}}: where each log ends now. A file that is not there yet ends at 0."""
+    marks = {}
+    for name, log in services:
+        inode, size = 0, 0
+        if log.kind == "file" and os.path.exists(log.path):
+            stat = os.stat(log.path)
+            inode, size = stat.st_ino, stat.st_size
+        marks[name] = {"inode": inode, "size": size, "time": int(time.time())}
+    return marks
+
+
+def read(
+    services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
+) -> dict[str, dict[str, Any]]:
+    """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
+
+    red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: how many listener
+    lines the whole log has; transfer_ms: milliseconds that transferred lines and vLLM's averages tell; tail: the last TAIL_LINES lines.
+    """
+    return {name: _evidence(log, marks.get(name, {}), lines, run) for name, log in services}
+
+
+def _evidence(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
+    try:
+        whole, window = _file(log, since) if log.kind == "file" else _command(log, since, run)
+        problem = ""
+    except OSError as error:
+        whole, window, problem = [], [], str(error)
+    transferred = _holding(lines.transferred, window)
+    return {
+        "readable": not problem,
+        "problem": problem,
+        "red_flags": [line for line in window if _RED_FLAG.search(line)][:LINES_KEPT],
+        "transferred": transferred,
+        "delayed": _holding(lines.delayed, window),
+        "transfer_ms": [float(ms) for line in transferred for ms in _TOOK.findall(line)]
+        + [float(ms) for line in window for ms in _AVERAGE.findall(line)],
+        "listening": len(_holding(lines.listening, whole)),
+        "tail": whole[-TAIL_LINES:],
+    }
+
+
+def _holding(text: str, lines: list[str]) -> list[str]:
+    return [line for line in lines if text in line][:LINES_KEPT] if text else []
+
+
+def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
+    """(all lines, lines since the mark). A log rotated meanwhile has its older part in `<path>.1`."""
+    window: list[str] = []
+    start = since.get("size", 0)
+    if since.get("inode") and os.stat(log.path).st_ino != since["inode"]:
+        older = log.path + ".1"
+        if os.path.exists(older) and os.stat(older).st_ino == since["inode"]:
+            window = _lines(older, start)
+        start = 0
+    elif os.stat(log.path).st_size < start:  # truncated in place
+        start = 0
+    return _lines(log.path, max(0, os.stat(log.path).st_size - WINDOW_BYTES)), window + _lines(log.path, start)
+
+
+def _lines(path: str, start: int) -> list[str]:
+    with open(path, "rb") as stream:
+        stream.seek(start)
+        return stream.read(WINDOW_BYTES).decode("utf-8", "replace").splitlines()
+
+
+def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
+    """The same from journalctl or docker. Raises OSError when the tool is missing or refuses."""
+    moment = since.get("time", 0)
+    if log.kind == "journald":
+        base = ["journalctl", "--no-pager", "--output=cat", "--unit=" + log.unit]
+        commands = [base + ["--lines=20000"], base + [f"--since=@{moment}"]]
+    else:
+        base = ["docker", "logs"]
+        commands = [base + ["--tail=20000", log.container], base + [f"--since={moment}", log.container]]
+    texts = []
+    for argv in commands:
+        code, text = run(argv)
+        if code:
+            raise OSError("{} ended with {}: {}".format(" ".join(argv), code, text.strip()[-300:]))
+        texts.append(text.splitlines())
+    return texts[0], texts[1]

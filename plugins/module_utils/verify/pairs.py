@@ -1,0 +1,155 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Step pairs: every prefill engine with every decode engine, since one bad link of P×D breaks only its own requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .answers import excerpt, same_text
+from .causes import cause
+from .plan import Engine
+from .probe import Probe
+from .prompts import new_nonce
+from .records import Record, failed, milliseconds, passed, skipped
+from .transfer import Window, busy, judge, window_of
+
+# What a proxy of the kind "prefill answers with kv_transfer_params" sends to prefill (vLLM-Ascend 0.11-0.23, vllm-router).
+ASK_PREFILL = {
+    "do_remote_decode": True,
+    "do_remote_prefill": False,
+    "remote_engine_id": None,
+    "remote_block_ids": None,
+    "remote_host": None,
+    "remote_port": None,
+}
+ROUNDS_WITHOUT_NEWS = 4
+
+
+def check_pairs(probe: Probe) -> list[Record]:
+    """All pairs, by hand where the protocol lets us choose them; else as often through the entry as it brings new ones."""
+    by_hand = probe.plan.transfer.protocol == "prefill_answers"
+    if not by_hand and not probe.entry_works:
+        return [skipped("pairs", "this connector's pairs are only reached through the entry, which does not work")]
+    pairs = _pairs(probe.plan.role("prefill"), probe.plan.role("decode"))
+    probe.pairs = {prefill.name: {} for prefill in probe.plan.role("prefill")}
+    broken = _by_hand(probe, pairs) if by_hand else _through_entry(probe, pairs)
+    seen = sum(len(row) for row in probe.pairs.values())
+    missing = [f"{p.name} -> {d.name}" for p, d in pairs if d.name not in probe.pairs[p.name]]
+    if missing and not broken:
+        probe.warnings.append("pairs that were not covered: " + ", ".join(missing))
+    if broken:
+        return broken
+    if not seen:
+        return [skipped("pairs", "the router did not show which engines served; no pair can be told")]
+    return [passed("pairs", "", f"{seen} of {len(pairs)} pairs carried KV, texts right")]
+
+
+def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tuple[Engine, Engine]]:
+    """Diagonals first, so that a limited number of pairs still has every engine in it."""
+    longest = max(len(prefills), len(decodes))
+    shortest = min(len(prefills), len(decodes))
+    order = []
+    for shift in range(shortest):
+        for number in range(longest):
+            order.append((prefills[number % len(prefills)], decodes[(number + shift) % len(decodes)]))
+    # With unequal sizes a diagonal may come back to a pair it had; the rest is filled up in order.
+    order += [(prefill, decode) for prefill in prefills for decode in decodes]
+    return list(dict.fromkeys(order))
+
+
+def _by_hand(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
+    broken = []
+    for prefill, decode in pairs[: probe.plan.max_pairs]:
+        message, row = _one_pair(probe, prefill, decode)
+        probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if message else "passed")
+        if message:
+            broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", probe.hide(message)))
+        if row.get("timed_out"):  # the others would cost a time-out each
+            break
+    return broken
+
+
+def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[str, Any]]:
+    """(what is wrong, figures): prefill is asked for one token and KV, decode for the answer with what prefill returned."""
+    prompt, request_id = probe.new_prompt(), new_nonce()
+    both = (prefill, decode)
+    before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
+    first = probe.complete(
+        probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL)
+    )
+    if not first.whole:
+        return "prefill did not answer the first half: " + first.detail + cause("prefill_hangs"), {}
+    if not (first.kv_transfer_params or {}).get("do_remote_prefill"):
+        return "prefill returned no kv_transfer_params" + cause("no_kv_params"), {}
+    answer = probe.complete(
+        probe.target(decode), prompt, probe.plan.max_tokens, request_id, kv_transfer_params=first.kv_transfer_params
+    )
+    if not answer.whole:
+        fault = (
+            "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
+        )
+        row = {"timed_out": answer.problem == "timeout"}
+        return "decode did not answer the second half: " + answer.detail + cause(fault), row
+    window = _settled(probe, before, both, answer.prompt_tokens)
+    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
+    row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
+    row["external_kv_transfer"] = window.engines[decode.name].external if decode.name in window.engines else None
+    reference = probe.reference(prompt, prefill)
+    if not reference.whole:
+        return "the reference text could not be had: " + reference.detail, row
+    if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
+        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
+        values = (excerpt(answer.text, 60), prefill.name, excerpt(reference.text, 60), cause("garbage"))
+        return text.format(*values), row
+    return judge(probe.plan, window).message, row
+
+
+def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int) -> Window:
+    def read() -> Window:
+        return window_of(before, {engine.name: probe.metrics(probe.target(engine)) for engine in both}, 1, tokens)
+
+    return probe.settle(read, lambda window: bool(window.unread) or len(busy(window, [e.name for e in both])) == 2)
+
+
+def _through_entry(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
+    """One request at a time, so that the counters tell whose it was; ends when some rounds in a row bring no new pair."""
+    wanted, dull = {(p.name, d.name) for p, d in pairs}, 0
+    while wanted and dull < ROUNDS_WITHOUT_NEWS:
+        message, served = _one_request(probe)
+        if message:
+            return [failed("pairs", served or "entry", probe.hide(message))]
+        news = wanted & {tuple(served.split(" -> "))}
+        dull = 0 if news else dull + 1
+        wanted -= news
+    return []
+
+
+def _one_request(probe: Probe) -> tuple[str, str]:
+    """(what is wrong, "prefill -> decode" that served it)."""
+    prompt, before = probe.new_prompt(), probe.all_metrics()
+    answer = probe.complete(probe.entry, prompt)
+    if not answer.whole:
+        return "a repeated request failed: " + answer.detail + cause("some_lost"), "entry"
+
+    def read() -> Window:
+        return window_of(before, probe.all_metrics(), 1, answer.prompt_tokens)
+
+    decodes = [engine.name for engine in probe.plan.role("decode")]
+    window = probe.settle(read, lambda seen: bool(seen.unread) or bool(busy(seen, decodes)))
+    found = judge(probe.plan, window)
+    if found.message:
+        return found.message, found.hop
+    served = [busy(window, [engine.name for engine in probe.plan.role(role)]) for role in ("prefill", "decode")]
+    hop = found.hop
+    probe.requests.append({"id": answer.request_id, "hop": hop})
+    reference = probe.reference(prompt, probe.plan.engine(served[0][0]))
+    if not reference.whole or not same_text(answer.text, reference.text, probe.plan.match == "exact"):
+        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
+        return text.format(excerpt(answer.text, 60), served[0][0], excerpt(reference.text, 60), cause("garbage")), hop
+    if [len(side) for side in served] == [1, 1]:
+        row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds), "status": "passed"}
+        row["external_kv_transfer"] = window.engines[served[1][0]].external
+        probe.pairs[served[0][0]][served[1][0]] = row
+    return "", hop

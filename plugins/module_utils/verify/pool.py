@@ -1,0 +1,115 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Step pool: what one instance put into the Mooncake store, another one reads and uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .answers import excerpt, same_text
+from .causes import cause
+from .http import Target
+from .metrics import Samples, served, store_gets, store_puts
+from .plan import Engine
+from .probe import Probe
+from .records import Record, failed, passed, skipped
+
+
+def check_pool(probe: Probe) -> list[Record]:
+    """Each reader gets one prompt that another engine had before. Asked of the engines directly: the router would choose."""
+    links = _links(probe)
+    if not links:
+        return [skipped("pool", "one engine only: that another one can read the pool cannot be shown")]
+    broken, tokens = [], 0.0
+    for writer, reader in links:
+        hop, message, hits = _one_link(probe, writer, reader)
+        tokens += hits
+        if message:
+            broken.append(failed("pool", hop, probe.hide(message)))
+    if broken:
+        return broken
+    said = "{0} readers took {1:.0f} prompt tokens that another engine had computed, texts equal"
+    return [passed("pool", "", said.format(len(links), tokens), links=[f"{w.name} -> {r.name}" for w, r in links])]
+
+
+def _links(probe: Probe) -> list[tuple[Engine, Engine]]:
+    """Each reader with a writer that is another engine, writers in turn."""
+    store = probe.plan.store
+    members = probe.plan.role("colocated") or probe.plan.role("prefill")
+    writers = [probe.plan.engine(name) for name in store.writers] or list(members)
+    readers = [probe.plan.engine(name) for name in store.readers] or list(members)
+    links = []
+    for number, reader in enumerate(readers):
+        turn = [writers[(number + shift + 1) % len(writers)] for shift in range(len(writers))]
+        other = [writer for writer in turn if writer.name != reader.name]
+        if other:
+            links.append((other[0], reader))
+    return links
+
+
+def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, str, float]:
+    """(hop, what is wrong, tokens read). The writer computes first, so its text is its own; the reader must say the same."""
+    store, prompt = probe.plan.store, probe.new_prompt()
+    put_hop, get_hop = f"{writer.name} -> {store.name}", f"{store.name} -> {reader.name}"
+    master = Target(store.master_url)
+    start = probe.metrics(master)
+    first = probe.complete(probe.target(writer), prompt)
+    if not first.whole:
+        return writer.name, "the writer did not answer: " + first.detail, 0.0
+    stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
+    if _grown(store_puts, start, stored) <= 0:
+        return put_hop, "the master got no new key from {}{}".format(writer.name, cause("pool_not_written")), 0.0
+    # The last blocks may still be on their way: wait until the count of keys stands still.
+    stored = _quiet(probe, master, stored)
+    before = probe.metrics(probe.target(reader))
+    second = probe.complete(probe.target(reader), prompt)
+    if not second.whole:
+        return get_hop, "the reader did not answer: " + second.detail, 0.0
+    hits = _hits(probe, reader, before)
+    gets = probe.settle(lambda: _grown(store_gets, stored, probe.metrics(master)), lambda grown: grown != 0)
+    if hits is not None and hits < probe.plan.block_size:
+        text = "{0} took {1:.0f} of {2} prompt tokens from the pool, although {3} had stored them{4}"
+        values = (reader.name, hits, second.prompt_tokens, writer.name, cause("pool_not_read"))
+        return get_hop, text.format(*values), 0.0
+    if gets == 0 or (hits is None and gets < 0):
+        return get_hop, "the master saw no successful get by {}{}".format(reader.name, cause("pool_not_read")), 0.0
+    if not same_text(second.text, first.text, True) and not _begins_alike(probe, second.text, prompt, writer):
+        text = "{0} says {1!r} with KV from the pool, {2} says {3!r}{4}"
+        values = (reader.name, excerpt(second.text, 60), writer.name, excerpt(first.text, 60), cause("garbage"))
+        return get_hop, text.format(*values), 0.0
+    return get_hop, "", hits or 0.0
+
+
+def _grown(count: Any, before: Samples | None, after: Samples | None) -> float:
+    """How far a counter of the master grew; -1 when it has none (then it proves nothing, either way)."""
+    grown = count(before or {}, after or {})
+    return -1.0 if grown is None else grown
+
+
+def _quiet(probe: Probe, master: Target, last: Samples | None) -> Samples | None:
+    seen = [last]
+
+    def read() -> Samples | None:
+        seen.append(probe.metrics(master))
+        return seen[-1]
+
+    return probe.settle(read, lambda now: len(seen) > 3 and _grown(store_puts, seen[-3], now) == 0)
+
+
+def _hits(probe: Probe, reader: Engine, before: Samples | None) -> float | None:
+    """Tokens the reader had from outside, by the better of its counters; None when it has none."""
+
+    def read() -> Any:
+        return served(before or {}, probe.metrics(probe.target(reader)) or {})
+
+    done = probe.settle(read, lambda now: now.requests > 0)
+    return done.external if done.external is not None else done.promised
+
+
+def _begins_alike(probe: Probe, text: str, prompt: str, writer: Engine) -> bool:
+    """With match prefix:N the first N tokens decide."""
+    if probe.plan.match == "exact":
+        return False
+    reference = probe.reference(prompt, writer)
+    return reference.whole and same_text(text, reference.text, False)

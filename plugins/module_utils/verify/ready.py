@@ -1,0 +1,171 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps master, engines and alone: every part by itself, before anything is asked of them together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .answers import Answer, excerpt
+from .causes import cause
+from .http import Reply, Target, ask
+from .metrics import Samples
+from .plan import Engine
+from .probe import Probe
+from .prompts import new_nonce, prompt_of, salted
+from .records import Record, failed, passed
+
+
+def silence(reply: Reply) -> str:
+    """A reply that is not HTTP 200, in words with its usual causes."""
+    if reply.error:
+        return "{}{}".format(reply.detail or reply.error, cause("hangs" if reply.error == "timeout" else "dead"))
+    if reply.status in (401, 403):
+        return "HTTP {}{}".format(reply.status, cause("unauthorized"))
+    return "HTTP {}: {}{}".format(reply.status, excerpt(reply.body) or "(empty body)", cause("unready"))
+
+
+def check_master(probe: Probe) -> list[Record]:
+    """Health, then clients and capacity as planned. Mooncake <= 0.3.10.post1 answers OK, later ones JSON with service_ready."""
+    store = probe.plan.store
+    target = Target(store.master_url)
+    reply = probe.get(target, "/health")
+    if reply.status != 200 or reply.error:
+        return [failed("master", store.name, "its /health does not answer: " + silence(reply))]
+    if not _is_leader(reply.body):
+        said = "its /health says it is not serving: {}{}".format(excerpt(reply.body), cause("master_standby"))
+        return [failed("master", store.name, said)]
+    samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
+    missing = _short(probe, samples)
+    if missing:
+        return [failed("master", store.name, said, clients=_clients(samples)) for said in missing]
+    clients, capacity = _clients(samples), samples.get("master_total_capacity_bytes")
+    if store.clients and clients is not None and clients > store.clients:
+        text = "{0} has {1:.0f} clients, {2} are planned: a stranger's, or one of a process that just ended"
+        probe.warnings.append(text.format(store.name, clients, store.clients))
+    said = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
+    return [passed("master", store.name, said, clients=clients, capacity_bytes=capacity)]
+
+
+def _is_leader(body: str) -> bool:
+    if body.strip() == "OK":
+        return True
+    try:
+        return json.loads(body).get("service_ready") is True
+    except (ValueError, AttributeError):
+        return False
+
+
+def _clients(samples: Samples) -> float | None:
+    return samples.get("master_active_clients")
+
+
+def _short(probe: Probe, samples: Samples) -> list[str]:
+    """What the master has less of than planned. A counter it does not print counts as zero: it proves nothing."""
+    store = probe.plan.store
+    short = []
+    for name, wanted, word, fault in (
+        ("master_active_clients", store.clients, "clients", "master_clients"),
+        ("master_total_capacity_bytes", store.capacity_bytes, "bytes of capacity", "master_capacity"),
+    ):
+        found = samples.get(name, 0.0)
+        if wanted and found < wanted:
+            short.append(f"it has {found:.0f} {word}, planned are {wanted}{cause(fault)}")
+    return short
+
+
+def check_engines(probe: Probe) -> list[Record]:
+    """Each engine healthy and serving the planned name. Also learns max_model_len and how long a prompt has to be."""
+    broken = []
+    for engine in probe.plan.engines:
+        said = _unfit(probe, engine)
+        if said:
+            broken.append(failed("engines", engine.name, said))
+    if broken:
+        return broken
+    needed = max(2 * probe.plan.block_size + 1, probe.plan.min_prompt_tokens)
+    probe.words = _words_for(probe, probe.plan.engines[0], needed)
+    room = probe.max_model_len - probe.plan.max_tokens
+    if 0 < room < needed:
+        said = "max_model_len {0} leaves no room for a probe of {1} tokens (two KV blocks and more) and {2} to answer"
+        values = (probe.max_model_len, needed, probe.plan.max_tokens)
+        return [failed("engines", probe.shortest, said.format(*values))]
+    said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
+    return [passed("engines", "", said, max_model_len=probe.max_model_len, probe_words=probe.words)]
+
+
+def _unfit(probe: Probe, engine: Engine) -> str:
+    """Why this engine cannot be used; "" when it can."""
+    target = probe.target(engine)
+    reply = probe.get(target, "/health")
+    if reply.status != 200 or reply.error:
+        return "its /health does not answer: " + silence(reply)
+    reply = ask(target, "/v1/models", timeout=min(30.0, probe.limits.request))
+    if reply.status != 200 or reply.error:
+        return "its /v1/models does not answer: " + silence(reply)
+    try:
+        models: dict[str, Any] = {one["id"]: one for one in json.loads(reply.body)["data"]}
+    except (ValueError, LookupError, TypeError):
+        return "its /v1/models is no list of models: " + excerpt(reply.body)
+    if probe.plan.model not in models:
+        return "it serves {}, planned is {}{}".format(", ".join(sorted(models)), probe.plan.model, cause("wrong_model"))
+    length = models[probe.plan.model].get("max_model_len") or 0
+    # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
+    if length and (not probe.max_model_len or length < probe.max_model_len):
+        probe.max_model_len, probe.shortest = length, engine.name
+    return ""
+
+
+def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
+    """How many filler words make `needed` tokens: asked of /tokenize, else one word is taken for one token (or more)."""
+    words = needed
+    for _unused in range(4):
+        body = {"model": probe.plan.model, "prompt": prompt_of(new_nonce(), words)}
+        reply = ask(probe.target(engine), "/tokenize", body, timeout=min(60.0, probe.limits.request))
+        try:
+            count = int(json.loads(reply.body)["count"])
+        except (ValueError, LookupError, TypeError):
+            return words
+        if needed <= count <= 2 * needed:
+            return words
+        # A nonce is split differently each time, and is a constant part: aim a quarter too high.
+        words = max(1, words * (needed + needed // 4) // max(count, 1))
+    return words
+
+
+def check_alone(probe: Probe) -> list[Record]:
+    """The same prompt to each engine directly: each answers whole, and all say the same. Salted: no cache, no pool helps."""
+    prompt = probe.new_prompt()
+    said: dict[str, Answer] = {}
+    broken = []
+    for engine in probe.plan.engines:
+        tokens = probe.plan.compared_tokens
+        answer = probe.complete(probe.target(engine), prompt, tokens, **salted(new_nonce()))
+        said[engine.name] = answer
+        if not answer.whole:
+            fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
+            fault = "unauthorized" if answer.status in (401, 403) else fault
+            broken.append(failed("alone", engine.name, probe.hide("asked alone: " + answer.detail) + cause(fault)))
+    if broken:
+        return broken
+    expected = _majority([answer.text for answer in said.values()])
+    for name, answer in said.items():
+        if answer.text != expected:
+            text = "asked alone it says {0!r}, the others say {1!r}{2}"
+            values = (excerpt(answer.text, 60), excerpt(expected, 60), cause("different_engine"))
+            broken.append(failed("alone", name, text.format(*values)))
+    short = [answer.prompt_tokens for answer in said.values() if answer.prompt_tokens <= 2 * probe.plan.block_size]
+    if short and not broken:
+        text = "the probe of {0} words has only {1} tokens; two KV blocks are {2}: set verify.min_prompt_tokens higher"
+        message = text.format(probe.words, short[0], 2 * probe.plan.block_size)
+        broken.append(failed("alone", probe.plan.engines[0].name, message))
+    tokens = max(answer.prompt_tokens for answer in said.values())
+    text = "{0} engines, same text after {1} prompt tokens" if len(said) > 1 else "{0} engine answers {1} prompt tokens"
+    return broken or [passed("alone", "", text.format(len(said), tokens), text=excerpt(expected, 60))]
+
+
+def _majority(texts: list[str]) -> str:
+    """The most frequent text; of equally frequent ones the first."""
+    return max(texts, key=lambda text: (texts.count(text), -texts.index(text)))

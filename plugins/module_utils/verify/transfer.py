@@ -1,0 +1,115 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Did the KV of these requests come from outside? Judged by the counters of the engines over one window."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .causes import cause
+from .metrics import Samples, Served, served
+from .plan import VerifyPlan
+
+ENOUGH = 0.9  # share of the prompt that has to come from outside; a last, partial block may be computed by decode
+
+
+class Window(NamedTuple):
+    """What each engine did between two readings, and what was sent in between (whole answers and their tokens)."""
+
+    engines: dict[str, Served]
+    unread: list[str]
+    sent: int
+    tokens: int
+
+
+class Finding(NamedTuple):
+    """hop and message of what is wrong; message "" = right. counted: False when there are no counters to judge by."""
+
+    hop: str
+    message: str
+    counted: bool
+    evidence: dict[str, Any]
+
+
+def window_of(before: dict[str, Samples | None], after: dict[str, Samples | None], sent: int, tokens: int) -> Window:
+    readable = {name: served(before[name] or {}, after[name] or {}) for name in after if before[name] and after[name]}
+    return Window(readable, sorted(set(after) - set(readable)), sent, tokens)
+
+
+def busy(window: Window, names: list[str]) -> list[str]:
+    """Those of the names that finished a request in the window."""
+    return [name for name in names if name in window.engines and window.engines[name].requests > 0]
+
+
+def judge(plan: VerifyPlan, window: Window) -> Finding:
+    """The way first (who was asked), then the tokens (where decode had them from)."""
+    prefills = [engine.name for engine in plan.role("prefill")]
+    decodes = [engine.name for engine in plan.role("decode")]
+    asked = {name: one.requests for name, one in window.engines.items()}
+    way = _way(window, prefills, decodes, asked)
+    if way:
+        return way
+    hop = "{} -> {}".format(_one(busy(window, prefills), "prefill"), _one(busy(window, decodes), "decode"))
+    parts = [window.engines[name] for name in busy(window, decodes)]
+    evidence = {
+        "requests": asked,
+        "prompt_tokens": _sum([one.prompt_tokens for one in parts]),
+        "external_kv_transfer": _sum([one.external for one in parts]),
+        "local_compute": _sum([one.local_compute for one in parts]),
+        "promised": _sum([one.promised for one in parts]),
+        "sent_tokens": window.tokens,
+    }
+    if evidence["external_kv_transfer"] is not None:
+        return Finding(hop, _by_source(plan, window, parts, evidence), True, evidence)
+    if evidence["promised"] is not None:
+        missing = evidence["promised"] < ENOUGH * window.tokens
+        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits){2}"
+        message = text.format(evidence["promised"], window.tokens, cause("recomputed")) if missing else ""
+        return Finding(hop, message, True, evidence)
+    return Finding(hop, "", False, evidence)
+
+
+def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Finding | None:
+    """The first hop that the requests did not take; None when all took both."""
+    if window.unread:
+        text = "its /metrics cannot be read, so nothing proves what it did"
+        return Finding(window.unread[0], text, True, {"unread": window.unread})
+    first, second = (sum(asked.get(name, 0.0) for name in names) for names in (prefills, decodes))
+    sent = window.sent
+    for missing, hop, text, fault in (
+        (not first and not second, "entry", f"no planned engine saw the {sent} requests", "no_engine_served"),
+        (not second, "entry -> decode", f"no decode engine saw the {sent} requests", "decode_not_asked"),
+        (not first, "entry -> prefill", f"no prefill engine saw the {sent} requests", "prefill_not_asked"),
+        (second < sent, "entry -> decode", f"decode saw {second:.0f} of {sent} requests", "some_lost"),
+        (first < sent, "entry -> prefill", f"prefill saw {first:.0f} of {sent} requests", "some_lost"),
+    ):
+        if missing:
+            return Finding(hop, text + cause(fault), True, {"requests": asked})
+    return None
+
+
+def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict[str, Any]) -> str:
+    """vLLM >= 0.16. Others may use the service meanwhile; then all of decode's prompts have to fit, not only ours.
+
+    A transferred prompt leaves decode a partial block at most (one token, as measured). Ours may use that up, strangers'
+    are granted their one token only: a block each would leave room for one of ours that was computed in full.
+    """
+    external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
+    cached = _sum([one.local_cache for one in parts]) or 0.0
+    strangers = max(0.0, sum(one.requests for one in parts) - window.sent)
+    known = external + (cached if strangers else 0.0)
+    enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
+    if enough and computed <= window.sent * plan.block_size + strangers:
+        return ""
+    text = "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache){4}"
+    return text.format(external, window.tokens, computed, cached, cause("recomputed"))
+
+
+def _one(names: list[str], role: str) -> str:
+    return names[0] if len(names) == 1 else role
+
+
+def _sum(values: list[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None

@@ -1,0 +1,147 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last word: what the requests showed, joined with what the services' logs say about the same window."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any, Dict, Iterable
+
+from . import records
+from .causes import cause
+from .plan import VerifyPlan
+
+Logs = Dict[str, Dict[str, Any]]
+
+
+def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> dict[str, Any]:
+    """The report (of `_verify_gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`.
+
+    `explanation` is all a person needs: summary, failures, tails.
+
+    logs: what `_verify_logs.read` returned on each host. A report made in check mode is returned as it is.
+    """
+    if report.get("check_mode"):
+        return report
+    read: Logs = {}
+    for part in logs:
+        read.update(part)
+    judged = judge_logs(plan, report, read)
+    order = {step: number for number, step in enumerate(records.STEPS)}
+    steps = [one for one in report["steps"] if one["step"] != "logs"] + judged
+    steps.sort(key=lambda one: order[one["step"]])
+    times = [ms for one in read.values() for ms in one["transfer_ms"]]
+    joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
+    joined["warnings"] = report["warnings"] + _warnings(plan, read)
+    done = records.conclude(joined, plan.disaggregated)
+    done["request"] = request(plan)
+    return dict(done, explanation=_explanation(done))
+
+
+def request(plan: VerifyPlan) -> str:
+    """A shell line that asks the service for a completion; where a key is needed, it stands in $API_KEY."""
+    words = ["curl", "-sS", f"{plan.entry.url}/v1/completions", "-H", "Content-Type: application/json"]
+    if plan.entry.ca_path:
+        words += ["--cacert", plan.entry.ca_path]
+    body = json.dumps({"model": plan.model, "prompt": "Once upon a time", "max_tokens": 16})
+    line = " ".join(shlex.quote(word) for word in [*words, "-d", body])
+    return line + (' -H "Authorization: Bearer $API_KEY"' if plan.entry.api_key else "")
+
+
+def _explanation(report: dict[str, Any]) -> list[str]:
+    """The summary, and the last lines of each service that a failure names."""
+    lines = list(report["summary"])
+    lines += [f"  {failure}" for failure in report["failures"] if not any(failure in line for line in lines)]
+    if report["verified"]:
+        lines.append("  ask it: " + report["request"])
+    for name, tail in report["tails"].items():
+        lines.append(f"last lines of {name}:")
+        lines += ["  " + line for line in tail] or ["  (empty)"]
+    return lines
+
+
+def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
+    """Red flags on any service; a line per probe request on decode and listeners on prefill, where the release has them."""
+    readable = {name: one for name, one in read.items() if one["readable"]}
+    if not readable:
+        reasons = "; ".join("{}: {}".format(name, one["problem"]) for name, one in sorted(read.items()))
+        return [records.skipped("logs", "no log was read" + (" (" + reasons + ")" if reasons else ""))]
+    broken = []
+    for name, one in sorted(readable.items()):
+        if one["red_flags"]:
+            message = "its log shows a red flag: {}{}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
+            broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
+    broken += _listeners(plan, readable)
+    proved: list[str] = []
+    if plan.disaggregated and plan.release.lines.transferred:
+        proved, missing = _transferred(plan, report, readable)
+        line = plan.release.lines.transferred.strip()
+        for hop in sorted({one["hop"] for one in missing}):
+            ids = [one["id"] for one in missing if one["hop"] == hop]
+            message = f"no line {line!r} for {len(ids)} probe requests{cause('no_line')}"
+            broken.append(records.failed("logs", hop, message, requests=ids))
+    if broken:
+        return broken
+    said = f"no red flag in {len(readable)} logs"
+    if proved:
+        said += f", a transfer line for each of {len(proved)} requests"
+    return [records.passed("logs", "", said, read=sorted(readable), proved_requests=proved)]
+
+
+def _listeners(plan: VerifyPlan, readable: Logs) -> list[records.Record]:
+    """Too few listener lines on a prefill. None at all proves nothing: a rotated log has lost its beginning (a warning)."""
+    wanted = plan.transfer.listeners_per_prefill
+    broken = []
+    for engine in plan.role("prefill") if plan.release.lines.listening else ():
+        found = readable.get(engine.name, {}).get("listening", 0)
+        if 0 < found < wanted:
+            message = "only {} of {} ranks listen for KV requests{}".format(found, wanted, cause("listeners"))
+            broken.append(records.failed("logs", engine.name, message, found=found, wanted=wanted))
+    return broken
+
+
+def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
+    warnings = [
+        "the log of {} was not read: {}".format(n, one["problem"]) for n, one in sorted(read.items()) if one["problem"]
+    ]
+    if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
+        for engine in plan.role("prefill"):
+            if read.get(engine.name, {}).get("readable") and not read[engine.name]["listening"]:
+                warnings.append(f"the log of {engine.name} has no listener line (rotated?)")
+    return warnings
+
+
+def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tuple[list[str], list[dict[str, str]]]:
+    """(ids with their lines, requests without). With an unread decode a line may be there: then none counts as missing.
+
+    Decode logs the request by the id of the HTTP answer, or by prefill's: the part both have in common is the
+    X-Request-Id that the proxy sent to both. A release that logs neither is judged by the number of lines.
+    """
+    decodes = [engine.name for engine in plan.role("decode")]
+    unread = [name for name in decodes if name not in readable]
+    lines = [line for name in decodes if name in readable for line in readable[name]["transferred"]]
+    wanted = max(1, plan.transfer.lines_per_request)
+    requests = report["requests"]
+    found = {one["id"]: sum(core_id(one["id"]) in line for line in lines) for one in requests if core_id(one["id"])}
+    if not any(found.values()) and not unread and len(lines) >= wanted * len(requests):
+        return [one["id"] for one in requests], []
+    missing = [one for one in requests if found.get(one["id"], 0) < wanted]
+    return [one["id"] for one in requests if one not in missing], [] if unread else missing
+
+
+def core_id(request_id: str) -> str:
+    """`cmpl-<X-Request-Id>-0` -> the X-Request-Id."""
+    return re.sub(r"^(chat)?cmpl-", "", request_id)
+
+
+def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:
+    """The last lines of each service that a failed hop names, by name or by role; of all when it names none of them."""
+    words = {word for one in steps if one["status"] == "failed" for word in re.split(r" -> |, ", one["hop"])}
+    if not words:
+        return {}
+    roles = {engine.name: engine.role for engine in plan.engines}
+    named = [name for name in read if name in words or roles.get(name) in words]
+    return {name: read[name]["tail"] for name in sorted(named or read)}

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""LLMDataDist's rank table, from the plan and the devices' own facts.
+
+One file, the same on every host; schema, order and traps: vLLM-Ascend's gen_ranktable.py and llmdatadist_c_mgr_connector
+at v0.11.0. Its generator script is not used: it keeps stale tables and fails with device lists.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding, PlanError
+from .observed import fabric_address, links_by_device, npus_by_device
+
+KINDS = ("prefill", "decode")
+Entry = dict[str, str]
+
+
+def rank_table(plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The global table: ``{version, server_count, prefill_device_list, decode_device_list, status}``.
+
+    ``facts`` maps a host to ``{npu: <npu_info>, hccn: <hccn_info>}``, or ``{error: message}`` for one that failed; on A3
+    ``gather: [table, superpod]`` is needed. All values are strings. Devices stand in the order in which their engine
+    sees them; ``cluster_id`` counts through prefill and decode. Raises ``PlanError`` naming every host that was not or
+    could not be asked, and every device whose address or super device id is not known.
+    """
+    hardware = {one["name"]: one["hardware"] for one in plan["hosts"]}
+    lists: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
+    engines = [one for one in plan["services"] if one["kind"] in KINDS]
+    hosts = sorted({one["host"] for one in engines})
+    complaints = [one for name in hosts for one in _unanswered(name, facts, hardware)]
+    silent = {one.path for one in complaints}  # of these no device is named as well
+    for kind in KINDS:
+        for service in (one for one in engines if one["kind"] == kind and one["host"] not in silent):
+            for device in service["devices"]:
+                entry, missing = _entry(service, int(device), hardware[service["host"]], facts.get(service["host"], {}))
+                complaints += missing
+                lists[kind].append(entry)
+    if not complaints and not all(lists.values()):
+        complaints.append(Finding("plan", "RANK-TABLE", "a rank table needs prefill and decode engines with devices"))
+    if complaints:
+        raise PlanError(complaints)
+    for number, entry in enumerate((*lists["prefill"], *lists["decode"]), 1):
+        entry["cluster_id"] = str(number)
+    return {
+        "version": "1.2",
+        "server_count": str(len(hosts)),
+        "prefill_device_list": lists["prefill"],
+        "decode_device_list": lists["decode"],
+        "status": "completed",
+    }
+
+
+def _unanswered(host: str, facts: t.Mapping[str, t.Any], hardware: t.Mapping[str, str]) -> list[Finding]:
+    """What a host's tools did not say at all."""
+    found = facts.get(host) or {}
+    if not found:
+        text, fix = "was not asked for its NPUs' addresses", "The table names all hosts: run without --limit on hosts."
+        return [Finding(host, "RANK-TABLE", text, fix)]
+    tools = {"hccn": "hccn_tool", "npu": "npu-smi"} if hardware[host] == "a3" else {"hccn": "hccn_tool"}
+    return [
+        Finding(
+            host, "RANK-TABLE", f"{tool} failed: {found[kind]['error']}", f"Have {tool} work there, then run again."
+        )
+        for kind, tool in tools.items()
+        if "error" in (found.get(kind) or {})
+    ]
+
+
+def _entry(
+    service: t.Mapping[str, t.Any], device: int, hardware: str, facts: t.Mapping[str, t.Any]
+) -> tuple[Entry, list[Finding]]:
+    link = links_by_device(facts.get("hccn") or {}).get(device, {})
+    npu = npus_by_device(facts.get("npu") or {}).get(device, {})
+    entry = {
+        "server_id": str(service["address"]),
+        "device_id": str(device),
+        "device_ip": fabric_address(link, "hccs" if hardware == "a3" else "roce"),
+    }
+    if hardware == "a3":
+        entry["super_pod_id"] = _known(npu.get("super_pod_id"))
+        entry["super_device_id"] = _known(npu.get("sdid"))
+    path = f"{service['host']} device {device}"
+    return entry, [
+        Finding(path, "RANK-TABLE", f"{key} is not known", _way_out(key, device, hardware, link))
+        for key in sorted(entry)
+        if not entry[key]
+    ]
+
+
+def _way_out(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> str:
+    if key != "device_ip":
+        return "npu-smi info -t spod-info has to show it; gather npu_info superpod, and see whether the super pod is set up."
+    query = "vnic" if hardware == "a3" else "ip"
+    said = (link.get("errors") or {}).get(query)
+    way = "have the driver bring up the virtual NIC" if hardware == "a3" else "set it with the module hccn_config"
+    return f"hccn_tool -i {device} -{query} -g shows no address{f' ({said})' if said else ''}: {way}, then run again."
+
+
+def _known(value: t.Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every renderer sees: the description, its release, and where everything was placed."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import typing as t
+from dataclasses import dataclass
+
+from ..description.variables import Description, Host, Pool
+from ..releases.release import Release
+from .placement import Instance
+from .ports import Assigned
+
+P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
+
+
+@functools.cache
+def _split(word: str) -> tuple[str, ...]:
+    return tuple(one for one in word.replace("mooncake_store", "store").split("+") if one != "none")
+
+
+@dataclass(frozen=True)
+class Context:
+    """A placed deployment. ``ports`` and ``instances`` are keyed and sorted by instance."""
+
+    description: Description
+    release: Release
+    hosts: t.Mapping[str, Host]
+    instances: tuple[Instance, ...]
+    ports: t.Mapping[str, Assigned]
+    master: Host | None
+    router: Host | None
+
+    @property
+    def transfer(self) -> tuple[str, ...]:
+        """The words of ``inference_kv_transfer``: ('mooncake', 'store'), ('llmdatadist',), ()."""
+        return self._words("")
+
+    def transfer_of(self, pool: Pool) -> tuple[str, ...]:
+        """The words of one pool, which may differ from the deployment's."""
+        return self._words(pool.kv_transfer)
+
+    def _words(self, own: str) -> tuple[str, ...]:
+        default = "mooncake" if self.description.pools.prefill else "none"
+        return _split(own or self.description.kv_transfer or default)
+
+    @functools.cached_property
+    def everywhere(self) -> tuple[str, ...]:
+        """The words of all pools that answer requests, each once."""
+        pools = [pool for name, pool in self.description.pools.present().items() if name != "encode"]
+        return tuple(dict.fromkeys(word for pool in pools for word in self.transfer_of(pool)))
+
+    @functools.cached_property
+    def store(self) -> bool:
+        """Whether engines share a pool of KV cache."""
+        return "store" in self.everywhere
+
+    @functools.cached_property
+    def p2p(self) -> str:
+        """The word of the connector that carries KV from prefill to decode, or an empty string."""
+        return next((one for one in self.everywhere if one in P2P), "")
+
+    @functools.cached_property
+    def served_name(self) -> str:
+        """The name that clients ask for."""
+        model = self.description.model
+        return model.name or posixpath.basename(model.path.rstrip("/"))
+
+    @functools.cached_property
+    def memo(self) -> dict[t.Any, t.Any]:
+        """What renderers worked out for one process and need again for its many siblings."""
+        return {}
+
+    @functools.cached_property
+    def store_ranks(self) -> int:
+        """Workers that have a part in the pool of KV cache."""
+        pooling = [one for one in self.instances if one.kind != "encode" and "store" in self.transfer_of(one.pool)]
+        return sum(one.pool.devices_per_instance for one in pooling)
+
+    @property
+    def contained(self) -> bool:
+        """Whether the runtime puts processes into containers."""
+        return self.description.runtime in ("docker", "kubernetes")
+
+    @functools.cached_property
+    def directory(self) -> str:
+        """Where the deployment's own files lie on every host."""
+        return posixpath.join(self.description.root, "deployments", self.description.deployment)
+
+    def service_directory(self, name: str) -> str:
+        """Where one service's own files lie."""
+        return f"{self.directory}/services/{name}"
+
+    def log(self, name: str) -> str:
+        """A service's log file, where the runtime writes one."""
+        return f"{self.directory}/logs/{name}.log"
+
+    def venv(self, name: str) -> str:
+        """A virtual environment below the root."""
+        return posixpath.join(self.description.root, "venvs", name)
+
+    def of_kind(self, kind: str) -> list[Instance]:
+        """The instances of one pool."""
+        return [one for one in self.instances if one.kind == kind]

@@ -1,0 +1,29 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of a plan whose content is made when it is deployed, from what the hosts say then."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .service import digest
+
+Service = t.Mapping[str, t.Any]
+
+
+def filled(services: t.Iterable[Service], made: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
+    """Services with the content of each file that says ``from``, where ``made`` has something under that name.
+
+    A service that got content has another digest, which follows the content: it is restarted when that changes.
+    """
+    return [_filled(one, made) for one in services]
+
+
+def _filled(service: Service, made: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    texts = {name: json.dumps(value, indent=2) + "\n" for name, value in made.items() if value}
+    files = [{**one, "content": texts.get(one.get("from", ""), one["content"])} for one in service["files"]]
+    if files == service["files"]:
+        return dict(service)
+    return {**service, "files": files, "digest": digest([service["digest"], [one["content"] for one in files]])}

@@ -1,0 +1,253 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Placement: which process of which instance runs on which host, with which devices and ranks.
+
+Hosts of a pool's group count in natural order of their names, whatever the inventory's order. An instance takes as many
+neighbouring hosts as it needs (a *row*); instance ``i`` lives on row ``i % rows``, or ``i // instances_per_host`` where
+that is given. Further instances of a row take the next devices. On a host that carries several pools the last of them
+(order: encode, prefill, decode, colocated) counts its devices from the top, the others follow each other from the
+bottom. So adding an instance never moves one that runs.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..description.findings import Finding
+from ..description.variables import POOLS, Description, Host, Pool, natural
+
+
+@dataclass(frozen=True)
+class Process:
+    """One engine process: a host's share of an instance, or (external load balancing) one data-parallel rank.
+
+    ``first_rank`` is its first data-parallel rank, ``first_worker`` its first worker among the instance's (a worker
+    drives one device), ``local_index`` counts the instance's processes on the host.
+    """
+
+    host: Host
+    number: int
+    first_rank: int
+    local_ranks: int
+    local_index: int
+    devices: tuple[int, ...]
+    first_worker: int = 0
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One engine, over one host or several; ``slot`` counts the pool's instances on its first host.
+
+    ``nodes_per_rank`` is above one where tensor, pipeline or context parallelism spans hosts.
+    """
+
+    kind: str
+    pool: Pool
+    number: int
+    slot: int
+    processes: tuple[Process, ...]
+    nodes_per_rank: int = 1
+
+    @property
+    def name(self) -> str:
+        """The instance's name, unique in the deployment."""
+        return f"{self.kind}-{self.number}"
+
+    @property
+    def first(self) -> Process:
+        """The process that holds data-parallel rank 0."""
+        return self.processes[0]
+
+    def process_name(self, process: Process) -> str:
+        """The service's name: the instance's, with the process' number where it has several."""
+        return self.name if len(self.processes) == 1 else f"{self.name}-{process.number}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a pool lies on its hosts: ``span`` hosts an instance, ``nodes`` hosts a rank, ``rows`` places side by side."""
+
+    members: tuple[Host, ...]
+    span: int
+    nodes: int
+    rows: int
+    row_of: t.Mapping[str, int]
+
+    @property
+    def broken(self) -> bool:
+        """Whether not even one instance fits the group."""
+        return self.rows == 0
+
+
+def group_of(name: str, pool: Pool) -> str:
+    """The inventory group that carries a pool."""
+    return pool.group or name
+
+
+def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
+    """The hosts of a group, in natural order of their names, whatever the inventory's order."""
+    return [hosts[name] for name in sorted(hosts, key=natural) if group in hosts[name].groups]
+
+
+def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[Instance], list[Finding]]:
+    """Place every instance of every pool; what does not fit is a complaint."""
+    instances: list[Instance] = []
+    complaints: list[Finding] = []
+    pools = description.pools.present()
+    shapes = {name: _shape(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
+    for name, pool in pools.items():
+        problem = _group_problem(name, pool, shapes[name])
+        for number in range(0 if problem else pool.instances):
+            instance, problem = _place_one(description, name, number, shapes)
+            if instance:
+                instances.append(instance)
+            if problem:
+                break
+        if problem:
+            complaints.append(problem)
+    return instances, complaints
+
+
+def _shape(description: Description, pool: Pool, members: list[Host]) -> Shape:
+    if description.engine == "vllm_cpu":
+        span, nodes = pool.hosts_per_instance or 1, 1
+    else:
+        span, nodes = _span(pool, min((len(_usable(host, pool)) for host in members), default=0))
+    rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
+    return Shape(tuple(members), span, nodes, len(members) // span if span else 0, rows)
+
+
+def _span(pool: Pool, capacity: int) -> tuple[int, int]:
+    """Hosts of an instance, and hosts of one data-parallel rank; (0, 0): there is no way to lay it out."""
+    ranks, size = pool.data_parallel_size, pool.rank_devices
+    if pool.hosts_per_instance and ranks % pool.hosts_per_instance == 0:
+        return pool.hosts_per_instance, 1
+    if size > capacity or pool.hosts_per_instance:
+        nodes = pool.hosts_per_instance or -(-size // max(capacity, 1))
+        fits = ranks == 1 and size % nodes == 0 and size // nodes <= capacity
+        return (nodes, nodes) if fits else (0, 0)
+    fit = capacity // size
+    return next(span for span in range(1, ranks + 1) if ranks % span == 0 and ranks // span <= fit), 1
+
+
+def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
+    path = f"inference_pools.{name}"
+    if not shape.members:
+        return Finding(
+            path,
+            "PLACE-GROUP",
+            f"the inventory has no host in group '{group_of(name, pool)}'",
+            f"Put hosts into that group or name another one with {path}.group.",
+        )
+    if shape.broken:
+        smallest = min(len(_usable(host, pool)) for host in shape.members)
+        return Finding(
+            path,
+            "PLACE-SPAN",
+            f"an instance of {pool.devices_per_instance} devices (data parallel {pool.data_parallel_size} x "
+            f"{pool.rank_devices}) does not fit the group's {len(shape.members)} hosts of {smallest} devices: each host "
+            "carries an equal number of data-parallel ranks, or, without data parallelism, an equal share of one rank",
+            "Add hosts to the group, or choose sizes that the hosts divide.",
+        )
+    return None
+
+
+def _place_one(
+    description: Description, name: str, number: int, shapes: t.Mapping[str, Shape]
+) -> tuple[Instance | None, Finding | None]:
+    pool, shape = description.pools.present()[name], shapes[name]
+    path = f"inference_pools.{name}.instances"
+    per_host = pool.instances_per_host
+    row, slot = divmod(number, per_host) if per_host else (number % shape.rows, number // shape.rows)
+    if row >= shape.rows:
+        return None, Finding(
+            path,
+            "PLACE-CAPACITY",
+            f"instance {number} has no host: {per_host} instances a host on {shape.rows} places",
+            "Add hosts, or raise instances_per_host.",
+        )
+    share = pool.devices_per_instance // shape.span
+    processes: list[Process] = []
+    for host in shape.members[row * shape.span : (row + 1) * shape.span]:
+        devices = _devices(description, host, name, slot, share, shapes)
+        if devices is None:
+            return None, Finding(
+                path,
+                "PLACE-CAPACITY",
+                f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))} of them "
+                f"and carries {slot} instances of this pool before it{_besides(description, host, name, shapes)}",
+                "Plan fewer or smaller instances, or add hosts.",
+            )
+        processes += _processes(pool, shape, host, devices, len(processes))
+    return Instance(name, pool, number, slot, tuple(processes), shape.nodes), None
+
+
+def _processes(pool: Pool, shape: Shape, host: Host, devices: tuple[int, ...], before: int) -> list[Process]:
+    """A host's processes of one instance; ``before`` counts those on the hosts before it."""
+    if shape.nodes > 1:
+        return [Process(host, before, 0, 1, 0, devices, before * len(devices))]
+    local, size = pool.data_parallel_size // shape.span, pool.rank_devices
+    if pool.load_balancing != "external" or pool.data_parallel_size == 1:
+        return [Process(host, before, before * local, local, 0, devices, before * local * size)]
+    return [
+        Process(host, rank, rank, 1, index, devices[index * size : (index + 1) * size], rank * size)
+        for index, rank in enumerate(range(before, before + local))
+    ]
+
+
+def _usable(host: Host, pool: Pool) -> tuple[int, ...]:
+    if pool.devices:
+        return pool.devices
+    return host.devices[pool.device_offset :]
+
+
+def _devices(
+    description: Description, host: Host, name: str, slot: int, share: int, shapes: t.Mapping[str, Shape]
+) -> tuple[int, ...] | None:
+    """The devices of the pool's instance number ``slot`` on a host; None when they run out."""
+    if description.engine == "vllm_cpu":
+        return ()
+    pools = description.pools.present()
+    pool = pools[name]
+    usable = _usable(host, pool)
+    if (slot + 1) * share > len(usable):
+        return None
+    if pool.devices or pool.device_offset:
+        return usable[slot * share : (slot + 1) * share]
+    sharing = _sharing(description, host)
+    if sharing[-1] == name and len(sharing) > 1:
+        others = sum(_demand(host, pools[one], shapes[one]) for one in sharing[:-1])
+        if len(usable) - (slot + 1) * share < others:
+            return None
+        return usable[len(usable) - (slot + 1) * share : len(usable) - slot * share]
+    before = sum(_demand(host, pools[one], shapes[one]) for one in sharing[: sharing.index(name)])
+    if before + (slot + 1) * share > len(usable):
+        return None
+    return usable[before + slot * share : before + (slot + 1) * share]
+
+
+def _sharing(description: Description, host: Host) -> list[str]:
+    """The pools whose group a host is in, in start order."""
+    pools = description.pools.present()
+    return [one for one in POOLS if one in pools and group_of(one, pools[one]) in host.groups]
+
+
+def _besides(description: Description, host: Host, name: str, shapes: t.Mapping[str, Shape]) -> str:
+    """What other pools take of a host, for a message."""
+    pools = description.pools.present()
+    taken = {one: _demand(host, pools[one], shapes[one]) for one in _sharing(description, host) if one != name}
+    return "".join(f", beside {count} devices of pool {one}" for one, count in taken.items() if count)
+
+
+def _demand(host: Host, pool: Pool, shape: Shape) -> int:
+    """Devices that a pool takes of a host, where it leaves the choice to the planner."""
+    row = shape.row_of.get(host.name, shape.rows)
+    if pool.devices or pool.device_offset or row >= shape.rows:
+        return 0
+    if pool.instances_per_host:
+        slots = max(0, min(pool.instances_per_host, pool.instances - row * pool.instances_per_host))
+    else:
+        slots = pool.instances // shape.rows + (row < pool.instances % shape.rows)
+    return slots * (pool.devices_per_instance // shape.span)

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Arguments of ``vllm serve`` for one process: what the topology says, then the user's words on top."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.variables import HostWords
+from ..deployment import Context
+from ..placement import Instance, Process
+from ..ports import at_host
+from .kv import ec_transfer_config, kv_transfer_config
+from .vllm import compact, merged
+
+# Flags of the API server, which a process without one refuses (vLLM: --headless) or ignores.
+API_ONLY = ("api-server-count", "host", "port")
+
+
+def is_headless(instance: Instance, process: Process) -> bool:
+    """Only an instance's first process has an API server, except under external load balancing."""
+    return process.number > 0 and (instance.pool.load_balancing == "internal" or instance.nodes_per_rank > 1)
+
+
+def arguments(context: Context, instance: Instance, process: Process, port: int) -> dict[str, t.Any]:
+    """Derived flags, then the user's: of all engines, of the pool, of the host."""
+    pool = instance.pool
+    own = pool.hosts.get(process.host.name, HostWords())
+    asked = merged(context.description.args, pool.args, own.args)
+    if is_headless(instance, process):
+        derived: dict[str, t.Any] = {"headless": True}
+        asked = {key: asked[key] for key in asked if key not in API_ONLY}
+    else:
+        derived = {"host": process.host.address, "port": port}
+    derived["served-model-name"] = context.served_name
+    derived.update(_sizes(context, instance, process))
+    if context.description.engine == "vllm_ascend" and context.release.shutdown_timeout:
+        derived["shutdown-timeout"] = context.description.stop_timeout
+    last = {key: value for key, value in _configurations(context, instance, process).items() if key not in asked}
+    return {**derived, **{key: asked[key] for key in sorted(asked)}, **last}
+
+
+def _configurations(context: Context, instance: Instance, process: Process) -> dict[str, str]:
+    """The connectors' configurations as JSON, equal for all processes that an instance has on a host."""
+    key = ("configurations", instance.name, process.host.name)
+    if key not in context.memo:
+        found = {
+            "kv-transfer-config": kv_transfer_config(context, instance, process),
+            "ec-transfer-config": ec_transfer_config(context, instance),
+        }
+        context.memo[key] = {name: compact(value) for name, value in found.items() if value}
+    return t.cast("dict[str, str]", context.memo[key])
+
+
+def _sizes(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+    pool = instance.pool
+    flags: dict[str, t.Any] = {"tensor-parallel-size": pool.tensor_parallel_size}
+    if pool.data_parallel_size > 1:
+        flags.update(_data_parallel(context, instance, process))
+    for name in ("pipeline", "prefill_context", "decode_context"):
+        size = getattr(pool, f"{name}_parallel_size")
+        if size > 1:
+            flags[f"{name.replace('_', '-')}-parallel-size"] = size
+    if pool.expert_parallel:
+        flags["enable-expert-parallel"] = True
+    if instance.nodes_per_rank > 1:
+        flags["nnodes"] = len(instance.processes)
+        flags["node-rank"] = process.number
+        flags["master-addr"] = instance.first.host.address
+        flags["master-port"] = context.ports[instance.name].dp_rpc
+    return flags
+
+
+def _data_parallel(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+    """Ranks, as vLLM's internal or external load balancing wants them (rules.md G3)."""
+    flags: dict[str, t.Any] = {"data-parallel-size": instance.pool.data_parallel_size}
+    if instance.pool.load_balancing == "external":
+        flags["data-parallel-rank"] = process.first_rank
+    else:
+        flags["data-parallel-size-local"] = process.local_ranks
+        if process.first_rank:
+            flags["data-parallel-start-rank"] = process.first_rank
+    flags["data-parallel-address"] = instance.first.host.address
+    flags["data-parallel-rpc-port"] = at_host(instance, process, "dp_rpc", context.ports[instance.name].dp_rpc)
+    return flags

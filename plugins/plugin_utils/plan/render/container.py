@@ -1,0 +1,65 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a container needs around a process: image, devices, mounts (rules.md section 7)."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ...description.variables import Host
+from ...releases.matrix import IMAGE, IMAGE_SUFFIX
+from ..deployment import Context
+
+DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
+READ_ONLY = (
+    "/etc/ascend_install.info",
+    "/etc/hccn.conf",  # without it a transfer is garbage, not an error (failure_modes.md N2)
+    "/usr/local/Ascend/driver/lib64",
+    "/usr/local/Ascend/driver/tools/hccn_tool",
+    "/usr/local/Ascend/driver/version.info",
+    "/usr/local/bin/npu-smi",
+    "/usr/local/dcmi",
+)
+DEVICES_950 = ("/dev/ummu", "/dev/uburma")
+READ_ONLY_950 = ("/etc/hccl_rootinfo.json", "/lib/route.conf", "/usr/bin/urma_admin")
+SOURCES = "/vllm-workspace/vllm-ascend"  # where an image keeps vLLM-Ascend's sources, the proxies among them
+
+
+def image(context: Context, host: Host) -> str:
+    """The release's image for a host: the user's word, else upstream's name by hardware and operating system."""
+    if context.description.image:
+        return context.description.image
+    tag = context.release.name if context.release.name == "main" else f"v{context.release.name}"
+    suffix = IMAGE_SUFFIX.get(host.hardware, "") + (
+        "-openeuler" if context.description.container.os != "ubuntu" else ""
+    )
+    return f"{IMAGE}:{tag}{suffix}"
+
+
+def container(context: Context, host: Host, name: str, directory: str, accelerated: bool = True) -> dict[str, t.Any]:
+    """The container of one service.
+
+    All of a host's NPUs are passed on and chosen by ASCEND_RT_VISIBLE_DEVICES, which counts physical ids (rules.md G5).
+    """
+    words, wide = context.description.container, host.hardware == "950"
+    devices = [f"/dev/davinci{number}" for number in host.devices] if accelerated else []
+    shared = [*DEVICES, *(DEVICES_950 if wide else ())] if accelerated else []
+    files = [*READ_ONLY, *(READ_ONLY_950 if wide else ())] if accelerated else []
+    model = context.description.model.path
+    mounts = [f"{path}:{path}:ro" for path in sorted(files)]
+    mounts += [f"{model}:{model}:ro"] if accelerated and model.startswith("/") else []
+    mounts += [f"{path}:{path}" for path in (context.directory, posixpath.join(context.description.root, "cache"))]
+    mounts += words.mounts
+    return {
+        "name": f"{context.description.deployment}-{name}",
+        "image": image(context, host),
+        "devices": devices + shared,
+        "mounts": mounts,
+        "network": "host",
+        "ipc": "host",
+        "shm_size": words.shm_size,
+        "ulimits": {"memlock": -1, "nofile": 1048576},
+        "work_directory": directory,
+    }

@@ -1,0 +1,138 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""nginx in front of the proxy: TLS and clients' keys, which the proxies themselves do not know.
+
+No secret stands in the plan or in a planned file. The keys reach the start script through the environment, and it writes
+them into a file that only the service's user can read; nginx itself never has them in its environment.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from ...description.variables import Host
+from ..deployment import Context
+from ..service import File, Health, Port, Service, Start, Stop
+from .proxies import health_path
+
+NAME = "frontend"
+PROGRAM = "/usr/sbin/nginx"
+KEYS = "client_keys"  # the secret: clients' keys, separated by blanks
+
+SCRIPT = r"""#!/bin/sh
+# Written by ascend.inference. Turns the keys of the environment into a file for nginx, and starts it.
+set -eu
+umask 077
+cd "$(dirname "$0")"
+mkdir -p temporary
+{
+    # Regular expressions, because nginx compares plain words of a map without regard to case.
+    echo 'map $http_authorization $ascend_known {'
+    echo '    default 0;'
+    for key in ${FRONTEND_CLIENT_KEYS:?inference_secrets has no client_keys}; do
+        case $key in
+        *[!A-Za-z0-9._~+/=-]*) echo "a key of client_keys has a character other than A-Z a-z 0-9 . _ ~ + / = -" >&2; exit 1 ;;
+        esac
+        printf '    "~^Bearer %s$" 1;\n' "$(printf '%s' "$key" | sed 's/[.+]/\\&/g')"
+    done
+    echo '}'
+    echo 'map "" $ascend_backend {'
+    printf '    default "%s";\n' "${FRONTEND_BACKEND_KEY:+Bearer $FRONTEND_BACKEND_KEY}"
+    echo '}'
+} > keys.conf
+unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
+exec @PROGRAM@ -p "$PWD" -c "$PWD/nginx.conf" -g 'daemon off;'
+"""
+
+# Tokens are streamed, so nothing is buffered, and an answer may take as long as an engine needs.
+CONFIGURATION = """# Written by ascend.inference: changes here are lost.
+worker_processes auto;
+pid temporary/nginx.pid;
+error_log stderr warn;
+events { worker_connections 4096; }
+http {
+    access_log off;
+    server_tokens off;
+    client_body_temp_path temporary/body;
+    proxy_temp_path temporary/proxy;
+    fastcgi_temp_path temporary/fastcgi;
+    uwsgi_temp_path temporary/uwsgi;
+    scgi_temp_path temporary/scgi;
+    client_max_body_size 256m;
+    proxy_http_version 1.1;
+    proxy_buffering off;
+    proxy_request_buffering off;
+    proxy_read_timeout 3600s;
+    proxy_send_timeout 3600s;
+    include keys.conf;
+    server {
+        listen @LISTEN@;
+@TLS@        location / {
+            default_type application/json;
+            if ($ascend_known = 0) { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
+            proxy_set_header Authorization $ascend_backend;
+            proxy_set_header Connection "";
+            proxy_set_header Host $http_host;
+            proxy_pass @ROUTER@;
+        }
+    }
+    server {
+        listen @STATUS@;
+        location = /health { proxy_pass @ROUTER@@HEALTH@; }
+        location / { return 404; }
+    }
+}
+"""
+TLS = """        ssl_certificate @CERTIFICATE@;
+        ssl_certificate_key @KEY@;
+        ssl_protocols TLSv1.2 TLSv1.3;
+"""
+
+
+def frontend_service(context: Context, host: Host, router: Service, flavour: str) -> Service:
+    """nginx on the router's host; ``flavour`` says where the router answers questions for its health."""
+    word = context.description.router
+    directory, address = context.service_directory(NAME), word.frontend_bind or host.address
+    reached = host.address if address in ("0.0.0.0", "::") else address
+    secret = {"FRONTEND_CLIENT_KEYS": KEYS}
+    if "api_key" in context.description.secrets:
+        secret["FRONTEND_BACKEND_KEY"] = "api_key"
+    tls = TLS.replace("@CERTIFICATE@", word.certificate).replace("@KEY@", word.certificate_key)
+    values = {
+        "@LISTEN@": f"{_bracketed(address)}:{word.frontend_port}{' ssl' if word.certificate else ''}",
+        "@TLS@": tls if word.certificate else "",
+        "@ROUTER@": f"http://{_bracketed(router.address)}:{router.port('api').first}",
+        "@STATUS@": f"{_bracketed(reached)}:{word.frontend_status_port}",
+        "@HEALTH@": health_path(flavour),
+    }
+    text = CONFIGURATION
+    for name, value in values.items():
+        text = text.replace(name, value)
+    script = posixpath.join(directory, "start.sh")
+    return Service(
+        name=NAME,
+        kind="frontend",
+        host=host.name,
+        address=reached,
+        argv=("/bin/sh", script),
+        env={},
+        secret_env=secret,
+        ports=(
+            Port("api", word.frontend_port, protocol="https" if word.certificate else "http", scope="client"),
+            Port("metrics", word.frontend_status_port, protocol="http"),
+        ),
+        files=(
+            File(posixpath.join(directory, "nginx.conf"), text),
+            File(script, SCRIPT.replace("@PROGRAM@", PROGRAM), "0750"),
+        ),
+        work_directory=directory,
+        log=context.log(NAME),
+        start=Start(40, (router.name,), {"nofile": 1048576}),
+        health=Health(f"http://{_bracketed(reached)}:{word.frontend_status_port}/health", 60),
+        stop=Stop("QUIT", 60),
+    )
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each host has to offer: reserved ports, kernel settings, and who has to reach which of its ports."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.variables import Host, natural
+from ..deployment import Context
+from ..ports import EPHEMERAL, random_pools
+from ..service import Port, Service
+from .mooncake import segment_bytes
+
+MAP_COUNT = 1000000  # memory maps of one process; registering large segments needs more than the default (N17)
+POOLING = ("prefill", "decode", "colocated")
+METRICS = ("metrics",)
+
+
+def planned_hosts(context: Context, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
+    """The hosts that run something, by name."""
+    by_host: dict[str, list[Service]] = {}
+    for one in services:
+        by_host.setdefault(one.host, []).append(one)
+    return [_host(context, context.hosts[name], by_host[name]) for name in sorted(by_host, key=natural)]
+
+
+def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.Any]:
+    npu = context.description.engine == "vllm_ascend" and any(one.devices for one in services)
+    pools = random_pools(context.release, host, context.store) if npu else ()
+    ports = [port for one in services for port in one.ports]
+    reserved = sorted({number for port in ports for number in range(port.first, port.last + 1) if number >= EPHEMERAL})
+    return {
+        "name": host.name,
+        "address": host.address,
+        "interface": host.interface,
+        "hardware": host.hardware,
+        "devices": list(host.devices),
+        "reserved_ports": reserved,
+        "sysctl": _sysctl([*ports, *pools], npu),
+        "store_mib": _store_mib(context, services),
+        "firewall": _firewall(services, pools),
+    }
+
+
+def _store_mib(context: Context, services: list[Service]) -> int:
+    """What the store's segments take of the host's memory: every worker that pools mounts one."""
+    if not context.store or context.description.store.backend != "mooncake":
+        return 0
+    pools = context.description.pools
+    pooling = [
+        one for one in services if one.kind in POOLING and "store" in context.transfer_of(getattr(pools, one.kind))
+    ]
+    return sum(max(len(one.devices), 1) for one in pooling) * segment_bytes(context) // 2**20
+
+
+def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:
+    """Ports that the kernel must not give away, and what engines on NPUs need of it."""
+    high = sorted({number for port in ports for number in range(max(port.first, EPHEMERAL), port.last + 1)})
+    settings = {"net.ipv4.ip_local_reserved_ports": _ranges(high)} if high else {}
+    return {**settings, "vm.max_map_count": str(MAP_COUNT)} if npu else settings
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers as the kernel writes them: 36100-36115,60000."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def _firewall(services: list[Service], pools: t.Iterable[Port]) -> list[dict[str, t.Any]]:
+    """Who may reach which ports: ``cluster`` are the deployment's hosts, ``client`` those who ask, ``monitoring``."""
+    rows = [
+        (port.first, port.last, "monitoring" if port.name in METRICS else port.scope, f"{service.name} {port.name}")
+        for service in services
+        for port in service.ports
+    ]
+    rows += [(pool.first, pool.last, "cluster", pool.name) for pool in pools]
+    return [
+        {"ports": str(first) if first == last else f"{first}-{last}", "protocol": "tcp", "from": who, "for": what}
+        for first, last, who, what in sorted(rows)
+    ]

@@ -1,0 +1,89 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""MemCache, another backend of the pool: its meta service, and the file that each engine reads.
+
+Keys and defaults: Ascend/memcache doc/memcache_config.md; vLLM-Ascend docs, kv_pool.md and layerwise_kv_pool.md. The meta
+service's own metrics default to port 8000, which is our router's; it gets the port that mooncake_master's would have.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ...description.variables import Host
+from ..deployment import Context
+from ..service import File, Port, Service, Start, Stop
+from .container import container
+from .mooncake import HTTP_METADATA, RPC, engine_venv
+from .npu import link_of, sources
+
+NAME = "memcache-meta"
+START = "from memcache_hybrid import MetaService; MetaService.main()"
+WORLD = 256  # ranks that the pool is laid out for; a multiple of it, so that growth seldom changes the file
+
+
+def meta_service(context: Context, host: Host) -> Service:
+    """The meta service on ``host``; ``inference_mooncake_master.args`` sets keys of its file (``ock.mmc.…``)."""
+    words, (meta, store) = context.description.mooncake_master, ports(context)
+    directory = context.service_directory(NAME)
+    path = posixpath.join(directory, "mmc-meta.conf")
+    settings = {
+        "ock.mmc.meta_service_url": f"tcp://{host.address}:{meta}",
+        "ock.mmc.meta_service.config_store_url": f"tcp://{host.address}:{store}",
+        "ock.mmc.meta_service.metrics_url": f"http://127.0.0.1:{words.metrics_port}",
+        "ock.mmc.meta.lease_ttl_ms": 30000,
+        **words.args,
+    }
+    python = "python3" if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", "python")
+    return Service(
+        name=NAME,
+        kind="memcache_meta",
+        host=host.name,
+        address=host.address,
+        argv=(python, "-c", START),
+        env={"MMC_META_CONFIG_PATH": path, **{key: str(words.env[key]) for key in sorted(words.env)}},
+        source=sources(context),
+        files=(File(path, _lines(settings)),),
+        ports=(Port("meta", meta), Port("config_store", store), Port("metrics", words.metrics_port, protocol="http")),
+        work_directory=directory,
+        log=context.log(NAME),
+        start=Start(10),
+        stop=Stop("TERM", 30),
+        container=container(context, host, NAME, directory, False) if context.contained else None,
+    )
+
+
+def ports(context: Context) -> tuple[int, int]:
+    """Ports of the meta service and of its configuration store."""
+    words = context.description.mooncake_master
+    return words.port or RPC, words.http_metadata_port or HTTP_METADATA
+
+
+def local_path(directory: str) -> str:
+    """Where an engine's own file lies."""
+    return posixpath.join(directory, "mmc-local.conf")
+
+
+def local_config(context: Context, directory: str, host: Host) -> File:
+    """The file of an engine on ``host``; the memory counts for each rank. ``inference_store.options`` sets keys of it."""
+    meta, store = ports(context)
+    address = context.master.address if context.master else ""
+    settings = {
+        "ock.mmc.meta_service_url": f"tcp://{address}:{meta}",
+        "ock.mmc.local_service.config_store_url": f"tcp://{address}:{store}",
+        "ock.mmc.local_service.world_size": max(1, -(-context.store_ranks // WORLD)) * WORLD,
+        "ock.mmc.local_service.protocol": "device_sdma" if link_of(context, host) == "hccs" else "device_rdma",
+        "ock.mmc.local_service.dram.size": context.description.store.segment_size or "1GB",
+        **context.description.store.options,
+    }
+    return File(local_path(directory), _lines(settings))
+
+
+def _lines(settings: t.Mapping[str, t.Any]) -> str:
+    return "".join(f"{key} = {_word(settings[key])}\n" for key in sorted(settings))
+
+
+def _word(value: t.Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,143 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Mooncake's store: the master's command line and the clients' mooncake.json."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import typing as t
+
+from ...description.variables import Host
+from ..deployment import Context
+from ..service import File, Health, Port, Service, Start, Stop
+from .container import container
+from .npu import CONNECT_TIMEOUT, sources
+from .vllm import merged
+
+NAME = "mooncake-master"
+# Below the kernel's own port range, so that nothing has to be reserved; upstream's documents use 50088, which does.
+RPC, HTTP_METADATA = 9400, 9401
+
+
+def ports(context: Context) -> tuple[int, int, int]:
+    """RPC, metrics and HTTP metadata ports of the master; the last is 0 where engines find each other themselves."""
+    words = context.description.mooncake_master
+    http = words.http_metadata_port or (HTTP_METADATA if context.description.engine == "vllm_cpu" else 0)
+    return words.port or RPC, words.metrics_port, http
+
+
+def master_service(context: Context, host: Host) -> Service:
+    """mooncake_master on ``host``; flags are gflags, an unknown one ends the process (rules.md 6.2)."""
+    words, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
+    npu = context.description.engine == "vllm_ascend"
+    flags: dict[str, t.Any] = {"rpc_address": host.address, "rpc_port": rpc, "metrics_port": metrics}
+    if http:
+        flags.update(enable_http_metadata_server="true", http_metadata_server_host=host.address)
+        flags["http_metadata_server_port"] = http
+    if npu:
+        flags.update(_npu_flags(context, host))
+    flags.update({key.replace("-", "_"): value for key, value in merged(words.args).items()})
+    planned = [Port("rpc", rpc), Port("metrics", metrics, protocol="http")]
+    directory = context.service_directory(NAME)
+    return Service(
+        name=NAME,
+        kind="mooncake_master",
+        host=host.name,
+        address=host.address,
+        argv=(_binary(context), *(f"--{key}={_word(flags[key])}" for key in flags if flags[key] is not None)),
+        env={key: str(words.env[key]) for key in sorted(words.env)},
+        source=sources(context) if npu else (),
+        ports=tuple(planned + ([Port("http_metadata", http, protocol="http")] if http else [])),
+        work_directory=directory,
+        log=context.log(NAME),
+        start=Start(10),
+        health=Health(f"http://{host.address}:{metrics}/health", 120),
+        stop=Stop("TERM", 30),
+        container=container(context, host, NAME, directory, False) if npu and context.contained else None,
+    )
+
+
+def _binary(context: Context) -> str:
+    if context.contained:
+        return "mooncake_master"
+    if context.description.engine == "vllm_ascend" and context.release.mooncake_install != "package":
+        return "/usr/local/bin/mooncake_master"  # where Mooncake's own ``make install`` puts it
+    return posixpath.join(context.venv(engine_venv(context)), "bin", "mooncake_master")
+
+
+def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
+    """What many ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
+
+    64 RPC threads serve as many ranks as mount their segments at once (failure_modes.md K6); a number that grew with the
+    deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the
+    longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is rendered as whole milliseconds,
+    because "11s" is understood only from 0.3.10.post1 on.
+    """
+    flags: dict[str, t.Any] = {
+        "rpc_thread_num": 64,
+        "default_kv_lease_ttl": longest_timeout(context) + 1000,
+        "eviction_high_watermark_ratio": 0.9,
+        "eviction_ratio": 0.1,
+        "client_ttl": 120,
+        "metrics_host": host.address,
+    }
+    return {name: value for name, value in flags.items() if context.release.master_knows(name)}
+
+
+def longest_timeout(context: Context) -> int:
+    """The longest time-out of a transfer, in milliseconds, over what any engine sets."""
+    pools = context.description.pools.present().values()
+    layers = [context.description.env, *(pool.env for pool in pools)]
+    layers += [words.env for pool in pools for words in pool.hosts.values()]
+    names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
+    said = [str(layer[name]) for layer in layers for name in names if name in layer]
+    return max([CONNECT_TIMEOUT, *(int(one) for one in said if one.isdecimal())])
+
+
+def client_config(context: Context, directory: str, engine: str) -> File:
+    """mooncake.json of the engine at address ``engine``: strict JSON, keys of the release (rules.md 6.1).
+
+    The segment counts for each rank. Releases 0.11.x want it in bytes, and their own address.
+    """
+    rpc, _metrics, http = ports(context)
+    address = context.master.address if context.master else ""
+    cpu = context.description.engine == "vllm_cpu"
+    store = context.description.store
+    config: dict[str, t.Any] = {
+        "metadata_server": f"http://{address}:{http}/metadata" if cpu else "P2PHANDSHAKE",
+        "master_server_address": f"{address}:{rpc}",
+        "protocol": "tcp" if cpu else "ascend",
+        "device_name": "",
+        "global_segment_size": _size(store.segment_size or ("512mb" if cpu else "1GB")),
+    }
+    if cpu or store.buffer_size:
+        config["local_buffer_size"] = _size(store.buffer_size or "128mb")
+    if not cpu and context.release.store_port_key == "mooncake_rpc_port":
+        config.update(local_hostname=engine, use_ascend_direct=True, alloc_in_same_node=True)
+        config["global_segment_size"] = segment_bytes(context) or config["global_segment_size"]
+    config.update(store.options)
+    return File(posixpath.join(directory, "mooncake.json"), json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def segment_bytes(context: Context) -> int:
+    """The segment that each rank mounts, in bytes; 0 where its size is not understood."""
+    default = "512mb" if context.description.engine == "vllm_cpu" else "1GB"
+    found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", (context.description.store.segment_size or default).lower())
+    return int(found.group(1)) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)] if found else 0
+
+
+def engine_venv(context: Context) -> str:
+    """Name of the engine's virtual environment: one for each release, so that an upgrade never damages what runs."""
+    cpu = context.description.engine == "vllm_cpu"
+    return f"{context.description.engine}-{context.release.vllm if cpu else context.release.name}"
+
+
+def _size(raw: str) -> int | str:
+    return int(raw) if raw.isdecimal() else raw
+
+
+def _word(value: t.Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

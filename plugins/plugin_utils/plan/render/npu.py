@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Environment of an engine on NPUs, by hardware, link and release (rules.md section 4). The user's words win."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import typing as t
+
+from ...description.variables import Host
+from ..deployment import Context
+from ..placement import Instance, Process
+from ..ports import at_host
+from ..service import File
+
+CONNECT_TIMEOUT = 10000  # milliseconds, for connecting and for transferring
+RDMA_TIMEOUT = 17  # 4.096 us x 2^17: half a second
+JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2")
+PROXY_NAMES = "http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY"
+# Environment names of which at most one may be set: what the user sets keeps the planner from setting another.
+EXCLUSIVE = ("ASCEND_BUFFER_POOL", "ASCEND_ENABLE_USE_FABRIC_MEM", "ASCEND_USE_ASYNC_TRANSFER")
+
+
+def npu_environment(
+    context: Context, instance: Instance, process: Process, asked: t.Mapping[str, t.Any]
+) -> dict[str, t.Any]:
+    """What the planner sets for one process; ``asked`` is what the user sets, which may rule something out."""
+    interface = process.host.interface
+    env: dict[str, t.Any] = {
+        "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(one) for one in process.devices),
+        "GLOO_SOCKET_IFNAME": interface,
+        "HCCL_IF_BASE_PORT": context.ports[instance.name].hccl,
+        "HCCL_IF_IP": process.host.address,
+        "HCCL_SOCKET_IFNAME": interface,
+        "OMP_NUM_THREADS": 10,
+        "OMP_PROC_BIND": "false",
+        "PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True",
+        "TASK_QUEUE_ENABLE": 1,
+        "TP_SOCKET_IFNAME": interface,
+        "VLLM_ENGINE_READY_TIMEOUT_S": context.description.start_timeout,
+    }
+    if context.release.use_v1_env:
+        env["VLLM_USE_V1"] = 1
+    if instance.processes[-1].host is not instance.first.host:
+        env["HCCL_CONNECT_TIMEOUT"] = 1200
+    env.update(_transfer(context, instance, process))
+    env.update(_link(context, process.host))
+    if context.description.kv_hold_timeout and context.release.free_timeout_env:
+        env[context.release.free_timeout_env] = context.description.kv_hold_timeout
+    ruled_out = EXCLUSIVE if any(name in asked for name in EXCLUSIVE) else ()
+    return {name: value for name, value in env.items() if value != "" and name not in ruled_out}
+
+
+def link_of(context: Context, host: Host) -> str:
+    """How NPUs of different hosts reach each other: what the user says, else the generation's usual way."""
+    word = context.description.link
+    return word if word != "auto" else {"a3": "hccs"}.get(host.hardware, "roce")
+
+
+def _transfer(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+    env: dict[str, t.Any] = {}
+    words = context.transfer_of(instance.pool)
+    if instance.kind == "encode":
+        return env
+    if any(one.startswith("mooncake") or one == "store" for one in words):
+        env.update(ASCEND_CONNECT_TIMEOUT=CONNECT_TIMEOUT, ASCEND_TRANSFER_TIMEOUT=CONNECT_TIMEOUT)
+    if "llmdatadist" in words and context.release.rank_table_env:
+        port = at_host(instance, process, "llmdatadist", context.ports[instance.name].llmdatadist)
+        port += process.local_index * instance.pool.tensor_parallel_size
+        env[context.release.rank_table_env] = rank_table_path(context)
+        env[context.release.llmdatadist_port_env] = port
+        env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
+    if "store" in words and context.description.store.backend == "memcache":
+        directory = context.service_directory(instance.process_name(process))
+        env["MMC_LOCAL_CONFIG_PATH"] = posixpath.join(directory, "mmc-local.conf")
+    return env
+
+
+def _link(context: Context, host: Host) -> dict[str, t.Any]:
+    """What the link between NPUs asks for; the pool of KV cache needs more than engine-to-engine transfer."""
+    link, pooled = link_of(context, host), context.store and context.description.store.backend == "mooncake"
+    env: dict[str, t.Any] = {"HCCL_RDMA_TIMEOUT": RDMA_TIMEOUT} if link == "roce" and host.hardware != "950" else {}
+    if host.hardware == "a3" and link == "hccs":
+        env["ACL_OP_INIT_MODE"] = 1
+    if (host.hardware == "a2" and context.store) or (host.hardware == "a3" and link == "roce"):
+        env["HCCL_INTRA_ROCE_ENABLE"] = 1
+    if pooled:
+        env.update(_pooled(context, host, link))
+    return env
+
+
+def _pooled(context: Context, host: Host, link: str) -> dict[str, t.Any]:
+    release = context.release
+    env: dict[str, t.Any] = {"ASCEND_AUTO_CONNECT": 1} if release.cann_version >= (9,) else {}
+    if host.hardware == "a3" and link == "hccs" and release.cann_version >= (9,) and fabric(context):
+        env["ASCEND_ENABLE_USE_FABRIC_MEM"] = 1
+    elif host.hardware in ("a2", "a3"):
+        env["ASCEND_BUFFER_POOL"] = "0:0" if host.hardware == "a3" and link == "roce" else "4:8"
+    return env
+
+
+def fabric(context: Context) -> bool:
+    """Whether the release's Mooncake can pool fabric memory on a driver from 25.5 on (kv_pool.md 5.1)."""
+    return context.release.mooncake_version >= (0, 3, 11)
+
+
+def rank_table_path(context: Context) -> str:
+    """Where LLMDataDist's table of devices lies, equal on all hosts."""
+    return posixpath.join(context.directory, "ranktable.json")
+
+
+def sources(context: Context) -> tuple[str, ...]:
+    """CANN's shell files; an image has them in its ~/.bashrc, which only a login shell reads."""
+    root = context.description.cann_path
+    return (
+        posixpath.join(root, "ascend-toolkit", "set_env.sh"),
+        posixpath.join(root, "nnal", "atb", "set_env.sh"),
+    )
+
+
+def shell_file(context: Context, directory: str, asked: t.Mapping[str, t.Any]) -> File:
+    """What only a shell can set: search paths that extend what CANN's files set, jemalloc if it is there, no HTTP proxy.
+
+    ``asked`` are the user's values that refer to what is already set.
+    """
+    toolkit = posixpath.join(context.description.cann_path, "ascend-toolkit", "latest")
+    lines = ["# Written by ascend.inference; read by the service before it starts.", f"unset {PROXY_NAMES}"]
+    if context.release.mooncake_install != "package" and context.everywhere:
+        libraries = f"/usr/local/lib:{toolkit}/python/site-packages:{toolkit}/python/site-packages/mooncake"
+        lines.append(f'export LD_LIBRARY_PATH="{libraries}:${{LD_LIBRARY_PATH:-}}"')
+    if "LD_PRELOAD" not in asked and context.store:
+        names = " ".join(JEMALLOC).format('"$(uname -m)"')
+        lines.append(f"for library in {names}; do")
+        lines.append('  if [ -e "$library" ]; then export LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"; break; fi')
+        lines.append("done")
+    lines += [f"export {name}={_quoted(name, str(asked[name]))}" for name in sorted(asked)]
+    return File(f"{directory}/shell.sh", "\n".join(lines) + "\n")
+
+
+def refers_to_itself(name: str, value: t.Any) -> bool:
+    """Whether a value extends the variable's own, as ``/opt/lib:$LD_LIBRARY_PATH`` does: only a shell can set it."""
+    return bool(re.search(rf"\$(?:{name}\b|{{{name}\b)", str(value)))
+
+
+def _quoted(name: str, value: str) -> str:
+    """A double-quoted shell word in which only the variable itself is expanded, to nothing where it is unset."""
+    pieces = re.split(rf"\$(?:{name}\b|{{{name}[^}}]*}})", value)
+    safe = (re.sub(r'(["\\$`])', r"\\\1", piece) for piece in pieces)
+    return '"' + f"${{{name}:-}}".join(safe) + '"'

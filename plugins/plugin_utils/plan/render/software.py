@@ -1,0 +1,54 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be installed, per kind; nothing else of the plan says a version or where software lies."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..deployment import Context
+from .engine import plugin_path
+from .mooncake import engine_venv
+from .npu import sources
+from .router import NEWEST, flavour, router_venv, script_path, script_source
+
+NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
+
+
+def software(context: Context) -> dict[str, t.Any]:
+    """Engine, Mooncake and router; for NPUs also the toolkit that the engine is built against."""
+    release = context.release
+    found: dict[str, t.Any] = {
+        "engine": {
+            "venv": context.venv(engine_venv(context)),
+            "version": release.vllm,
+            "python_path": [plugin_path(context)] if context.description.engine == "vllm_cpu" else [],
+        },
+        "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
+        "router": {
+            "flavour": flavour(context),
+            "frontend": context.description.router.frontend,
+            "venv": context.venv(router_venv(context)),
+            "script": script_path(context),
+            "source": script_source(context),
+            "source_release": release.name if release.proxy_paths else NEWEST.name,
+            "requirements": [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"],
+        },
+    }
+    if context.description.engine == "vllm_ascend":
+        found["engine"].update(release=release.name, python=release.python)
+        found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
+        found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
+        found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
+        found["cann"]["sources"] = list(sources(context))
+        pinned = release.torch_npu_pin or release.torch_npu
+        found["torch"] = {"torch": release.torch, "torch_npu": pinned, "triton_ascend": release.triton}
+        found["torch"]["pins"] = [f"torch=={release.torch}", f"torch-npu=={pinned}"]
+    return found
+
+
+def _mooncake_needed(context: Context) -> bool:
+    """Whether any engine carries or pools its KV cache with Mooncake."""
+    pooled = context.store and context.description.store.backend == "mooncake"
+    return pooled or any(word.startswith(("mooncake", "sfa_remote")) for word in context.everywhere)

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan's section for verification: what has to be proved, where to ask, and what this release can tell.
+
+The shape is the one that the module ``service_verify`` reads; log lines by release: signals.md section 2.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..deployment import Context
+from ..service import Service
+from .mooncake import segment_bytes
+from .router import flavour
+from .vllm import merged
+
+ROLES = ("prefill", "decode", "colocated")
+BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
+KINDS = {"vllm_router": "vllm_router", "load_balance": "load_balance", "layerwise": "layerwise"}
+ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from here, so that it stands in no command
+DRAINED = (0, 24)  # releases before show an empty 200 for a decode error (vllm-ascend #12166, #13140)
+
+
+def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
+    """What verification needs, as plain data."""
+    apis = [one for one in services if one.kind in ROLES and one.health]
+    section: dict[str, t.Any] = {
+        "mode": _mode(context),
+        "model": context.served_name,
+        "entry": _entry(context, services, apis),
+        **{role: [_engine(context, one) for one in apis if one.kind == role] for role in ROLES},
+        "transfer": _transfer(context),
+        "release": _release(context),
+        "block_size": _block_size(context),
+        # Quantised engines of different sizes may drift apart after some tokens (signals.md 1, steps 5-7).
+        "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
+    }
+    if _api_key(apis):
+        section["engine_api_key"] = _api_key(apis)
+    master = next((one for one in services if one.kind == "mooncake_master"), None)
+    if master:
+        section["store"] = _store(context, master, apis)
+    return section
+
+
+def _mode(context: Context) -> str:
+    """What is to be proved; a pool is looked into through mooncake_master, so not where another backend keeps it."""
+    pooled = context.store and context.description.store.backend == "mooncake"
+    if context.description.pools.prefill:
+        return "disaggregated+pool" if pooled else "disaggregated"
+    return "pool" if pooled else "colocated"
+
+
+def _log(context: Context, service: Service) -> dict[str, str]:
+    name = f"{context.description.deployment}-{service.name}"
+    return {
+        "systemd": {"kind": "journald", "unit": name},
+        "docker": {"kind": "docker", "container": name},
+        "supervisor": {"kind": "file", "path": service.log},
+    }.get(context.description.runtime, {"kind": "none"})
+
+
+def _engine(context: Context, service: Service) -> dict[str, t.Any]:
+    url = f"http://{service.address}:{service.port('api').first}"
+    return {"name": service.name, "host": service.host, "url": url, "log": _log(context, service)}
+
+
+def _api_key(services: t.Iterable[Service]) -> str:
+    """The name of the secret that engines ask of their callers, or nothing; its value never stands in a plan."""
+    return next((one.secret_env[ENGINE_KEY] for one in services if ENGINE_KEY in one.secret_env), "")
+
+
+def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
+    """Where clients ask: the router, or (without one) the first engine; a router that is not ours, where the user says."""
+    url = context.description.kubernetes.router.url
+    if context.description.runtime == "kubernetes" and url:
+        return {
+            "name": "entry",
+            "host": "localhost",
+            "url": url.rstrip("/"),
+            "kind": "load_balance",
+            "log": {"kind": "none"},
+        }
+    router = next((one for one in services if one.kind == "router"), None)
+    kind = KINDS.get(flavour(context), "direct") if router else "direct"
+    entry = router or (apis[0] if apis else None)
+    if not entry:
+        return {"name": "entry", "url": "", "kind": "direct"}
+    name = entry.name if router else "entry"
+    found = {**_engine(context, entry), "name": name, "kind": kind}
+    if _api_key(apis) and not (router and router.secret_env):
+        found["api_key"] = _api_key(apis)  # nobody between the client and the engine knows the key
+    return found
+
+
+def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, t.Any]:
+    storing = [one.name for one in apis if "store" in context.transfer_of(_pool(context, one))]
+    consumers = [one.name for one in apis if one.kind == "decode"]
+    ranks = context.store_ranks
+    return {
+        "name": master.name,
+        "host": master.host,
+        "master_url": f"http://{master.address}:{master.port('metrics').first}",
+        "clients": ranks,
+        "capacity_bytes": ranks * segment_bytes(context),
+        "writers": [name for name in storing if name not in consumers],
+        "readers": storing,
+        "log": _log(context, master),
+    }
+
+
+def _pool(context: Context, service: Service) -> t.Any:
+    return getattr(context.description.pools, service.kind)
+
+
+def _transfer(context: Context) -> dict[str, t.Any]:
+    pools, word = context.description.pools, context.p2p
+    if not pools.prefill or not word:
+        return {"protocol": "none"}
+    if context.description.engine == "vllm_cpu":
+        return {"protocol": "bootstrap"}
+    if word in ("mooncake", "mooncake_hybrid"):
+        decode = pools.decode
+        found: dict[str, t.Any] = {"protocol": "prefill_answers"}
+        found["listeners_per_prefill"] = pools.prefill.devices_per_instance
+        found["lines_per_request"] = decode.rank_devices if decode else 1
+        return found
+    if word == "llmdatadist":
+        return {"protocol": "prefill_answers", "lines_per_request": pools.decode.rank_devices if pools.decode else 1}
+    return {"protocol": "layerwise" if word == "mooncake_layerwise" else "prefill_answers"}
+
+
+def _release(context: Context) -> dict[str, t.Any]:
+    release, npu = context.release, context.description.engine == "vllm_ascend"
+    lines = {}
+    if npu and context.p2p in ("mooncake", "mooncake_hybrid"):
+        lines = {
+            "transferred": "KV cache transfer for request ",
+            "delayed": "Delaying free of ",
+            "listening": release.listening_line,
+        }
+    elif npu and context.p2p == "llmdatadist":
+        # Logged before the pull; a pull that fails raises and leaves the request without an answer (its connector in 0.11.0),
+        # so with a whole answer the line shows that the KV came.
+        lines = {"transferred": "Try pull blocks from remote server"}
+    return {
+        "name": release.name,
+        "has_prompt_tokens_by_source": release.prompt_tokens_by_source,
+        "has_external_prefix_cache": release.external_prefix_cache,
+        "lines": lines,
+        "known_limits": ["empty_200"] if npu and release.vllm_version < DRAINED else [],
+    }
+
+
+def _block_size(context: Context) -> int:
+    """The engines' KV block size in tokens: the user's argument, else the engine's own."""
+    pools = context.description.pools
+    layers = [context.description.args, *(pool.args for pool in (pools.prefill, pools.decode, pools.colocated) if pool)]
+    said = str(merged(*layers).get("block-size", ""))
+    return int(said) if said.isdigit() else BLOCK_SIZE[context.description.engine]

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""All rules, in the order of their ids; and what a host has to check because only it can know."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.findings import nearest
+from . import arguments, connectors, environment, kubernetes, model, ports, router, runtime, sizes, store, topology
+from .base import Case, Found, Rule, Rules
+
+THEMES: dict[str, t.Iterable[Rule]] = {
+    "Topology and devices": topology.RULES,
+    "Parallel sizes": sizes.RULES,
+    "Ports": ports.RULES,
+    "Connectors": connectors.RULES,
+    "The pool of KV cache": store.RULES,
+    "Arguments of vLLM": arguments.RULES,
+    "The model and its serving": model.RULES,
+    "Environment": environment.RULES,
+    "Router": router.RULES,
+    "Names, paths, images, time-outs": runtime.RULES,
+    "Kubernetes": kubernetes.RULES,
+}
+WORDS = (
+    *arguments.RULES,
+    *connectors.RULES,
+    *environment.RULES,
+    *model.RULES,
+)  # of what is said, not of who carries it
+OWN = Rules()
+THEMES["Rules about rules"] = OWN
+
+
+@OWN.rule("IGNORE-UNKNOWN", "Correct or remove the id.", "the planner")
+def ignored(case: Case) -> t.Iterator[Found]:
+    """inference_rules_ignore names rules that exist."""
+    known = [rule.id for rule in RULES]
+    for index, id_ in enumerate(case.context.description.rules_ignore):
+        if id_ not in known:
+            yield Found(f"inference_rules_ignore[{index}]", id_, fix=nearest(id_, known).strip())
+
+
+RULES: tuple[Rule, ...] = tuple(sorted((rule for rules in THEMES.values() for rule in rules), key=lambda rule: rule.id))
+
+
+def rules_table() -> list[dict[str, str]]:
+    """Every rule as plain data, in themes: theme, id, severity, reason, fix, source."""
+    return [
+        {
+            "theme": theme,
+            "id": rule.id,
+            "severity": rule.severity,
+            "reason": rule.reason,
+            "fix": rule.fix,
+            "source": rule.source,
+        }
+        for theme, rules in THEMES.items()
+        for rule in sorted(rules, key=lambda one: one.id)
+    ]
+
+
+def rules_lines() -> list[str]:
+    """Every rule as lines for people: id and severity, the reason, the way out."""
+    lines: list[str] = []
+    theme = ""
+    for rule in rules_table():
+        if rule["theme"] != theme:
+            theme = rule["theme"]
+            lines.append(f"{theme}:")
+        lines.append(f"  [{rule['id']}] {rule['severity']}: {rule['reason']} {rule['fix']}")
+    return lines

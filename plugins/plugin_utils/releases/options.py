@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What options a version of a program has: lookups over the collected lines of _flags_data."""
+
+from __future__ import annotations
+
+import functools
+import re
+import typing as t
+from dataclasses import dataclass
+
+from . import options_data as data
+
+TABLES = {
+    "vllm": (data.VLLM_VERSIONS, data.VLLM),
+    "mooncake_master": (data.MOONCAKE_MASTER_VERSIONS, data.MOONCAKE_MASTER),
+    "vllm_router": (data.VLLM_ROUTER_VERSIONS, data.VLLM_ROUTER),
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option in one span of versions; an empty bound is open."""
+
+    name: str
+    since: str = ""
+    last: str = ""
+    kind: str = "str"
+    spellings: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+
+def number(version: str) -> tuple[int, ...]:
+    """A version for comparisons: '0.3.11.post1' is (0, 3, 11, 1); a release candidate counts as its release."""
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0]))
+
+
+@functools.cache
+def options(program: str) -> tuple[Option, ...]:
+    """Every line of a program's table."""
+    found = []
+    for line in TABLES[program][1].strip().splitlines():
+        name, since, last, kind, spellings, choices = (line.split("|") + [""] * 5)[:6]
+        found.append(Option(name, since, last, kind, _list(spellings), _list(choices)))
+    return tuple(found)
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
+@functools.cache
+def known(program: str, version: str) -> dict[str, Option]:
+    """The options of one version by name; those of the nearest collected version before it, or none before the first."""
+    versions = TABLES[program][0]
+    before = [one for one in versions if number(one) <= number(version)]
+    if not before:
+        return {}
+    at = number(before[-1])
+    return {
+        one.name: one
+        for one in options(program)
+        if (not one.since or number(one.since) <= at) and (not one.last or at <= number(one.last))
+    }
+
+
+def spans(program: str, name: str) -> tuple[Option, ...]:
+    """Every span in which a program has an option, whatever it looks like there."""
+    return tuple(one for one in options(program) if one.name == name)
+
+
+def spelled(program: str, version: str) -> t.Mapping[str, str]:
+    """Other spellings ('tp', 'cc') of a version's options, and the long names they stand for."""
+    return {short.lstrip("-"): one.name for one in known(program, version).values() for short in one.spellings}

@@ -1,0 +1,223 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What follows from a release: versions, connector names, ports, flags. Facts only; the planner decides."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import typing as t
+from dataclasses import dataclass, field
+
+from ..description.findings import Finding, nearest
+from . import matrix as data
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release of the engine. A fact that a release lacks has its empty value.
+
+    ``python``, ``cann``, ``torch``, ``torch_npu``, ``triton`` and ``mooncake`` are the versions in the release's images.
+    """
+
+    name: str
+    vllm: str
+    mooncake: str
+    mooncake_package: str
+    connectors: tuple[str, ...]
+    python: str = ""
+    cann: str = ""
+    torch: str = ""
+    torch_npu: str = ""
+    torch_npu_pin: str = ""  # of the package vllm-ascend, where it differs from the image's
+    triton: str = ""
+    fastapi: str = ""
+    mooncake_install: str = ""  # "source" (built in the image), "package", or "" (the image has none)
+    ascend_direct_stride: int = 1000
+    ascend_base_port_env: str = ""
+    ascend_timeout_ms: int = 3000
+    use_ascend_direct: bool = False
+    free_timeout_env: str = ""
+    llmdatadist_port_env: str = ""
+    rank_table_env: str = ""
+    use_v1_env: bool = False
+    store_port_key: str = "lookup_rpc_port"
+    module_path_wins: bool = False
+    failure_policy: str = ""
+    pull_failure_reported: bool = False
+    checks_sizes: bool = False
+    head_dim_needed: bool = False
+    dense_dp_breaks: bool = False
+    listening_line: str = ""
+    multi_node_flags: bool = False
+    shutdown_timeout: bool = False
+    drain_waits_for_pull: bool = False
+    external_prefix_cache: bool = False
+    prompt_tokens_by_source: bool = False
+    instances_api: bool = False
+    taint_drain: bool = False
+    python_range: tuple[str, str] = ("", "")
+    driver_minimum: str = ""
+    hdk: str = ""
+    image_hardware: tuple[str, ...] = ()
+    launcher: str = ""
+    rank_table_generator: str = ""
+    proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    proxy_paths: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def vllm_version(self) -> tuple[int, ...]:
+        """vLLM's version as three numbers, for comparisons."""
+        return numbers(self.vllm)[:3]
+
+    @property
+    def mooncake_version(self) -> tuple[int, ...]:
+        """Mooncake's version, with a post-release as fourth number; what an unshipped one is compared as is 0.3.7."""
+        return numbers(self.mooncake or "0.3.7")
+
+    @property
+    def cann_version(self) -> tuple[int, ...]:
+        """CANN's version as numbers; a release candidate counts as its release."""
+        return numbers(self.cann.split(".RC")[0] if self.cann else "0")
+
+    def master_knows(self, flag: str) -> bool:
+        """Whether this release's mooncake_master has a flag; an unknown one ends it."""
+        since = data.MASTER_FLAGS.get(flag)
+        return bool(since) and self.mooncake_version >= numbers(since)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version's numbers for comparisons: '0.3.11.post1' is (0, 3, 11, 1), '0.11.0rc3' is (0, 11, 0)."""
+    found = re.match(r"(\d+(?:\.\d+)*)(?:\.post(\d+))?", version)
+    if not found:
+        return ()
+    parts = tuple(int(part) for part in found.group(1).split("."))
+    return parts + (int(found.group(2)),) if found.group(2) else parts
+
+
+ORDER = {row[0]: index for index, row in enumerate(data.ROWS)}
+
+
+def _holds(steps: t.Iterable[tuple[t.Any, ...]], index: int) -> tuple[t.Any, ...] | None:
+    """The last step at or before a row."""
+    reached = [step for step in steps if ORDER[step[0]] <= index]
+    return reached[-1] if reached else None
+
+
+def _connectors(index: int) -> tuple[str, ...]:
+    return tuple(
+        sorted(
+            name
+            for name, spans in data.CONNECTORS.items()
+            if any(ORDER[first] <= index and (not end or index < ORDER[end]) for first, end in spans)
+        )
+    )
+
+
+@functools.cache
+def _release(name: str) -> Release:
+    index = ORDER[name]
+    dummy, vllm, python, cann, torch, torch_npu, triton, mooncake, fastapi = data.ROWS[index]
+    facts_: dict[str, t.Any] = {}
+    for fact, steps in data.FACTS.items():
+        step = _holds(steps, index)
+        if step:
+            facts_[fact] = step[1]
+    proxies = {flavour: step for flavour, steps in data.PROXIES.items() if (step := _holds(steps, index)) and step[1]}
+    return Release(
+        name=name,
+        vllm=vllm,
+        mooncake=mooncake,
+        mooncake_package="mooncake-transfer-engine-npu" if facts_.get("mooncake_install") == "package" else "",
+        connectors=_connectors(index),
+        python=python,
+        cann=cann,
+        torch=torch,
+        torch_npu=torch_npu,
+        triton=triton,
+        fastapi=fastapi,
+        proxies={flavour: step[2] for flavour, step in proxies.items()},
+        proxy_paths={flavour: step[1] for flavour, step in proxies.items()},
+        **facts_,
+    )
+
+
+CPU = Release(
+    name="cpu-0.32.0",
+    vllm="0.32.0",
+    mooncake="0.3.13.post1",
+    mooncake_package="mooncake-transfer-engine-non-cuda",
+    mooncake_install="package",
+    connectors=("MooncakeSerialConnector", "MooncakeConnector", "MooncakeStoreConnector", "MultiConnector"),
+    ascend_direct_stride=100,
+    external_prefix_cache=True,
+    prompt_tokens_by_source=True,
+    shutdown_timeout=True,
+    multi_node_flags=True,
+    proxies={"load_balance": data.PROXIES["load_balance"][-1][2]},
+)
+
+RELEASES: dict[str, Release] = {CPU.name: CPU, **{row[0]: _release(row[0]) for row in data.ROWS}}
+
+DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0"}
+
+
+def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[Finding]]:
+    """The row of a release.
+
+    A leading 'v' is accepted. An unknown name is a complaint that names the nearest row and the way to go on:
+    ``inference_release_base`` names the row whose facts hold for a release that is not known here.
+    """
+    if engine == "vllm_cpu" and not name.startswith("cpu-"):
+        return CPU, []  # the CPU engine stands in for every NPU release
+    known = {key: row for key, row in RELEASES.items() if key.startswith("cpu-") == (engine == "vllm_cpu")}
+    wanted = plain_name(name or DEFAULT[engine])
+    if wanted in known:
+        return known[wanted], []
+    word, asked = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
+    if base and asked in known:
+        return dataclasses.replace(known[asked], name=wanted), []
+    close = nearest_release(asked, known)
+    hint = f"The nearest known release is '{close}'. "
+    if not base:
+        hint += f'To plan this one with the facts of that row, set inference_release_base: "{close}". '
+    hint += f"Known releases: {', '.join(known)}."
+    return known[DEFAULT[engine]], [
+        Finding(word, "RELEASE-UNKNOWN", "this release is not known", hint, value=repr(base or name))
+    ]
+
+
+def plain_name(name: str) -> str:
+    """A release's name without its leading 'v': 'v0.18.0' is '0.18.0'."""
+    return name[1:] if re.match(r"v\d", name) else name
+
+
+def nearest_release(wanted: str, known: t.Iterable[str]) -> str:
+    """The known release before the wanted one, by number; else the one that is spelt most like it."""
+    order, number = [name for name in known if numbers(name)], numbers(wanted)
+    before = [name for name in order if numbers(name)[:3] <= number[:3]] if number else []
+    if before:
+        return max(before, key=lambda name: (numbers(name)[:3], "rc" not in name, order.index(name)))
+    spelt = nearest(wanted, known)
+    return spelt.split("'")[1] if spelt else (order[0] if number else order[-1])
+
+
+def facts(release: Release) -> dict[str, t.Any]:
+    """The release as plain data, for the plan."""
+    return {
+        "name": release.name,
+        "vllm": release.vllm,
+        "mooncake": release.mooncake,
+        "python": release.python,
+        "cann": release.cann,
+        "torch": release.torch,
+        "torch_npu": release.torch_npu,
+        "triton_ascend": release.triton,
+        "mooncake_install": release.mooncake_install,
+        "hdk": release.hdk,
+        "python_range": list(release.python_range),
+        "driver_minimum": release.driver_minimum,
+        "head_dim_required": release.head_dim_needed,
+    }

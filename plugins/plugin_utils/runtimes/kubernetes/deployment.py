@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Deployment and Service of what runs once beside the engines: the proxy, and the store's master."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...plan.deployment import Context
+from ...plan.service import Service
+from .config_map import files
+from .names import CONFIG_CHECKSUM, TARGETS_CHECKSUM, Manifest, checksum, labels, manifest, targets_name
+from .pod import PROBE_PERIOD, environment, script_mounts, script_volume
+from .services import WORKSPACE
+
+
+def object_name(context: Context, service: Service) -> str:
+    """The name of its Deployment and Service."""
+    return f"{context.description.deployment}-{service.name}"
+
+
+def deployment(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+    """The Deployment of one service."""
+    router = context.description.kubernetes.router
+    own = labels(context, service.name)
+    template = {
+        "metadata": {"labels": own, "annotations": _annotations(context, services, service)},
+        "spec": _pod(context, services, service),
+    }
+    spec = {
+        "replicas": router.replicas if service.kind == "router" else 1,
+        "selector": {"matchLabels": own},
+        "strategy": {"type": "Recreate"} if template["spec"].get("hostNetwork") else {"type": "RollingUpdate"},
+        "template": template,
+    }
+    return manifest(context, "apps/v1", "Deployment", object_name(context, service), service.name, spec=spec)
+
+
+def _annotations(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
+    found = {CONFIG_CHECKSUM: checksum(*files(context, services, service).values())}
+    if service.kind == "router":
+        found[TARGETS_CHECKSUM] = ""  # filled in when the pods have addresses
+    return found
+
+
+def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+    words = context.description.kubernetes
+    container: Manifest = {
+        "name": service.name,
+        "image": (service.container or {})["image"],
+        "command": ["/bin/bash"],
+        "args": ["-c", f"cd {WORKSPACE} && exec ./{service.name}.sh"],
+        "env": environment(context, service),
+        "ports": [{"containerPort": one.first, "name": one.name.replace("_", "-")[:15]} for one in service.ports],
+        "securityContext": {"allowPrivilegeEscalation": False},
+        "volumeMounts": script_mounts(context, services, service),
+        **_probe(service),
+    }
+    spec: Manifest = {
+        "terminationGracePeriodSeconds": service.stop.timeout,
+        "containers": [container],
+        "volumes": [script_volume(context)],
+    }
+    if words.image_pull_policy:
+        container["imagePullPolicy"] = words.image_pull_policy
+    if words.image_pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in words.image_pull_secrets]
+    if service.kind == "router":
+        container["envFrom"] = [{"configMapRef": {"name": targets_name(context)}}]
+        amounts = {"limits": dict(words.router.limits), "requests": dict(words.router.requests)}
+        container["resources"] = {key: amounts[key] for key in amounts if amounts[key]}
+        if words.router.node_selector:
+            spec["nodeSelector"] = dict(words.router.node_selector)
+        if words.router.host_network:
+            spec["hostNetwork"] = True
+    return spec
+
+
+def _probe(service: Service) -> Manifest:
+    if not service.health:
+        return {}
+    address, dummy, path = service.health.url.split("//", 1)[1].partition("/")
+    ask = {"path": f"/{path}", "port": int(address.rsplit(":", 1)[1]), "scheme": "HTTP"}
+    return {"readinessProbe": {"httpGet": ask, "periodSeconds": PROBE_PERIOD, "timeoutSeconds": 2}}
+
+
+def service_object(context: Context, service: Service) -> Manifest:
+    """The Service in front of that Deployment; the scheduler of requests has its own port only."""
+    router = context.description.kubernetes.router
+    shown = [one for one in service.ports if one.scope == "client"] or list(service.ports)
+    ports = [{"name": one.name.replace("_", "-")[:15], "port": one.first, "targetPort": one.first} for one in shown]
+    spec: Manifest = {"selector": labels(context, service.name), "ports": ports, "type": "ClusterIP"}
+    if service.kind == "router":
+        spec["type"] = router.service_type
+        if router.node_port:
+            ports[0]["nodePort"] = router.node_port
+    return manifest(context, "v1", "Service", object_name(context, service), service.name, spec=spec)

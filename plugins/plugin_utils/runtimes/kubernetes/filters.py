@@ -1,0 +1,44 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the role kthena asks of Python, by the name of the filter that asks it."""
+
+from __future__ import annotations
+
+import importlib.util
+import typing as t
+
+from . import applied as calls
+from . import state
+from .manifest_text import manifests
+
+
+def has_collection(name: str) -> bool:
+    """Whether a collection is installed on the controller."""
+    try:
+        return importlib.util.find_spec(f"ansible_collections.{name}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+FILTERS: dict[str, t.Callable[..., t.Any]] = {
+    "kthena_applied": calls.applied,
+    "kthena_crd_version": state.crd_version,
+    "kthena_diagnosis": state.diagnosis,
+    "kthena_foreign": state.foreign,
+    "kthena_digest": state.plan_digest,
+    "kthena_has_collection": has_collection,
+    "kthena_manifests": manifests,
+    "kthena_names": calls.names,
+    "kthena_node_shortage": state.node_shortage,
+    "kthena_objects": state.staged,
+    "kthena_pods_lack": state.pods_lack,
+    "kthena_remember": state.remember,
+    "kthena_remembered": state.remembered,
+    "kthena_resolve": state.resolved,
+    "kthena_role_pods": state.pods_of_roles,
+    "kthena_rollout_lacks": calls.rollout_lacks,
+    "kthena_said": calls.said,
+    "kthena_stale": state.stale,
+    "kthena_waits_for": state.waits_for,
+}

@@ -1,0 +1,110 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The inventory of a cluster: its nodes are not known, so each pod of the plan stands for a host of its own.
+
+An address is known only when the pod runs. In the plan ``prefill-0.pod`` stands for it; a start script has ``${POD_IP}``
+for the pod's own and ``${PREFILL_0}`` for another's. So the same placement, ports and renderers serve hosts and clusters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing as t
+
+from ...description.kubernetes import Kubernetes
+from ...description.variables import DEVICES, Description, Host, Pool
+from ...plan.placement import _span
+
+ROUTER, MASTER = "router", "mooncake-master"
+STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
+SHARED_API_PORT = 7100
+
+
+def address_of(pod: str) -> str:
+    """What stands in the plan for a pod's address, until the pod has one."""
+    return f"{pod}.pod"
+
+
+def variable(address: str) -> str:
+    """The shell variable that holds this address in other pods: ``prefill-0.pod`` is in ``PREFILL_0``."""
+    return address[: -len(".pod")].upper().replace("-", "_")
+
+
+def service_name(description: Description, name: str) -> str:
+    """The name in the cluster's DNS of a service of ours, in the form that pods of any namespace resolve."""
+    return f"{description.deployment}-{name}.{description.kubernetes.namespace}.svc"
+
+
+def on_cluster(description: Description, hosts: t.Mapping[str, Host]) -> tuple[Description, dict[str, Host]]:
+    """The description and hosts to plan with, when the runtime is kubernetes.
+
+    A pool's instances are counted over all groups; each pool is a group of as many hosts as it has pods. Hosts of the
+    inventory stay only where the router runs on one of them.
+    """
+    words = description.kubernetes
+    found: dict[str, Host] = {}
+    pools: dict[str, Pool] = {}
+    for name, pool in description.pools.present().items():
+        pools[name] = _pool(description, name, pool)
+        for pod in _pods(name, pools[name], _node_devices(description)):
+            found[STAND_IN + pod] = _host(description, pod, address_of(pod), name, _node_devices(description))
+    found[STAND_IN + MASTER] = _host(
+        description, MASTER, service_name(description, MASTER), description.mooncake_master.group, 0
+    )
+    if words.router.mode == "host":
+        group = description.router.group
+        found.update({name: hosts[name] for name in hosts if group in hosts[name].groups})
+    else:
+        address = service_name(description, ROUTER)
+        found[STAND_IN + ROUTER] = _host(description, ROUTER, address, description.router.group, 0)
+    router = description.router
+    if words.router.mode in ("kthena_router", "none"):
+        router = dataclasses.replace(router, flavour="none")
+    return dataclasses.replace(description, pools=dataclasses.replace(description.pools, **pools), router=router), found
+
+
+def _pool(description: Description, name: str, pool: Pool) -> Pool:
+    words = description.kubernetes
+    api = pool.ports.api
+    if words.router.mode == "kthena_router" and not api:
+        api = (SHARED_API_PORT,)  # a ModelServer has one port for all roles
+    return dataclasses.replace(
+        pool,
+        group=name,
+        instances=pool.instances * words.groups,
+        instances_per_host=0,
+        ports=dataclasses.replace(pool.ports, api=api),
+    )
+
+
+def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
+    span = 1
+    if node_devices:
+        span = max(1, _span(pool, node_devices)[0])
+    if span == 1:
+        return [f"{name}-{number}" for number in range(pool.instances)]
+    return [f"{name}-{number}-{position}" for number in range(pool.instances) for position in range(span)]
+
+
+def _node_devices(description: Description) -> int:
+    words: Kubernetes = description.kubernetes
+    if description.engine == "vllm_cpu":
+        return 0
+    return words.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
+
+
+def is_pod(host: str) -> bool:
+    """Whether a service's host stands for a pod."""
+    return host.startswith(STAND_IN)
+
+
+def _host(description: Description, name: str, address: str, group: str, devices: int) -> Host:
+    return Host(
+        name=STAND_IN + name,
+        address=address,
+        interface=description.interface,
+        hardware=description.hardware or ("cpu" if description.engine == "vllm_cpu" else "a3"),
+        devices=tuple(range(devices)),
+        groups=(group,),
+    )

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Judges one manifest: structure, CEL and webhook rules, and what the server lets pass though no pod can come of it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ....description.findings import Finding, nearest
+from . import kthena_shapes, plain_shapes, routing_rules, serving_rules
+from .names import is_label, metadata
+from .parts import mapped, port
+from .pod_rules import pod_spec
+from .walk import complaint, walk
+
+SHAPES = {**plain_shapes.SHAPES, **kthena_shapes.SHAPES}
+CONFIG_MAP_BYTES = 1024 * 1024
+
+
+def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
+    """Every violation in one manifest, in a stable order; an empty list means that it is right.
+
+    ``manifest`` is plain data of kind ModelServing, ModelServer, ModelRoute, Pod, ConfigMap, Service or Deployment;
+    ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a complaint itself. What depends on
+    other objects (a quota, a claim, a gang policy that may not change any more) is the server's to judge.
+    """
+    if not isinstance(manifest, t.Mapping):
+        return [complaint("manifest", "K8S-TYPE", "a mapping is expected here", value=manifest)]
+    if kthena_version not in kthena_shapes.VERSIONS:
+        fix = f"{nearest(kthena_version, kthena_shapes.VERSIONS)}Known: {', '.join(kthena_shapes.VERSIONS)}."
+        return [complaint("kthena_version", "KTHENA-VERSION", "is not known", fix, kthena_version)]
+    key = (str(manifest.get("apiVersion")), str(manifest.get("kind")))
+    if key not in SHAPES:
+        known = ", ".join(sorted(f"{version} {kind}" for version, kind in SHAPES))
+        return [complaint("manifest", "K8S-KIND", "this kind is not known here", f"Known: {known}.", " ".join(key))]
+    head = manifest.get("metadata")
+    path = f"{key[1]}/{head.get('name', '') if isinstance(head, t.Mapping) else ''}"
+    found = [*walk(SHAPES[key](kthena_version), manifest, path), *metadata(head, f"{path}.metadata")]
+    if key in RULES:
+        found += RULES[key](manifest, kthena_version, path)
+    return sorted(set(found))
+
+
+def _spec(manifest: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
+    spec = manifest.get("spec")
+    return spec if isinstance(spec, t.Mapping) else {}
+
+
+def _pod(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+    return pod_spec(_spec(manifest), f"{path}.spec")
+
+
+def _config_map(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+    data = manifest.get("data")
+    data = data if isinstance(data, t.Mapping) else {}
+    size = sum(len(str(key)) + len(str(data[key]).encode()) for key in data)
+    if size > CONFIG_MAP_BYTES:
+        message = f"holds {size} bytes; a ConfigMap has room for {CONFIG_MAP_BYTES}"
+        yield complaint(f"{path}.data", "K8S-LENGTH", message, "Split it.")
+    for key in data:
+        if not str(key) or len(str(key)) > 253 or not all(one.isalnum() or one in "-_." for one in str(key)):
+            yield complaint(f"{path}.data[{key}]", "K8S-NAME", "a key has letters, digits, '-', '_' and '.' only")
+
+
+def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+    head = manifest.get("metadata")
+    name = str(head.get("name", "")) if isinstance(head, t.Mapping) else ""
+    if name and not (is_label(name) and name[0].isalpha()):
+        fix = "Use at most 63 lower-case letters, digits and '-', beginning with a letter."
+        yield complaint(f"{path}.metadata.name", "K8S-NAME", "is not a DNS label (RFC 1035)", fix, name)
+    ports = mapped(_spec(manifest).get("ports"))
+    for index, one in enumerate(ports):
+        place = f"{path}.spec.ports[{index}]"
+        yield from port(one, "port", place)
+        yield from port(one, "targetPort", place)
+        if len(ports) > 1 and not one.get("name"):
+            yield complaint(f"{place}.name", "K8S-REQUIRED", "several ports need names", "Name it.")
+
+
+def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+    spec = _spec(manifest)
+    template = spec.get("template") if isinstance(spec.get("template"), t.Mapping) else {}
+    yield from pod_spec(template.get("spec"), f"{path}.spec.template.spec")
+    head = template.get("metadata")
+    carried = (head.get("labels") if isinstance(head, t.Mapping) else None) or {}
+    selector = spec.get("selector")
+    wanted = (selector.get("matchLabels") if isinstance(selector, t.Mapping) else None) or {}
+    if isinstance(wanted, t.Mapping) and any(carried.get(key) != wanted[key] for key in wanted):
+        message = "the template's labels do not match it"
+        yield complaint(f"{path}.spec.selector", "K8S-SELECTOR", message, "Give the template these labels.")
+
+
+RULES: dict[tuple[str, str], t.Callable[[t.Mapping[str, t.Any], str, str], t.Iterator[Finding]]] = {
+    ("v1", "Pod"): _pod,
+    ("v1", "ConfigMap"): _config_map,
+    ("v1", "Service"): _service,
+    ("apps/v1", "Deployment"): _deployment,
+    (kthena_shapes.WORKLOAD, "ModelServing"): serving_rules.model_serving,
+    (kthena_shapes.NETWORKING, "ModelServer"): routing_rules.model_server,
+    (kthena_shapes.NETWORKING, "ModelRoute"): routing_rules.model_route,
+}

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small questions that the rules of pods ask again and again."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ....description.findings import Finding, nearest
+from .walk import complaint
+
+SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
+
+
+def listed(value: t.Any) -> list[t.Any]:
+    """The value if it is a list, else nothing (another rule says what is wrong with it)."""
+    return list(value) if isinstance(value, (list, tuple)) else []
+
+
+def mapped(value: t.Any) -> list[t.Mapping[str, t.Any]]:
+    """The mappings of a list; an item of another type is an empty one, so that numbers stay right."""
+    return [one if isinstance(one, t.Mapping) else {} for one in listed(value)]
+
+
+def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path: str) -> t.Iterator[Finding]:
+    """``owner[key]``, if it is set, is one of the known words."""
+    word = owner.get(key)
+    if isinstance(word, str) and word and word not in known:
+        fix = f"{nearest(word, known)}Allowed: {', '.join(known)}."
+        yield complaint(f"{path}.{key}", "K8S-CHOICE", "this value is not supported", fix, word, SILENT)
+
+
+def count(
+    owner: t.Mapping[str, t.Any], key: str, least: int, path: str, most: int | None = None
+) -> t.Iterator[Finding]:
+    """``owner[key]``, if it is set, is a number of at least ``least``, and at most ``most``."""
+    value = owner.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return
+    if value < least or (most is not None and value > most):
+        span = f"at least {least}" if most is None else f"from {least} to {most}"
+        yield complaint(f"{path}.{key}", "K8S-RANGE", f"has to be {span}", "", value, SILENT)
+
+
+def port(owner: t.Mapping[str, t.Any], key: str, path: str, least: int = 1) -> t.Iterator[Finding]:
+    """``owner[key]``, if it is a number, is a TCP port."""
+    value = owner.get(key)
+    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= 65535:
+        message = f"a port is a number from {least} to 65535"
+        yield complaint(f"{path}.{key}", "POD-PORT", message, "Choose a port in that range.", value, SILENT)

@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan as Kubernetes objects, in the order in which they are applied."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...plan.deployment import Context
+from ...plan.service import Service, listed
+from .config_map import start_scripts, target_names, targets, template_of
+from .deployment import deployment, object_name, service_object
+from .hosts import is_pod
+from .model_serving import model_serving
+from .names import CONFIG_CHECKSUM, Manifest, scripts_name, secrets_name, targets_name
+from .routing import model_route, model_server
+
+
+def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Manifest]]:
+    """The objects by stage: what engines read, the engines, what leads to them."""
+    master = [one for one in services if one.kind == "mooncake_master"]
+    before = [start_scripts(context, services)]
+    for one in master:
+        before += [service_object(context, one), deployment(context, services, one)]
+    after: list[Manifest] = []
+    for one in services:
+        if one.kind == "router" and is_pod(one.host):
+            after += [targets(context, services), service_object(context, one), deployment(context, services, one)]
+    if context.description.kubernetes.router.mode == "kthena_router":
+        after += [model_server(context, services), model_route(context)]
+    return {"before": before, "engines": [model_serving(context, services)], "after": after}
+
+
+def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """Every object of the deployment, in apply order."""
+    found = stages(context, services)
+    return [one for stage in ("before", "engines", "after") for one in found[stage]]
+
+
+def cluster_part(
+    context: Context, services: t.Sequence[Service], hosts: t.Sequence[dict[str, t.Any]]
+) -> dict[str, t.Any]:
+    """What the plan says of the cluster: the objects, and what the role has to know to apply and to watch them.
+
+    No host of the inventory is managed, except one that the router runs on: so ``hosts`` is empty, and that one is told
+    apart under ``kubernetes.router``.
+    """
+    words, description = context.description.kubernetes, context.description
+    found = stages(context, services)
+    roles = {one["name"]: one for one in found["engines"][0]["spec"]["template"]["roles"]}
+    router = next((one for one in services if one.kind == "router" and is_pod(one.host)), None)
+    return {
+        "hosts": [],
+        "objects": listed(objects(context, services)),
+        "kubernetes": {
+            "namespace": words.namespace,
+            "kthena_version": words.kthena_version,
+            "resource": words.resource,
+            "scheduler": words.scheduler,
+            "name": description.deployment,
+            "groups": words.groups,
+            "stages": {stage: [_address(one) for one in found[stage]] for stage in found},
+            "roles": {name: _role(services, name, roles[name]) for name in roles},
+            "scripts": scripts_name(context),
+            "secrets": {
+                "name": secrets_name(context),
+                "keys": sorted({key for one in services for key in one.secret_env.values() if is_pod(one.host)}),
+            },
+            "router": {
+                "mode": words.router.mode,
+                "url": words.router.url,
+                "service": object_name(context, router) if router else "",
+                "port": router.port("api").first if router else 0,
+                "hosts": [one for one in hosts if not is_pod(one["name"])],
+            },
+            "targets": {
+                "config_map": targets_name(context),
+                "variables": {name: one.name for name, one in sorted(target_names(services).items())},
+            },
+        },
+    }
+
+
+def _address(manifest: Manifest) -> str:
+    return f"{manifest['kind']}/{manifest['metadata']['name']}"
+
+
+def _role(services: t.Sequence[Service], name: str, role: Manifest) -> dict[str, t.Any]:
+    template = role.get("entryTemplate", {})
+    pods = template_of(services, name)
+    return {
+        "replicas": role["replicas"],
+        "pods": role["workerReplicas"] + 1,
+        "devices": len(pods[0].devices) if pods else 0,
+        "image": template["spec"]["containers"][0]["image"] if template else "",
+        "checksum": template.get("metadata", {}).get("annotations", {}).get(CONFIG_CHECKSUM, ""),
+    }

@@ -1,0 +1,77 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Names, labels and small merges that every object of a deployment on Kubernetes shares."""
+
+from __future__ import annotations
+
+import hashlib
+import typing as t
+
+from ...plan.deployment import Context
+
+MANAGER = "ascend.inference"
+PART_OF = "app.kubernetes.io/part-of"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+COMPONENT = "app.kubernetes.io/component"
+CONFIG_CHECKSUM = "ascend.inference/config-sha256"
+TARGETS_CHECKSUM = "ascend.inference/targets-sha256"
+SERVING_NAME = "modelserving.volcano.sh/name"
+SERVING_ROLE = "modelserving.volcano.sh/role"
+SERVING_GROUP = "modelserving.volcano.sh/group-name"
+SERVING_ROLE_ID = "modelserving.volcano.sh/role-id"
+SERVING_ENTRY = "modelserving.volcano.sh/entry"
+
+Manifest = dict[str, t.Any]
+
+
+def scripts_name(context: Context) -> str:
+    """The ConfigMap that holds the start scripts."""
+    return f"{context.description.deployment}-cm"
+
+
+def targets_name(context: Context) -> str:
+    """The ConfigMap that tells the proxy the engines' addresses."""
+    return f"{context.description.deployment}-targets"
+
+
+def secrets_name(context: Context) -> str:
+    """The Secret that holds the deployment's secrets."""
+    return f"{context.description.deployment}-secrets"
+
+
+def labels(context: Context, component: str) -> dict[str, str]:
+    """Labels by which the role knows what it made."""
+    return {COMPONENT: component, MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
+
+
+def manifest(context: Context, version: str, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:
+    """An object with its head."""
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": context.description.kubernetes.namespace,
+            "labels": labels(context, component),
+        },
+        **rest,
+    }
+
+
+def checksum(*texts: str) -> str:
+    """A short mark of these texts: when it changes in a pod's annotations, the pod is replaced."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def merged(base: t.Any, patch: t.Any) -> t.Any:
+    """``base`` with the user's ``patch`` over it: mappings merge, ``null`` removes, everything else is replaced."""
+    if not isinstance(base, t.Mapping) or not isinstance(patch, t.Mapping):
+        return patch
+    result = dict(base)
+    for key in patch:
+        if patch[key] is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(base.get(key), patch[key])
+    return result

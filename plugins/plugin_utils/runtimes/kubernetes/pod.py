@@ -1,0 +1,205 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pod templates: image, start script, addresses, devices, volumes, probes."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ...description.kubernetes import Mount
+from ...plan.deployment import Context
+from ...plan.service import Service
+from .config_map import files, is_engine, part_name
+from .names import (
+    CONFIG_CHECKSUM,
+    SERVING_GROUP,
+    SERVING_NAME,
+    SERVING_ROLE,
+    SERVING_ROLE_ID,
+    Manifest,
+    checksum,
+    merged,
+    scripts_name,
+    secrets_name,
+)
+from .services import WORKSPACE
+
+EXECUTABLE = 0o755  # 493 in JSON, which has no octal numbers
+PROBE_PERIOD = 10
+DRIVER_FILES = (
+    ("hccn-conf", "/etc/hccn.conf"),
+    ("hccn-tool", "/usr/local/Ascend/driver/tools/hccn_tool"),
+    ("ascend-install-info", "/etc/ascend_install.info"),
+)
+
+
+def engine_template(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+    """The pod template of one process of a role."""
+    words = context.description.kubernetes
+    own = words.of_role(service.kind)
+    spec: Manifest = {}
+    if words.host_network:
+        spec["hostNetwork"] = True
+        if context.store or any(one.kind == service.kind and one.rank for one in services):
+            spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # names of the cluster: a worker's entry, the store's master
+    spec["terminationGracePeriodSeconds"] = service.stop.timeout
+    spec["containers"] = [merged(_container(context, services, service), own.container)]
+    spec["volumes"] = _volumes(context)
+    spec.update(_scheduling(context, service, own.node_selector))
+    annotations = {**own.annotations, CONFIG_CHECKSUM: checksum(*files(context, services, service).values())}
+    metadata: Manifest = {"annotations": annotations}
+    if own.labels:
+        metadata["labels"] = dict(own.labels)
+    return {"metadata": metadata, "spec": merged(spec, own.spec)}
+
+
+def _container(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+    words = context.description.kubernetes
+    own = words.of_role(service.kind)
+    amount = {words.resource: str(len(service.devices))} if service.devices else {}
+    container: Manifest = {
+        "name": service.kind,
+        "image": (service.container or {})["image"],
+        "command": ["/bin/bash"],
+        "args": ["-c", f"cd {WORKSPACE} && exec ./{part_name(service)}.sh"],
+        "env": environment(context, service),
+        "resources": {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}},
+        "volumeMounts": [*_mounts(context), *script_mounts(context, services, service)],
+    }
+    if words.image_pull_policy:
+        container["imagePullPolicy"] = words.image_pull_policy
+    if service.health:
+        container["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
+        container.update(probes(service))
+    return container
+
+
+def environment(context: Context, service: Service) -> list[Manifest]:
+    """What only the pod knows: its address, its place in the ModelServing, and secrets; the script has the rest."""
+    found = [_field("POD_IP", "status.podIP")]
+    if is_engine(service):
+        found += [
+            _field("GROUP_NAME", f"metadata.labels['{SERVING_GROUP}']"),
+            _field("ROLE_ID", f"metadata.labels['{SERVING_ROLE_ID}']"),
+        ]
+    for name in sorted(service.secret_env):
+        reference = {"name": secrets_name(context), "key": service.secret_env[name]}
+        found.append({"name": name, "valueFrom": {"secretKeyRef": reference}})
+    return found
+
+
+def _field(name: str, path: str) -> Manifest:
+    return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+
+def probes(service: Service) -> Manifest:
+    """Started within the planned time, then ready as long as it answers; a busy engine is never killed by a probe."""
+    if not service.health:
+        return {}
+    port = service.port("api").first
+    path = "/" + service.health.url.split("/", 3)[3]
+    ask = {"httpGet": {"path": path, "port": port, "scheme": "HTTP"}, "periodSeconds": PROBE_PERIOD}
+    patience = -(-service.health.timeout // PROBE_PERIOD)
+    return {
+        "startupProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": patience},
+        "readinessProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": 3},
+    }
+
+
+def script_mounts(context: Context, services: t.Sequence[Service], service: Service) -> list[Manifest]:
+    """The start script and the service's files, each mounted at its own path."""
+    part = part_name(service)
+    paths = {f"{part}.sh": posixpath.join(WORKSPACE, f"{part}.sh")}
+    paths.update({f"{part}-{posixpath.basename(one.path)}": one.path for one in service.files})
+    return [{"name": "config", "mountPath": paths[key], "subPath": key} for key in paths]
+
+
+def script_volume(context: Context) -> Manifest:
+    """The volume that carries the start scripts, executable."""
+    return {"name": "config", "configMap": {"name": scripts_name(context), "defaultMode": EXECUTABLE}}
+
+
+def _model_root(context: Context) -> str:
+    """The directory of the node or claim that holds the model; empty when a model is fetched by name."""
+    path = context.description.model.path
+    if context.description.kubernetes.model_path:
+        return context.description.kubernetes.model_path
+    if not path.startswith("/"):
+        return ""
+    return posixpath.dirname(path) if posixpath.dirname(path) != "/" else path
+
+
+def _mounts(context: Context) -> list[Manifest]:
+    words, root = context.description.kubernetes, _model_root(context)
+    found = [{"name": "model", "mountPath": root}] if root else []
+    found.append({"name": "dshm", "mountPath": "/dev/shm"})
+    if words.driver_mounts:
+        found += [{"name": name, "mountPath": path} for name, path in DRIVER_FILES]
+    for one in words.mounts:
+        mount: Manifest = {"name": one.name, "mountPath": one.path}
+        if one.sub_path:
+            mount["subPath"] = one.sub_path
+        if one.read_only:
+            mount["readOnly"] = True
+        found.append(mount)
+    return found
+
+
+def _volumes(context: Context) -> list[Manifest]:
+    words, root = context.description.kubernetes, _model_root(context)
+    found: list[Manifest] = []
+    if root and words.model_claim:
+        found.append({"name": "model", "persistentVolumeClaim": {"claimName": words.model_claim}})
+    elif root:
+        found.append({"name": "model", "hostPath": {"path": root, "type": "Directory"}})
+    memory = {"medium": "Memory"}
+    if words.shared_memory:
+        memory["sizeLimit"] = words.shared_memory
+    found.append({"name": "dshm", "emptyDir": memory})
+    if words.driver_mounts:
+        found += [{"name": name, "hostPath": {"path": path}} for name, path in DRIVER_FILES]
+    found.append(script_volume(context))
+    return found + [_volume(one) for one in words.mounts]
+
+
+def _volume(one: Mount) -> Manifest:
+    if one.claim:
+        return {"name": one.name, "persistentVolumeClaim": {"claimName": one.claim}}
+    if one.config_map:
+        return {"name": one.name, "configMap": {"name": one.config_map}}
+    if one.secret:
+        return {"name": one.name, "secret": {"secretName": one.secret}}
+    if one.memory:
+        return {"name": one.name, "emptyDir": {"medium": "Memory", "sizeLimit": one.memory}}
+    source = {"path": one.host_path or one.path}
+    if one.type:
+        source["type"] = one.type
+    return {"name": one.name, "hostPath": source}
+
+
+def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str, str]) -> Manifest:
+    words, found = context.description.kubernetes, {}
+    if node_selector:
+        found["nodeSelector"] = dict(node_selector)
+    if words.image_pull_secrets:
+        found["imagePullSecrets"] = [{"name": name} for name in words.image_pull_secrets]
+    if words.service_account:
+        found["serviceAccountName"] = words.service_account
+    others = [name for name in context.description.pools.present() if name != service.kind]
+    if (words.separate_roles or (words.host_network and words.router.mode == "kthena_router")) and others:
+        found["affinity"] = {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [
+                    {
+                        "labelSelector": {
+                            "matchLabels": {SERVING_NAME: context.description.deployment, SERVING_ROLE: name}
+                        },
+                        "topologyKey": "kubernetes.io/hostname",
+                    }
+                    for name in others
+                ]
+            }
+        }
+    return found

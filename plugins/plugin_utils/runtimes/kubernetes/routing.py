@@ -1,0 +1,47 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""ModelServer and ModelRoute: kthena-router's view of the same pods."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...plan.deployment import Context
+from ...plan.service import Service
+from .config_map import entries
+from .manifest.kthena_shapes import NETWORKING
+from .names import SERVING_ENTRY, SERVING_GROUP, SERVING_NAME, SERVING_ROLE, Manifest, manifest
+
+
+def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
+    """Which pods serve the model, on which port, and how prefill and decode find together."""
+    router = context.description.kubernetes.router
+    selector: Manifest = {"matchLabels": {SERVING_NAME: context.description.deployment, SERVING_ENTRY: "true"}}
+    if context.p2p:
+        selector["pdGroup"] = {
+            "groupKey": SERVING_GROUP,
+            "prefillLabels": {SERVING_ROLE: "prefill"},
+            "decodeLabels": {SERVING_ROLE: "decode"},
+        }
+    policy: Manifest = {"timeout": router.timeout}
+    if router.retries:
+        policy["retry"] = {"attempts": router.retries, "retryInterval": "150ms"}
+    spec: Manifest = {
+        "inferenceEngine": "vLLM",
+        "model": context.served_name,
+        "workloadPort": {"port": entries(services)[0].port("api").first, "protocol": "http"},
+        "workloadSelector": selector,
+        "trafficPolicy": policy,
+    }
+    if context.p2p:
+        spec["kvConnector"] = {"type": "mooncake"}
+    return manifest(context, NETWORKING, "ModelServer", context.description.deployment, "router", spec=spec)
+
+
+def model_route(context: Context) -> Manifest:
+    """Every request for the model goes to its ModelServer."""
+    name = context.description.deployment
+    rules = [{"name": "default", "targetModels": [{"modelServerName": name}]}]
+    spec = {"modelName": context.served_name, "rules": rules}
+    return manifest(context, NETWORKING, "ModelRoute", name, "router", spec=spec)

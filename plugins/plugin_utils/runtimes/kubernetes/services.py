@@ -1,0 +1,39 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Services as they run in pods: devices come from the plugin, and nothing of the host's directories is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+import typing as t
+
+from ...plan.deployment import Context
+from ...plan.service import File, Service
+from .hosts import is_pod
+
+WORKSPACE = "/workspace"
+PLUGIN_OWNED = ("ASCEND_RT_VISIBLE_DEVICES",)  # a pod sees the devices that it was given, counted from 0
+
+
+def in_pods(context: Context, services: t.Iterable[Service]) -> list[Service]:
+    """The same services, as pods run them; a router on a host of the inventory stays as it is."""
+    return [_in_pod(context, one) if is_pod(one.host) else one for one in services]
+
+
+def _in_pod(context: Context, service: Service) -> Service:
+    image = (service.container or {}).get("image", "")
+    if service.kind == "router" and context.description.kubernetes.router.image:
+        image = context.description.kubernetes.router.image
+    here = service.work_directory
+    return dataclasses.replace(
+        service,
+        argv=(posixpath.basename(service.argv[0]), *(word.replace(here, WORKSPACE) for word in service.argv[1:])),
+        env={key: service.env[key].replace(here, WORKSPACE) for key in service.env if key not in PLUGIN_OWNED},
+        source=tuple(path.replace(here, WORKSPACE) for path in service.source),
+        files=tuple(File(one.path.replace(here, WORKSPACE), one.content, one.mode) for one in service.files),
+        work_directory=WORKSPACE,
+        log="",
+        container={"image": image},
+    )

@@ -1,0 +1,396 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cluster shows of a deployment, and what it means: is it ready, why not, which address belongs to whom."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import typing as t
+
+from ...description.variables import natural
+from .hosts import address_of, is_pod
+from .manifest.quantity import is_quantity, quantity
+from .names import (
+    CONFIG_CHECKSUM,
+    MANAGED_BY,
+    MANAGER,
+    PART_OF,
+    SERVING_ENTRY,
+    SERVING_GROUP,
+    SERVING_NAME,
+    SERVING_ROLE,
+    SERVING_ROLE_ID,
+    TARGETS_CHECKSUM,
+)
+
+Record = t.Mapping[str, t.Any]
+PLAN_DIGEST = "ascend.inference/plan-sha256"
+
+
+def staged(plan: Record, stage: str) -> list[dict[str, t.Any]]:
+    """The plan's objects of one stage: ``before``, ``engines`` or ``after``."""
+    wanted = plan["kubernetes"]["stages"][stage]
+    by_name = {_address(one): one for one in plan["objects"]}
+    return [_marked(plan, by_name[name]) for name in wanted]
+
+
+def _marked(plan: Record, manifest: Record) -> dict[str, t.Any]:
+    """The start scripts carry the plan's digest: they are applied first, so they tell which plan was tried last."""
+    result = copy.deepcopy(dict(manifest))
+    if _address(manifest) == f"ConfigMap/{plan['kubernetes']['scripts']}":
+        result["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
+    return result
+
+
+def plan_digest(scripts: t.Sequence[Record]) -> str:
+    """The digest of the plan that was applied last, from the start scripts' ConfigMap; empty if there is none."""
+    annotations = (scripts[0]["metadata"].get("annotations") or {}) if scripts else {}
+    return str(annotations.get(PLAN_DIGEST, ""))
+
+
+def _address(manifest: Record) -> str:
+    return f"{manifest['kind']}/{manifest['metadata']['name']}"
+
+
+def pods_of_roles(plan: Record) -> list[dict[str, t.Any]]:
+    """A pod for each template of each role, in the form in which the controller will ask for it: for a dry run."""
+    kubernetes, found = plan["kubernetes"], []
+    for serving in staged(plan, "engines"):
+        for role in serving["spec"]["template"]["roles"]:
+            for key in ("entryTemplate", "workerTemplate"):
+                if key in role:
+                    name = f"{kubernetes['name']}-{role['name']}-{key[:-8].lower()}-check"
+                    found.append(_pod(kubernetes, role, role[key], name[:63]))
+    return found
+
+
+def _pod(kubernetes: Record, role: Record, template: Record, name: str) -> dict[str, t.Any]:
+    own = template.get("metadata", {})
+    labels = {
+        SERVING_NAME: kubernetes["name"],
+        SERVING_ROLE: role["name"],
+        SERVING_GROUP: f"{kubernetes['name']}-0",
+        SERVING_ROLE_ID: f"{role['name']}-0",
+        **own.get("labels", {}),
+    }
+    head = {"name": name, "namespace": kubernetes["namespace"], "labels": labels}
+    head["annotations"] = dict(own.get("annotations", {}))
+    spec = {"schedulerName": kubernetes["scheduler"], **copy.deepcopy(template["spec"])}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": spec}
+
+
+def waits_for(plan: Record, serving: t.Sequence[Record]) -> list[str]:
+    """What the ModelServing still lacks; an empty list means that its controller calls it done.
+
+    ``Available`` alone says nothing: right after a change it is still the old generation's, and in a role's rolling
+    update it is true with no group updated (both observed on v1.0.0).
+    """
+    if not serving:
+        return ["there is no ModelServing of this name"]
+    status, wanted = serving[0].get("status") or {}, serving[0]["spec"].get("replicas", 1)
+    generation = serving[0]["metadata"].get("generation")
+    found = []
+    if status.get("observedGeneration") != generation:
+        found.append(f"the controller has seen generation {status.get('observedGeneration')} of {generation}")
+    for key in ("updatedReplicas", "availableReplicas", "replicas"):
+        if status.get(key, 0) != wanted:
+            found.append(f"{key} is {status.get(key, 0)} of {wanted}")
+    conditions = {one.get("type"): one for one in status.get("conditions") or []}
+    if (conditions.get("Available") or {}).get("status") != "True":
+        found.append("it is not Available" + _because(conditions))
+    return found
+
+
+def _because(conditions: t.Mapping[str, Record]) -> str:
+    shown = [f"{name}: {one.get('reason', '')}" for name, one in sorted(conditions.items()) if one["status"] == "True"]
+    return f" ({'; '.join(shown)})" if shown else ""
+
+
+def pods_lack(plan: Record, pods: t.Sequence[Record]) -> list[str]:
+    """What the pods still lack: each role has all of them, ready, of the planned image and configuration."""
+    kubernetes, found = plan["kubernetes"], []
+    for name, role in sorted(kubernetes["roles"].items()):
+        mine = [one for one in _alive(pods) if _label(one, SERVING_ROLE) == name]
+        wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
+        current = [one for one in mine if _is_current(one, role)]
+        ready = [one for one in current if _is_ready(one)]
+        if len(mine) != wanted:
+            found.append(f"{name}: {len(mine)} pods of {wanted}")
+        elif len(current) != wanted:
+            found.append(f"{name}: {wanted - len(current)} of {wanted} pods are of an older revision")
+        elif len(ready) != wanted:
+            found.append(f"{name}: {len(ready)} of {wanted} pods are ready")
+    return found
+
+
+def _is_current(pod: Record, role: Record) -> bool:
+    entry = _label(pod, SERVING_ENTRY) == "true"
+    annotations = pod["metadata"].get("annotations") or {}
+    if entry and role["checksum"] and annotations.get(CONFIG_CHECKSUM) != role["checksum"]:
+        return False
+    return role["image"] in [one.get("image") for one in pod["spec"]["containers"]]
+
+
+def _alive(pods: t.Sequence[Record]) -> list[Record]:
+    return [one for one in pods if not one["metadata"].get("deletionTimestamp")]
+
+
+def _label(pod: Record, name: str) -> str:
+    return str((pod["metadata"].get("labels") or {}).get(name, ""))
+
+
+def _is_ready(pod: Record) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def diagnosis(plan: Record, serving: t.Sequence[Record], pods: t.Sequence[Record], events: t.Sequence[Record]) -> str:
+    """Why a deployment does not get ready, as a person would look for it: status, pods, waiting reasons, events."""
+    kubernetes = plan["kubernetes"]
+    lines = [f"ModelServing {kubernetes['namespace']}/{kubernetes['name']} did not get ready."]
+    lines += [f"  {one}" for one in waits_for(plan, serving) + pods_lack(plan, pods)]
+    if not pods:
+        lines += [
+            "The controller has made no pods, and it reports no event when a pod's template is refused. Look into its log:",
+            "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
+        ]
+    for pod in sorted(pods, key=lambda one: natural(one["metadata"]["name"])):
+        if not _is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
+            lines.append(f"  pod {pod['metadata']['name']}: {_state_of(pod)}")
+    names = {one["metadata"]["name"] for one in pods} | {kubernetes["name"]}
+    told = [one for one in events if _concerns(one, names, kubernetes["name"]) and one.get("type") != "Normal"]
+    for one in told[-10:]:
+        about = one.get("involvedObject", {})
+        lines.append(f"  event {about.get('kind')}/{about.get('name')}: {one.get('reason')}: {one.get('message')}")
+    return "\n".join(lines)
+
+
+def _concerns(event: Record, names: t.Collection[str], name: str) -> bool:
+    about = event.get("involvedObject", {})
+    is_group = about.get("kind") == "PodGroup" and str(about.get("name", "")).startswith(f"{name}-")
+    return about.get("name") in names or is_group
+
+
+def _state_of(pod: Record) -> str:
+    status = pod.get("status") or {}
+    words = [str(status.get("phase", "unknown"))]
+    if pod["metadata"].get("deletionTimestamp"):
+        words.append("terminating")
+    for one in status.get("conditions") or []:
+        if one.get("type") == "PodScheduled" and one.get("status") == "False":
+            words.append(f"{one.get('reason')}: {one.get('message')}")
+    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
+        state = one.get("state") or {}
+        waiting, ended = state.get("waiting"), state.get("terminated") or (one.get("lastState") or {}).get("terminated")
+        if waiting:
+            words.append(f"{one['name']} waits: {waiting.get('reason')} {waiting.get('message', '')}".rstrip())
+        if ended:
+            words.append(f"{one['name']} ended with {ended.get('exitCode')} ({ended.get('reason')})")
+        if not waiting and not ended and not one.get("ready"):
+            words.append(f"{one['name']} runs but is not ready (its probe does not answer)")
+    return ", ".join(words)
+
+
+def addresses(plan: Record, pods: t.Sequence[Record]) -> dict[str, str]:
+    """The variables of the plan and the pods' addresses: ``{"PREFILL_0": "10.0.0.1"}``.
+
+    Pods are told apart by labels, never by name: names' ordinals drift in rolling updates. A role's entry pods are
+    counted in the order of their groups, then of their place in the role.
+    """
+    found = {}
+    for role in plan["kubernetes"]["roles"]:
+        mine = [
+            one for one in _alive(pods) if _label(one, SERVING_ROLE) == role and _label(one, SERVING_ENTRY) == "true"
+        ]
+        mine.sort(key=lambda one: (natural(_label(one, SERVING_GROUP)), natural(_label(one, SERVING_ROLE_ID))))
+        known = sorted((name for name in _variables(plan) if name.startswith(f"{role.upper()}_")), key=natural)
+        for name, pod in zip(known, mine, strict=False):
+            found[name] = str((pod.get("status") or {}).get("podIP", ""))
+    return found
+
+
+def _variables(plan: Record) -> t.Mapping[str, str]:
+    variables: t.Mapping[str, str] = plan["kubernetes"]["targets"]["variables"]
+    return variables
+
+
+def endpoint(plan: Record, services: t.Sequence[Record], pods: t.Sequence[Record]) -> str:
+    """``HOST:PORT`` at which the router in the cluster is reached from outside of pods; empty if there is none.
+
+    A load balancer's address, or a node's and the node port, or the cluster's own address, which nodes reach.
+    """
+    if not services:
+        return ""
+    spec, port = services[0]["spec"], plan["kubernetes"]["router"]["port"]
+    ingress = ((services[0].get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    if ingress:
+        return f"{ingress[0].get('ip') or ingress[0].get('hostname')}:{port}"
+    node = next((one["status"]["hostIP"] for one in _alive(pods) if (one.get("status") or {}).get("hostIP")), "")
+    if spec.get("type") in ("NodePort", "LoadBalancer") and spec["ports"][0].get("nodePort") and node:
+        return f"{node}:{spec['ports'][0]['nodePort']}"
+    return f"{spec['clusterIP']}:{port}" if spec.get("clusterIP") not in (None, "", "None") else ""
+
+
+def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record] = ()) -> dict[str, t.Any]:
+    """The plan with the pods' addresses in it: in the services, in the verify section, in what the proxy is told.
+
+    ``services`` is the router's Service, as a list of one or none: verification asks at its address.
+    """
+    known = addresses(plan, pods)
+    result: dict[str, t.Any] = copy.deepcopy(dict(plan))
+    result["verify"] = _asked_from_here(result.get("verify", {}))
+    for part in ("services", "verify"):
+        if part in result:
+            result[part] = _filled(result[part], {address_of(_variables(plan)[name]): known[name] for name in known})
+    own, reached = plan["kubernetes"]["router"], endpoint(plan, services, pods)
+    if reached and own["service"]:
+        name = f"{own['service']}.{plan['kubernetes']['namespace']}.svc:{own['port']}"
+        result["verify"] = _replaced(result.get("verify", {}), name, reached)
+    data = {name: known.get(name, "") for name in sorted(_variables(plan))}
+    mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
+    for one in result["objects"]:
+        if one["kind"] == "ConfigMap" and one["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
+            one["data"] = data
+        annotations = one.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
+        if TARGETS_CHECKSUM in annotations:
+            annotations[TARGETS_CHECKSUM] = mark
+    return result
+
+
+def _asked_from_here(value: t.Any) -> t.Any:
+    """No task can be delegated to a pod: whoever runs the role asks it."""
+    if isinstance(value, t.Mapping):
+        here = {"host": "localhost"} if is_pod(str(value.get("host", ""))) else {}
+        return {**{key: _asked_from_here(value[key]) for key in value}, **here}
+    return [_asked_from_here(one) for one in value] if isinstance(value, list) else value
+
+
+def _filled(value: t.Any, known: t.Mapping[str, str]) -> t.Any:
+    for name in known:
+        if known[name]:
+            value = _replaced(value, name, known[name])
+    return value
+
+
+def _replaced(value: t.Any, old: str, new: str) -> t.Any:
+    if isinstance(value, t.Mapping):
+        return {key: _replaced(value[key], old, new) for key in value}
+    if isinstance(value, list):
+        return [_replaced(one, old, new) for one in value]
+    return value.replace(old, new) if isinstance(value, str) else value
+
+
+def crd_version(crd: Record) -> str:
+    """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older."""
+    versions = [one for one in crd["spec"]["versions"] if one.get("served", True)]
+    spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    role = spec["template"]["properties"]["roles"]["items"]["properties"]
+    if "maxUnavailable" in role:
+        return "v1.0.0"
+    rollout = spec.get("rolloutStrategy", {}).get("properties", {}).get("type", {})
+    return "v0.4.0" if "RoleRollingUpdate" in rollout.get("enum", []) else ""
+
+
+def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
+    """Why the planned pods can never be scheduled onto these nodes; empty if they can, or if no node is to be seen."""
+    kubernetes = plan["kubernetes"]
+    resource, roles = kubernetes["resource"], kubernetes["roles"]
+    sizes = [_allocatable(one, resource) for one in nodes]
+    asked = [
+        (role["devices"], name)
+        for name, role in sorted(roles.items())
+        for dummy in range(role["replicas"] * role["pods"] * kubernetes["groups"])
+        if role["devices"]
+    ]
+    if not nodes or not asked:
+        return ""
+    if not any(sizes):
+        others = sorted({key for one in nodes for key in _resources(one) if "/" in key})
+        seen = f"they offer {', '.join(others)}" if others else "they offer no device at all"
+        return f"none of the {len(nodes)} nodes offers {resource}; {seen}. Set inference_kubernetes.resource to one of these."
+    free = sorted(sizes, reverse=True)
+    for amount, name in sorted(asked, reverse=True):
+        place = next((index for index, size in enumerate(free) if size >= amount), None)
+        if place is None:
+            total = f"{len([one for one in sizes if one])} nodes with {sum(sizes)} x {resource}"
+            return f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(asked)} pods"
+        free[place] -= amount
+    return ""
+
+
+def _resources(node: Record) -> Record:
+    status = node.get("status") or {}
+    resources: Record = status.get("allocatable") or {}
+    return resources
+
+
+def _allocatable(node: Record, resource: str) -> int:
+    amount = _resources(node).get(resource, 0)
+    if (node.get("spec") or {}).get("unschedulable") or not is_quantity(amount):
+        return 0
+    return int(quantity(amount))
+
+
+def stale(plan: Record, live: t.Sequence[Record], keep: bool = True) -> list[dict[str, t.Any]]:
+    """Objects of the deployment that the plan does not have (any more), in the order in which they may go.
+
+    Only what carries our labels counts. Without ``keep`` everything of the deployment goes, ConfigMaps last.
+    """
+    order = ("ModelRoute", "ModelServer", "Deployment", "Service", "ModelServing", "Secret", "ConfigMap")
+    planned = {_address(one) for one in plan["objects"]} if keep else set()
+    if keep:
+        kubernetes = plan["kubernetes"]
+        planned |= {f"ConfigMap/{kubernetes['name']}-verified", f"Secret/{kubernetes['secrets']['name']}"}
+    mine = [one for one in live if _is_ours(plan, one) and _address(one) not in planned]
+    mine = [one for one in mine if one["kind"] in order]
+    mine.sort(key=lambda one: (order.index(one["kind"]), natural(one["metadata"]["name"])))
+    return [
+        {
+            "apiVersion": one["apiVersion"],
+            "kind": one["kind"],
+            "metadata": {"name": one["metadata"]["name"], "namespace": one["metadata"].get("namespace", "")},
+        }
+        for one in mine
+    ]
+
+
+def _is_ours(plan: Record, one: Record) -> bool:
+    labels = one["metadata"].get("labels") or {}
+    return labels.get(MANAGED_BY) == MANAGER and labels.get(PART_OF) == plan["deployment"]
+
+
+def foreign(plan: Record, live: t.Sequence[Record]) -> list[str]:
+    """Objects of planned names that somebody else made."""
+    planned = {_address(one) for one in plan["objects"]}
+    return sorted(_address(one) for one in live if _address(one) in planned and not _is_ours(plan, one))
+
+
+def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:
+    """The plan to roll back to: the last verified one that is not the one that was applied last.
+
+    ``records`` is the ConfigMap of verified plans, ``scripts`` that of the start scripts, each as a list of one or no
+    object. ``ValueError`` where there is no such plan.
+    """
+    data = (records[0].get("data") or {}) if records else {}
+    digest = plan_digest(scripts)
+    for key in ("verified.json", "previous.json"):
+        if data.get(key):
+            plan: dict[str, t.Any] = json.loads(data[key])
+            if plan.get("digest") != digest:
+                return plan
+    raise ValueError("no revision but the running one was ever verified: there is nothing to roll back to")
+
+
+def remember(records: t.Sequence[Record], plan: Record) -> dict[str, str]:
+    """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
+    data = dict(records[0].get("data") or {}) if records else {}
+    before = json.loads(data["verified.json"]).get("digest") if data.get("verified.json") else None
+    if before == plan["digest"]:
+        return data
+    fresh = {"verified.json": json.dumps(plan, sort_keys=True, separators=(",", ":"))}
+    if before:
+        fresh["previous.json"] = data["verified.json"]
+    return fresh

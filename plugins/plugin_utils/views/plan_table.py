@@ -1,0 +1,107 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A plan as lines for people: the table, and on request the exact commands."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import typing as t
+
+from ..plan.rules.all import rules_lines
+
+Plan = t.Mapping[str, t.Any]
+HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
+
+
+def plan_table(plan: Plan, show: str = "table") -> list[str]:
+    """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment) or ``rules``.
+
+    ``json`` and ``diff`` show the table too; another word is a ``ValueError``.
+    """
+    if show == "rules":
+        return rules_lines()
+    if show not in ("table", "commands", "diff", "json"):
+        raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff, json or rules")
+    head = [
+        f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
+        f"{plan['runtime']}, {_count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
+        f"{_count(plan['services'], 'service')}"
+    ]
+    body = _commands(plan) if show == "commands" else _table(plan)
+    return head + body + _findings(plan)
+
+
+def _count(things: t.Sized, word: str) -> str:
+    return f"{len(things)} {word}" + ("" if len(things) == 1 else "s")
+
+
+def _table(plan: Plan) -> list[str]:
+    """One line for each service; the ranks of one instance on one host share a line."""
+    alike = itertools.groupby(
+        plan["services"], key=lambda one: (one["start"]["stage"], one["kind"], one["instance"], one["host"])
+    )
+    rows = [HEADER] + [_row(list(group)) for dummy, group in alike]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER) - 1)]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in rows
+    ]
+
+
+def _row(services: list[Plan]) -> tuple[str, ...]:
+    first, last = services[0], services[-1]
+    name = first["name"] if first is last else f"{first['name']} .. {last['name'].rsplit('-', 1)[-1]}"
+    ports: dict[str, set[int]] = {}
+    for service in services:
+        for port in service["ports"]:
+            ports.setdefault(port["name"], set()).update(range(port["first"], port["first"] + port["count"]))
+    health = first["health"]["url"] if first["health"] else "-"
+    devices = {device for service in services for device in service["devices"]}
+    shown = ", ".join(f"{kind} {spans(numbers)}" for kind, numbers in ports.items())
+    return name, first["host"], spans(devices) or "-", shown or "-", health
+
+
+def spans(numbers: t.Iterable[int]) -> str:
+    """Numbers as people write them: 0-7, 7100, 36000-36015."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
+def _commands(plan: Plan) -> list[str]:
+    lines: list[str] = []
+    for service in plan["services"]:
+        lines += ["", f"# {service['name']} on {service['host']} ({service['address']})"]
+        lines += [f"# reads {path}" for path in service["source"]]
+        lines += [f"{name}={shlex.quote(value)} \\" for name, value in service["env"].items()]
+        lines += [f"{name}=(secret {word}) \\" for name, word in service["secret_env"].items()]
+        lines += _broken(service["argv"])
+    return lines
+
+
+def _broken(argv: t.Sequence[str]) -> list[str]:
+    """A command line with each flag on a line of its own."""
+    lines: list[list[str]] = [[]]
+    for word in argv:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(shlex.quote(word))
+    texts = [" ".join(line) for line in lines if line]
+    return [text + (" \\" if index < len(texts) - 1 else "") for index, text in enumerate(texts)]
+
+
+def _findings(plan: Plan) -> list[str]:
+    if not plan["findings"]:
+        return []
+    lines = ["", _count(plan["findings"], "finding") + ":"]
+    for one in plan["findings"]:
+        value = f" = {one['value']}" if one["value"] else ""
+        lines += [f"{one['severity']} [{one['id']}] {one['path']}{value}", f"    {one['message']}"]
+        lines += [f"    Fix: {one['fix']}"] if one["fix"] and one["severity"] != "accepted" else []
+    return lines
