@@ -91,6 +91,8 @@ def upgrade(tmp_path):
     book = tmp_path / "ansible_collections/ascend/inference/playbooks"
     book.mkdir(parents=True)
     shutil.copy(ROOT / "playbooks/upgrade.yml", book)
+    for folder in ("filter", "module_utils", "plugin_utils"):
+        shutil.copytree(ROOT / "plugins" / folder, book.parent / "plugins" / folder)
     for name, text in {"plan": PLAN, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
@@ -124,11 +126,11 @@ def upgrade(tmp_path):
     [
         (
             "service",
-            "Release 2.0 was not verified, so 1.0 runs again and is verified. the services do not run on h2 | Assertion failed",
+            "Release 2.0 was not verified: the services do not run on h2 | Assertion failed. Release 1.0 was started again and is verified.",
         ),
         ("lost", "the services do not run on h2"),
-        ("asked", "so 1.0 runs again and is verified. a host could not be reached"),
-        ("verify", "so 1.0 runs again and is verified. Not verified. The text differs."),
+        ("asked", "was not verified: a host could not be reached. Release 1.0 was started again and is verified."),
+        ("verify", "was not verified: Not verified. The text differs. Release 1.0 was started again"),
     ],
 )
 def test_all_hosts_go_back(upgrade, fault, reason):
@@ -140,11 +142,11 @@ def test_all_hosts_go_back(upgrade, fault, reason):
 def test_what_cannot_be_brought_back_is_said(upgrade):
     code, output, runs = upgrade("lost", faulty=(OLD, NEW))
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
-    assert "and 1.0, which ran before, could not be brought back: it does not run on h2." in output
+    assert "Release 1.0, which ran before, could not be started again: it does not run on h2." in output
     assert "run site with inference_release 1.0" in output
 
 
 def test_what_runs_is_not_touched(upgrade):
     code, output, runs = upgrade("prepare")
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
-    assert "h2: release 2.0 is not there, for the reason above. Nothing has changed over" in output
+    assert "h2: release 2.0 is not installed, for the reason above. No service was changed" in output

@@ -1,0 +1,79 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Decisions of an upgrade; the playbook itself runs in tests/integration/test_upgrade.py."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, outcome, refusals
+
+
+def plan(release="2.0", hosts=("h1", "h2"), cann=("9.0", "/opt/cann-9"), **more):
+    return {
+        "release": release,
+        "runtime": "systemd",
+        "root": "/opt/x",
+        "directory": "/opt/x/d",
+        "hosts": [{"name": name} for name in hosts],
+        "software": {"cann": {"version": cann[0], "path": cann[1]} if cann else {}},
+        **more,
+    }
+
+
+OLD = plan("1.0", cann=("8.0", "/opt/cann-8"))
+
+
+def test_the_same_deployment_on_all_hosts_may_be_upgraded():
+    assert refusals(plan(), {"h1": OLD, "h2": OLD}, cann_installed=True) == []
+
+
+@pytest.mark.parametrize(
+    ("deployed", "said"),
+    [
+        ({"h1": {}, "h2": {}}, "h1 has none; h2 has none"),
+        ({"h1": OLD, "h2": {}}, "h2 has none"),
+        ({"h1": OLD, "h2": plan("0.9")}, "h2 has release 0.9"),
+        ({"h1": plan("1.0", hosts=("h1", "h3")), "h2": plan("1.0", hosts=("h1", "h3"))}, "on h1, h3"),
+        ({"h1": plan("1.0", runtime="docker"), "h2": plan("1.0", runtime="docker")}, "with runtime docker"),
+    ],
+)
+def test_nothing_to_go_back_to(deployed, said):
+    (text,) = refusals(plan(), deployed, cann_installed=True)
+    assert said in text and "Fix: use site" in text
+
+
+@pytest.mark.parametrize(
+    ("previous", "installed", "refused"),
+    [
+        (("8.0", "/opt/cann-9"), True, True),  # another version in the same folder
+        (("8.0", "/opt/cann-9"), False, False),  # the site's own CANN is not touched
+        (("9.0", "/opt/cann-9"), True, False),  # the same version
+        (("8.0", "/opt/cann-8"), True, False),  # a folder of its own
+        (None, True, False),  # on CPU there is none
+    ],
+)
+def test_cann_of_the_running_release_is_kept(previous, installed, refused):
+    old = plan("1.0", cann=previous)
+    assert bool(refusals(plan(), {"h1": old, "h2": old}, installed)) is refused
+
+
+def test_hosts_that_lag_behind_are_named():
+    progress = {"h1": {"stage": "ready"}, "h2": None, "h3": {"stage": "failed", "reason": "x"}}
+    assert lagging(progress, "ready") == ["h2", "h3"]
+
+
+def test_all_verified_is_done():
+    assert outcome({"h1": {"stage": "verified"}, "h2": {"stage": "verified"}}, "2.0")["next"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("progress", "message"),
+    [
+        ({"h1": {"stage": "failed", "reason": "text differs."}, "h2": {"stage": "started"}}, "text differs"),
+        ({"h1": {"stage": "started"}, "h2": {"stage": "ready"}}, "a host could not be reached"),
+        ({"h1": {"stage": "verified"}, "h2": None}, "a host could not be reached"),
+    ],
+)
+def test_anything_else_goes_back_with_the_reason(progress, message):
+    assert outcome(progress, "2.0") == {"next": "go_back", "message": f"Release 2.0 was not verified: {message}"}
