@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the page of all rules, in reStructuredText, from the rules themselves.
+"""Writes the two pages of rules, in reStructuredText, from the rules themselves.
 
-python docs/rules_page.py [FILE]         # default: docs/build/rst/rules.rst; - prints it
+python docs/rules_page.py [FOLDER]       # default: docs/build/rst; writes rules.rst and checks.rst; - prints both
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import sys
 import textwrap
+import typing as t
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,22 +20,26 @@ sys.path.insert(0, str(HERE.parents[3]))  # the folder that holds ansible_collec
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import rules_table
 
-HEAD = """\
+RULES_HEAD = """\
 .. _ansible_collections.ascend.inference.docsite.rules:
 
-Every rule
-==========
+Rules of the plan
+=================
 
-The planner judges every plan by these {count} rules. An *error* refuses the plan before anything changes; a *warning*
-stands in the plan's findings. How to accept one knowingly is said in
-:ref:`ansible_collections.ascend.inference.docsite.guide_rules`.
+The planner judges every plan by these {count} rules before any host is contacted. An *error* refuses the plan; a
+*warning* is listed in the plan's findings. Each entry says what is wrong, why it matters and how to fix it. To accept a
+finding, see :ref:`ansible_collections.ascend.inference.docsite.guide_rules`. What only the hosts can show is judged by
+:ref:`ansible_collections.ascend.inference.docsite.checks`.
 """
-HOST = """\
-What the hosts check
---------------------
+CHECKS_HEAD = """\
+.. _ansible_collections.ascend.inference.docsite.checks:
 
-These depend on the model's files, on memory and on devices. The planner cannot see them; the hosts are asked before
-anything starts.
+Checks of the hosts
+===================
+
+These {count} checks compare the plan with what was measured on its hosts: devices, drivers, network, memory, disks. The
+playbook ``check`` runs them and changes nothing; an *error* stops a deployment before anything is installed. See also
+:ref:`ansible_collections.ascend.inference.docsite.rules`.
 """
 
 
@@ -44,38 +49,38 @@ def paragraph(text: str, indent: str = "") -> str:
     return textwrap.fill(plain, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def entry(rule: dict[str, str], kind: str = "rule") -> str:
-    """One rule: id and severity, the reason, the way out, the source. A host's check may share its id with the planner's."""
+def entry(rule: t.Mapping[str, str], kind: str = "rule") -> str:
+    """One rule: id and severity, what is wrong, why, the fix, the source. A check may share its id with a rule."""
     lines = [f".. _ascend.inference.{kind}.{rule['id'].lower()}:", "", f"**{rule['id']}** ({rule['severity']})"]
-    lines.append(paragraph(rule["reason"], "  "))
-    if rule.get("fix"):
-        lines += ["", paragraph(f"Way out: {rule['fix']}", "  ")]
-    lines += ["", paragraph(f"Source: {rule['source']}", "  "), ""]
-    return "\n".join(lines)
+    lines.append(paragraph(rule["problem"], "  "))
+    for title, text in (("Why", rule["why"]), ("Fix", rule["fix"]), ("Source", rule["source"])):
+        if text:
+            lines += ["", paragraph(f"{title}: {text}", "  ")]
+    return "\n".join([*lines, ""])
 
 
-def page() -> str:
-    """The whole page."""
+def pages() -> dict[str, str]:
+    """The text of each page by file name."""
     table = rules_table()
-    parts = [HEAD.format(count=len(table))]
+    parts = [RULES_HEAD.format(count=len(table))]
     for theme, rules in itertools.groupby(table, key=lambda rule: rule["theme"]):
         parts.append(f"{theme}\n{'-' * len(theme)}\n")
         parts += [entry(rule) for rule in rules]
-    parts.append(HOST)
-    fields = ("id", "severity", "reason", "fix", "source")
-    parts += [entry({name: getattr(rule, name) for name in fields}, "check") for rule in HOST_RULES]
-    return "\n".join(parts)
+    checks = [CHECKS_HEAD.format(count=len(HOST_RULES)), *(entry(rule.as_dict(), "check") for rule in HOST_RULES)]
+    return {"rules.rst": "\n".join(parts), "checks.rst": "\n".join(checks)}
 
 
 def main() -> None:
-    """Write the page, or print it."""
-    target = sys.argv[1] if sys.argv[1:] else str(HERE / "build" / "rst" / "rules.rst")
+    """Write the pages, or print them."""
+    target = sys.argv[1] if sys.argv[1:] else str(HERE / "build" / "rst")
     if target == "-":
-        sys.stdout.write(page())
+        sys.stdout.write("\n".join(pages().values()))
         return
-    Path(target).parent.mkdir(parents=True, exist_ok=True)
-    Path(target).write_text(page(), encoding="utf-8")
-    print(target)
+    folder = Path(target)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+        print(folder / name)
 
 
 if __name__ == "__main__":

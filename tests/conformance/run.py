@@ -97,7 +97,7 @@ def planned(documented: Documented, pinned: bool, warned: set[str]) -> tuple[t.A
 
 
 def _said(error: PlanError) -> dict[str, str]:
-    return {one.id: f"{one.path}: {one.message}"[:200] for one in reversed(error.complaints)}
+    return {one.id: f"{one.path}: {one.problem}"[:200] for one in reversed(error.findings)}
 
 
 def outcome(documented: Documented, refused: dict[str, str], differences: list[Difference], notes: list[str]) -> Result:

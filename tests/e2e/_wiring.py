@@ -189,7 +189,7 @@ class Deployment:
             if fabric_peers(self.plan, self.facts, name):
                 self.facts[name]["ping"] = host.ping(self.plan, self.facts)
         found = [one for one in check_plan(self.plan, self.facts) if one["severity"] == "error"]
-        return "\n".join(f"{one['path']}: {one['message']} [{one['id']}]" for one in found)
+        return "\n".join(f"{one['path']}: {one['problem']} [{one['id']}]" for one in found)
 
     def start(self, edits):
         """Write and start what was planned, stage by stage, with ``edits`` by service: what another hand changed."""

@@ -1,91 +1,174 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Complaints: what is wrong with a description, where, why, and the way out."""
+"""Findings: what is wrong, where, why it matters and how to fix it. Every judgement of the collection has this form."""
 
 from __future__ import annotations
 
-import collections
+import dataclasses
 import difflib
 import re
 import typing as t
 from dataclasses import dataclass, field
+
+LONGEST_VALUE = 160  # characters of a value that are shown
+PLACES_SHOWN = 4  # places of one group of equal findings that are named
+GROUPS_SHOWN = 20  # groups of one rule that are printed; one mistake can show differently on a thousand hosts
+DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
 
 @dataclass(frozen=True, order=True)
 class Finding:
     """One violation.
 
-    ``path`` names the place in the user's words (``inference_pools.decode.tensor_parallel_size``) or a service's;
-    ``value`` is what stands there; ``message`` says which rule it breaks and ``fix`` the way out.
+    ``path`` names the place as the user knows it (``inference_pools.decode.tensor_parallel_size``, ``node2 device 3``);
+    ``value`` is what the user wrote or the host reported there; ``problem`` says what is wrong with it, in this case
+    and with its names and numbers; ``why`` is the consequence, ``fix`` what to do; ``source`` is where the rule comes
+    from. ``id``, ``why`` and ``source`` may be left out by a rule's check: the rule adds its own.
     """
 
     path: str
     id: str
-    message: str
+    problem: str
     fix: str = ""
     severity: str = "error"
     value: str = ""
+    why: str = ""
     source: str = field(default="", compare=False)
 
-    def text(self) -> str:
-        """The complaint as one line that a person can act on."""
-        shown = f" = {self.value}" if self.value else ""
-        fix = f" Fix: {self.fix}" if self.fix else ""
-        return f"[{self.id}] {self.path}{shown}: {self.message}{fix}"
+    @classmethod
+    def at(cls, path: str, value: t.Any, problem: str, fix: str = "", severity: str = "") -> Finding:
+        """A finding of a rule's check: the rule adds its id, why, fix, source and, where none is given, its severity."""
+        return cls(path, "", problem, fix, severity, shown(value))
+
+    @classmethod
+    def from_dict(cls, data: t.Mapping[str, t.Any]) -> Finding:
+        """The finding out of plain data, as ``as_dict`` returns it."""
+        return cls(**{one.name: str(data.get(one.name, "")) for one in dataclasses.fields(cls)})
 
     def as_dict(self) -> dict[str, str]:
-        """The complaint as plain data, for the plan's findings."""
+        """The finding as plain data."""
         return {
             "id": self.id,
             "severity": self.severity,
             "path": self.path,
             "value": self.value,
-            "message": self.message,
+            "problem": self.problem,
+            "why": self.why,
             "fix": self.fix,
             "source": self.source,
         }
 
+    @property
+    def place(self) -> str:
+        """The path, and the value where there is one."""
+        return f"{self.path} = {self.value}" if self.value else self.path
 
-MOST = 20  # violations of one rule that are printed; a mistake in one word can show on a thousand hosts
+    def text(self) -> str:
+        """The finding as one line."""
+        parts = [
+            f"{self.place}: {self.problem.rstrip('.')}. [{self.id}]",
+            self.why,
+            f"Fix: {self.fix}" if self.fix else "",
+        ]
+        return " ".join(part for part in parts if part)
+
+
+def shown(value: t.Any) -> str:
+    """A value as it is printed: empty for none, else its text, cut where it is long."""
+    return "" if value is None or value == "" else str(value)[:LONGEST_VALUE]
 
 
 class PlanError(ValueError):
-    """The description cannot be planned; carries every complaint, in a stable order."""
+    """The description cannot be planned; carries every finding, in a stable order. Its text is the whole report."""
 
-    def __init__(self, complaints: t.Iterable[Finding]) -> None:
-        self.complaints = tuple(sorted(set(complaints), key=lambda one: (_natural(one.path), one)))
-        super().__init__(report(self.complaints))
+    def __init__(self, findings: t.Iterable[Finding]) -> None:
+        self.findings = tuple(sorted(set(findings), key=lambda finding: (natural_key(finding.path), finding)))
+        super().__init__(report(self.findings))
 
 
-def report(complaints: t.Sequence[Finding]) -> str:
-    """All complaints as text: grouped by place in the order of the places, each with its way out."""
-    count = len(complaints)
-    head = "1 thing is wrong" if count == 1 else f"{count} things are wrong"
-    lines = [f"{head} with the description; nothing was changed."]
-    place, printed = None, collections.Counter[str]()
-    for number, one in enumerate(complaints, 1):
-        printed[one.id] += 1
-        if printed[one.id] > MOST:
+def report(findings: t.Sequence[Finding]) -> str:
+    """The text of a refused plan: every finding with its place, its reason and its fix; equal ones are grouped."""
+    count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
+    return "\n".join([f"Planning failed: {count}. No host was changed.", *finding_lines(findings)])
+
+
+def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list[str]:
+    """Findings as numbered lines in the given order; ``severity`` prints each one's as well.
+
+    Findings that differ only in their place share one entry. A rule with very many entries ends in a count.
+    """
+    groups = grouped(findings)
+    printed: dict[str, int] = {}
+    lines: list[str] = []
+    number = 0
+    for group in groups:
+        first = group[0]
+        printed[first.id] = printed.get(first.id, 0) + 1
+        if printed[first.id] > GROUPS_SHOWN:
             continue
-        if (one.path, one.value) != place:
-            place = (one.path, one.value)
-            lines += ["", one.path + (f" = {one.value}" if one.value else "")]
-        lines.append(f"  {number}. {one.message.rstrip('.')}. [{one.id}]")
-        if one.fix:
-            lines.append(f"     {one.fix}")
-    more = [f"{printed[id_] - MOST} more of [{id_}]" for id_ in sorted(printed) if printed[id_] > MOST]
-    if more:
-        lines += ["", f"... and {', '.join(more)}."]
-    return "\n".join(lines)
+        number += 1
+        label = f"{number}. {first.severity.upper()} " if severity else f"{number}. "
+        lines += ["", f"{label}{places(group)}: {first.problem.rstrip('.')}. [{first.id}]"]
+        lines += [f"   Why: {first.why}"] if first.why else []
+        lines += [f"   Fix: {first.fix}"] if first.fix else []
+    hidden = [
+        f"{count - GROUPS_SHOWN} more of [{id_}]" for id_, count in sorted(printed.items()) if count > GROUPS_SHOWN
+    ]
+    return [*lines, "", f"... and {', '.join(hidden)}."] if hidden else lines
 
 
-def _natural(path: str) -> tuple[t.Any, ...]:
+def grouped(findings: t.Iterable[Finding]) -> list[list[Finding]]:
+    """Findings that differ only in place and value, together; groups in the order of their first finding."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        key = (finding.id, finding.severity, finding.problem, finding.why, finding.fix)
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
+
+
+def places(group: t.Sequence[Finding]) -> str:
+    """Where equal findings are: a single place, '16 devices on 4 hosts (n1: 0-3, ...)', or '9 places (a, b, ...)'."""
+    if len(group) == 1:
+        return group[0].place
+    found = [DEVICE.fullmatch(finding.path) for finding in group]
+    if all(found):
+        devices: dict[str, list[int]] = {}
+        for match in found:
+            assert match
+            devices.setdefault(match["host"], []).append(int(match["device"]))
+        hosts = "1 host" if len(devices) == 1 else f"{len(devices)} hosts"
+        total = sum(len(set(numbers)) for numbers in devices.values())
+        named = [f"{host}: {spans(numbers)}" for host, numbers in devices.items()]
+        return f"{total} devices on {hosts} ({_first(named, '; ')})"
+    values = {finding.value for finding in group}
+    common = f" = {values.pop()}" if len(values) == 1 and group[0].value else ""
+    named = [finding.path if common else finding.place for finding in group]
+    return f"{len(group)} places ({_first(named, ', ')}){common}"
+
+
+def _first(names: t.Sequence[str], separator: str) -> str:
+    more = len(names) - PLACES_SHOWN
+    return separator.join([*names[:PLACES_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
+def spans(numbers: t.Iterable[int]) -> str:
+    """Numbers as people write them: 0-7, 7100, 36000-36015."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
+def natural_key(path: str) -> tuple[t.Any, ...]:
     """Sort key that puts node2 before node10."""
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path))
 
 
-def nearest(word: str, known: t.Iterable[str]) -> str:
-    """``Did you mean 'x'? `` for the closest of the known words, else an empty string."""
-    close = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+def nearest(name: str, known: t.Iterable[str]) -> str:
+    """``Did you mean 'x'? `` for the closest of the known names, else an empty string."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
     return f"Did you mean '{close[0]}'? " if close else ""

@@ -42,12 +42,12 @@ class Reader:
     """Collects complaints while reading; a value that cannot be read is replaced by the field's default."""
 
     def __init__(self) -> None:
-        self.complaints: list[Finding] = []
+        self.findings: list[Finding] = []
 
     def complain(self, path: str, value: t.Any, message: str, fix: str = "", rule: str = "WORD-TYPE") -> None:
         """Note a violation and go on reading."""
         shown = "" if value is None else repr(plain(value))
-        self.complaints.append(Finding(path, rule, message, fix, value=shown[:120]))
+        self.findings.append(Finding(path, rule, message, fix, value=shown[:120]))
 
     def record(self, cls: type, raw: t.Any, path: str) -> t.Any:
         """Read a mapping into the dataclass ``cls``."""

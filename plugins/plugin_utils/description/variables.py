@@ -9,6 +9,7 @@ not filled here but by the planner, which knows them.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import typing as t
 from dataclasses import dataclass, field
@@ -265,18 +266,15 @@ def read_description(variables: t.Mapping[str, t.Any]) -> tuple[Description, lis
         if PREFIX + name in variables:
             raw[name] = variables[PREFIX + name]
     description = reader.record(Description, raw, "inference")
-    return description, [_rename(one) for one in reader.complaints]
+    return description, [_rename(finding) for finding in reader.findings]
 
 
-def _rename(complaint: Finding) -> Finding:
+def _rename(finding: Finding) -> Finding:
     """Say ``inference_pools.decode`` where the reader walked ``inference.pools.decode``."""
-    return Finding(
-        complaint.path.replace("inference.", PREFIX, 1),
-        complaint.id,
-        complaint.message,
-        complaint.fix,
-        complaint.severity,
-        "" if complaint.path.startswith("inference.secrets") else complaint.value,
+    return dataclasses.replace(
+        finding,
+        path=finding.path.replace("inference.", PREFIX, 1),
+        value="" if finding.path.startswith("inference.secrets") else finding.value,
     )
 
 
@@ -303,7 +301,7 @@ def read_hosts(
             memory=_memory(reader, variables.get(PREFIX + "memory"), name),
             here=variables.get("ansible_connection") == "local",
         )
-    return hosts, reader.complaints
+    return hosts, reader.findings
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:

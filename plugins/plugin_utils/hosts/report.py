@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import typing as t
 
+from ..description.findings import Finding, finding_lines
 from ..description.variables import natural
 from .observed import Observed, Record
 
@@ -76,7 +77,7 @@ def _verdict(findings: t.Sequence[Record]) -> str:
 def _findings(findings: t.Sequence[Record]) -> str:
     rows = "".join(
         f'<tr><td>{_text(one["path"])}</td><td><span class="{one["severity"]}">{one["severity"]}</span></td>'
-        f"<td>{_text(one['message'])}<br><small>{_text(one['fix'])} ({_text(one['id'])})</small></td></tr>"
+        f"<td>{_text(one['problem'])}<br>{_text(one['why'])}<br><small>{_text(one['fix'])} ({_text(one['id'])})</small></td></tr>"
         for one in findings
     )
     if not rows:
@@ -107,7 +108,7 @@ def _cell(label: str, owner: str, findings: t.Sequence[Record]) -> str:
     """A coloured cell; what was accepted colours nothing, but is said."""
     worst = max((one["severity"] for one in findings if one["severity"] in RANK), key=RANK.__getitem__, default="ok")
     state = worst if owner or worst != "ok" else "idle"
-    said = "\n".join([owner or "not planned", *(f"{one['severity']}: {one['message']}" for one in findings)])
+    said = "\n".join([owner or "not planned", *(f"{one['severity']}: {one['problem']}" for one in findings)])
     return f'<td class="{state}" title="{_text(said)}">{label}{MARKS.get(state, "")}</td>'
 
 
@@ -181,9 +182,4 @@ def check_text(findings: t.Sequence[Record]) -> str:
     """The findings as lines for a terminal, most severe first; each says where, what and what to do."""
     if not findings:
         return "Nothing was found: every planned host is as the plan wants it."
-    lines = []
-    for number, one in enumerate(findings, 1):
-        lines.append(f"{number}. {one['severity'].upper()} {one['path']}: {one['message']} [{one['id']}]")
-        if one["fix"]:
-            lines.append(f"   {one['fix']}")
-    return "\n".join(lines)
+    return "\n".join(finding_lines((Finding.from_dict(finding) for finding in findings), severity=True)[1:])

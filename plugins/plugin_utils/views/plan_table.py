@@ -9,6 +9,7 @@ import itertools
 import shlex
 import typing as t
 
+from ..description.findings import Finding, finding_lines, spans
 from ..plan.rules.all import rules_lines
 
 Plan = t.Mapping[str, t.Any]
@@ -63,17 +64,6 @@ def _row(services: list[Plan]) -> tuple[str, ...]:
     return name, first["host"], spans(devices) or "-", shown or "-", health
 
 
-def spans(numbers: t.Iterable[int]) -> str:
-    """Numbers as people write them: 0-7, 7100, 36000-36015."""
-    found: list[list[int]] = []
-    for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
-
-
 def _commands(plan: Plan) -> list[str]:
     lines: list[str] = []
     for service in plan["services"]:
@@ -99,9 +89,5 @@ def _broken(argv: t.Sequence[str]) -> list[str]:
 def _findings(plan: Plan) -> list[str]:
     if not plan["findings"]:
         return []
-    lines = ["", _count(plan["findings"], "finding") + ":"]
-    for one in plan["findings"]:
-        value = f" = {one['value']}" if one["value"] else ""
-        lines += [f"{one['severity']} [{one['id']}] {one['path']}{value}", f"    {one['message']}"]
-        lines += [f"    Fix: {one['fix']}"] if one["fix"] and one["severity"] != "accepted" else []
-    return lines
+    findings = (Finding.from_dict(data) for data in plan["findings"])
+    return ["", f"{_count(plan['findings'], 'finding')}:", *finding_lines(findings, severity=True)[1:]]

@@ -47,28 +47,22 @@ RULES: tuple[Rule, ...] = tuple(sorted((rule for rules in THEMES.values() for ru
 
 
 def rules_table() -> list[dict[str, str]]:
-    """Every rule as plain data, in themes: theme, id, severity, reason, fix, source."""
+    """Every rule as plain data, in themes: theme, id, severity, problem, why, fix, source."""
     return [
-        {
-            "theme": theme,
-            "id": rule.id,
-            "severity": rule.severity,
-            "reason": rule.reason,
-            "fix": rule.fix,
-            "source": rule.source,
-        }
+        {"theme": theme, **rule.as_dict()}
         for theme, rules in THEMES.items()
-        for rule in sorted(rules, key=lambda one: one.id)
+        for rule in sorted(rules, key=lambda rule: rule.id)
     ]
 
 
 def rules_lines() -> list[str]:
-    """Every rule as lines for people: id and severity, the reason, the way out."""
+    """Every rule as lines for people: id and severity, what is wrong, why it matters, the fix."""
     lines: list[str] = []
     theme = ""
     for rule in rules_table():
         if rule["theme"] != theme:
             theme = rule["theme"]
-            lines.append(f"{theme}:")
-        lines.append(f"  [{rule['id']}] {rule['severity']}: {rule['reason']} {rule['fix']}")
+            lines += ["", f"{theme}:"] if lines else [f"{theme}:"]
+        lines += [f"  [{rule['id']}] {rule['severity']}: {rule['problem']}", f"      Why: {rule['why']}"]
+        lines += [f"      Fix: {rule['fix']}"] if rule["fix"] else []
     return lines

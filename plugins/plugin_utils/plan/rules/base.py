@@ -9,7 +9,7 @@ import functools
 import typing as t
 from dataclasses import dataclass
 
-from ...description.findings import Finding
+from ...description.findings import Finding, shown
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
@@ -71,59 +71,87 @@ class Case:
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
 
 
-@dataclass(frozen=True)
-class Found:
-    """One violation of a rule: where, what stands there, what it is in particular, and a hint for the way out.
+class Found(Finding):
+    """Transitional: ``Finding.at`` under the name that the hosts' checks still use."""
 
-    ``severity`` replaces the rule's where a case is milder.
-    """
-
-    path: str
-    value: t.Any = ""
-    message: str = ""
-    fix: str = ""
-    severity: str = ""
+    def __init__(self, path: str, value: t.Any = "", message: str = "", fix: str = "", severity: str = "") -> None:
+        super().__init__(path, "", message, fix, severity, shown(value))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its reason; ``check`` yields every violation in a case."""
+    """A rule of a plan or of what was observed; ``check`` yields every violation in a case.
+
+    ``why`` is the consequence of a violation and ``fix`` what to do; ``problem`` is the general form of what is wrong,
+    for the pages of rules: the first paragraph of the check's docstring where it is left out. What is wrong in
+    particular is the violation's own ``problem``.
+    """
 
     id: str
     severity: str
-    reason: str
+    why: str
     fix: str
     source: str
-    check: t.Callable[[Case], t.Iterable[Found]]
+    check: t.Callable[[t.Any], t.Iterable[Finding]]
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.problem:
+            object.__setattr__(self, "problem", paragraphs(self.check)[0])
+
+    def as_dict(self) -> dict[str, str]:
+        """The rule as plain data: id, severity, problem, why, fix, source."""
+        return {
+            "id": self.id,
+            "severity": self.severity,
+            "problem": self.problem,
+            "why": self.why,
+            "fix": self.fix,
+            "source": self.source,
+        }
 
 
-def judge(case: Case, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Finding]:
+def paragraphs(check: t.Callable[..., t.Any]) -> list[str]:
+    """The paragraphs of a check's docstring, each on one line."""
+    return [" ".join(part.split()) for part in (check.__doc__ or "").split("\n\n")]
+
+
+def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Finding]:
     """Every violation of every rule; an ignored rule's come back with severity ``accepted``."""
-    complaints = []
+    findings = set()
     for rule in rules:
-        for one in rule.check(case):
-            severity = "accepted" if rule.id in ignored else one.severity or rule.severity
-            value = "" if one.value is None or one.value == "" else str(one.value)[:160]
-            detail = f"{one.message.rstrip('.')}. " if one.message else ""
-            fix = f"{one.fix.rstrip()} " if one.fix else ""
-            complaints.append(
-                Finding(one.path, rule.id, detail + rule.reason, (fix + rule.fix).strip(), severity, value, rule.source)
+        for violation in rule.check(case):
+            findings.add(
+                Finding(
+                    violation.path,
+                    rule.id,
+                    violation.problem or rule.problem,
+                    f"{violation.fix.rstrip()} {rule.fix}".strip(),
+                    "accepted" if rule.id in ignored else violation.severity or rule.severity,
+                    violation.value,
+                    violation.why or rule.why,
+                    rule.source,
+                )
             )
-    return sorted(set(complaints))
+    return sorted(findings)
 
 
-Check = t.Callable[[Case], t.Iterable[Found]]
+Check = t.Callable[[Case], t.Iterable[Finding]]
 
 
 class Rules(list[Rule]):
     """The rules of one file, in the order in which they are written."""
 
     def rule(self, id_: str, fix: str, source: str, severity: str = "error") -> t.Callable[[Check], Check]:
-        """Make a rule of a check; the first paragraph of the check's docstring is the rule's reason."""
+        """Make a rule of a check.
+
+        The first paragraph of the check's docstring says what is wrong in general, the second why it matters. Each
+        violation that the check yields says what is wrong in particular (``Finding.at``).
+        """
 
         def decorate(check: Check) -> Check:
-            reason = " ".join((check.__doc__ or "").split("\n\n")[0].split())
-            self.append(Rule(id_, severity, reason, fix, source, check))
+            problem, *why = paragraphs(check)
+            self.append(Rule(id_, severity, " ".join(why) or problem, fix, source, check, problem))
             return check
 
         return decorate

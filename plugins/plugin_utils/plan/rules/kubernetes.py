@@ -28,7 +28,7 @@ def manifests(case: Case) -> t.Iterator[Found]:
     version = case.context.description.kubernetes.kthena_version
     for manifest in objects(case.context, case.services):
         for one in check_manifest(manifest, version):
-            yield Found(one.path, one.value, f"{one.message} ({one.id}; {one.source})", one.fix)
+            yield Found(one.path, one.value, f"{one.problem} ({one.id}; {one.source})", one.fix)
 
 
 def engine(case: Case) -> t.Iterator[Found]:

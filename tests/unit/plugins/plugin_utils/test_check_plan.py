@@ -198,7 +198,7 @@ def test_what_the_runtime_s_preflight_said_is_taken_apart_into_reason_and_way_ou
     data = facts()
     data["n1"]["runtime"] = {"error": "n1 cannot run units: it has no systemd. Fix: choose supervisor."}
     (found,) = check_plan(plan(), data)
-    assert found["message"].startswith("n1 cannot run units: it has no systemd. Every planned host")
+    assert found["problem"] == "n1 cannot run units: it has no systemd."
     assert (found["fix"], found["value"]) == ("Choose supervisor.", "systemd")
 
 
@@ -449,8 +449,8 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
     data["n3"]["npu"]["npus"][1]["sdid"] = None
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
-    assert [one.path for one in caught.value.complaints] == ["n2 device 2", "n3 device 1"]
-    assert [one.fix.split(";")[0].split(" shows")[0] for one in caught.value.complaints] == [
+    assert [one.path for one in caught.value.findings] == ["n2 device 2", "n3 device 1"]
+    assert [one.fix.split(";")[0].split(" shows")[0] for one in caught.value.findings] == [
         "hccn_tool -i 2 -vnic -g",
         "npu-smi info -t spod-info has to show it",
     ]
@@ -462,9 +462,9 @@ def test_a_rank_table_says_which_host_was_not_asked_and_whose_tool_failed():
     data["n3"]["hccn"] = {"error": "no driver"}
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
-    assert [one.path for one in caught.value.complaints] == ["n2", "n3"]
-    assert "--limit" in caught.value.complaints[0].fix
-    assert caught.value.complaints[1].message == "hccn_tool failed: no driver"
+    assert [one.path for one in caught.value.findings] == ["n2", "n3"]
+    assert "--limit" in caught.value.findings[0].fix
+    assert caught.value.findings[1].problem == "hccn_tool failed: no driver"
 
 
 def test_a_rank_table_of_a2_does_not_need_npu_smi():

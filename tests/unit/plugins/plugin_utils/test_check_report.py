@@ -113,5 +113,7 @@ def test_the_terminal_gets_the_same_findings():
     data = facts()
     npu("n1", 2, health="Critical")(data)
     dummy, found = page_of(data)
-    assert check_text(found).startswith("1. ERROR n1 device 2: the device of prefill-0 reports health Critical.")
+    assert check_text(found).startswith(
+        "1. ERROR n1 device 2 = Critical: the device of prefill-0 reports health Critical."
+    )
     assert check_text([]) == "Nothing was found: every planned host is as the plan wants it."

@@ -55,16 +55,16 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
 def test_refused_with_place_and_reason(changes, rule, place):
     with pytest.raises(PlanError) as caught:
         plan(**changes)
-    found = [one for one in caught.value.complaints if one.id == rule and place in one.path]
+    found = [one for one in caught.value.findings if one.id == rule and place in one.path]
     assert found, str(caught.value)
-    assert all(one.message and one.source for one in found)
+    assert all(one.problem and one.source for one in found)
 
 
 def test_an_unknown_word_is_refused_with_its_path():
     with pytest.raises(PlanError) as caught:
         plan(kubernetes__namespce="x")
-    assert [one.path for one in caught.value.complaints] == ["inference_kubernetes.namespce"]
-    assert "namespace" in caught.value.complaints[0].fix
+    assert [one.path for one in caught.value.findings] == ["inference_kubernetes.namespce"]
+    assert "namespace" in caught.value.findings[0].fix
 
 
 def test_no_interface_is_a_warning():

@@ -15,7 +15,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.inven
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table, spans
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORY = {
     f"n{number}": {
@@ -62,13 +62,9 @@ def test_another_word_is_refused():
 def test_findings_come_last():
     one = plan()
     one["findings"] = [
-        {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "message": "too small.", "fix": "Make it 2."}
+        {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "problem": "too small", "fix": "Make it 2."}
     ]
-    assert plan_table(one)[-4:] == ["1 finding:", "warning [X-Y] a.b = 1", "    too small.", "    Fix: Make it 2."]
-
-
-def test_spans():
-    assert spans([3, 1, 2, 9]) == "1-3 9"
+    assert plan_table(one)[-3:] == ["1 finding:", "1. WARNING a.b = 1: too small. [X-Y]", "   Fix: Make it 2."]
 
 
 def test_nothing_deployed_and_nothing_changed():

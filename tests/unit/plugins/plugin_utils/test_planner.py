@@ -71,7 +71,7 @@ def test_every_complaint_at_once():
     broken = words(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
     with pytest.raises(PlanError) as caught:
         launch_plan(broken, INVENTORY)
-    assert sorted(one.path for one in caught.value.complaints) == [
+    assert sorted(one.path for one in caught.value.findings) == [
         "inference_pools.decode.instances",
         "inference_pools.prefil",
         "inference_releas",
@@ -86,7 +86,7 @@ def test_words_are_judged_even_where_no_host_can_carry_the_pools(too_much):
     broken["inference_pools"]["decode"].update(too_much, args={"no-such-flag": 1})
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY)
-    found = [(one.id, one.path) for one in refused.value.complaints]
+    found = [(one.id, one.path) for one in refused.value.findings]
     assert len(found) == len(set(found))
     assert {id_ for id_, path in found} >= {"JSON-SYNTAX", "FLAG-UNKNOWN"}
     assert any(id_.startswith("PLACE-") and path.startswith("inference_pools.decode") for id_, path in found)
@@ -97,4 +97,4 @@ def test_nobody_imagines_a_million_devices():
     huge["inference_pools"]["decode"].update(data_parallel_size=1_000_000)
     with pytest.raises(PlanError) as refused:
         launch_plan(huge, INVENTORY)
-    assert "PLACE-SPAN" in {one.id for one in refused.value.complaints}
+    assert "PLACE-SPAN" in {one.id for one in refused.value.findings}

@@ -69,7 +69,7 @@ def planned(words, inventory):
     try:
         return launch_plan(words, inventory)
     except PlanError as error:
-        ids = {one.id for one in error.complaints}
+        ids = {one.id for one in error.findings}
         assert not {one for one in ids if one.startswith(("PORT", "DEV"))}, str(error)
         assume(False)
     raise AssertionError

@@ -238,9 +238,7 @@ def test_a_list_that_is_too_short_is_refused():
     }
     with pytest.raises(PlanError) as caught:
         services(pools=pools)
-    assert [(one.id, one.path) for one in caught.value.complaints] == [
-        ("PORT-LIST", "inference_pools.prefill.ports.api")
-    ]
+    assert [(one.id, one.path) for one in caught.value.findings] == [("PORT-LIST", "inference_pools.prefill.ports.api")]
 
 
 def test_three_pools_on_one_host():

@@ -18,7 +18,7 @@ def judged(name, changes):
     try:
         return launch_plan(*family(name, changes))["findings"]
     except PlanError as error:
-        return [one.as_dict() for one in error.complaints]
+        return [one.as_dict() for one in error.findings]
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -47,7 +47,7 @@ def test_every_rule_reads_well():
     for rule in RULES:
         assert rule.id == rule.id.upper() and " " not in rule.id
         assert rule.severity in ("error", "warning")
-        assert rule.reason.endswith(".") and rule.fix.endswith(".") and rule.source, rule.id
+        assert rule.why.endswith(".") and rule.fix.endswith(".") and rule.source, rule.id
     assert len({rule.id for rule in RULES}) == len(RULES)
 
 

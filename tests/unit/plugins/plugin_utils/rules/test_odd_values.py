@@ -95,4 +95,4 @@ def test_no_value_breaks_the_planner(name, place):
         try:
             launch_plan(*family(name, {place: value}))
         except PlanError as error:
-            assert error.complaints
+            assert error.findings
