@@ -42,7 +42,7 @@ VLLM = [
     "0.27.1",
     "0.32.0",
 ]
-MOONCAKE = "0.3.7.post2 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11.post1 0.3.13.post1"
+MOONCAKE = "0.3.7.post2 0.3.8 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11 0.3.11.post1 0.3.12 0.3.13 0.3.13.post1"
 ROUTER = "0.1.17"
 MOST_CHOICES = 8
 TARGET = environments.ROOT / "plugins" / "plugin_utils" / "releases" / "options_data.py"
@@ -148,7 +148,12 @@ def main() -> None:
     }
     text = HEAD
     for name, (versions, lines) in tables.items():
-        text += f'{name}_VERSIONS = "{" ".join(versions)}".split()\n\n{name} = """\n' + "\n".join(lines) + '\n"""\n\n'
+        listed = (
+            "[\n" + "".join(f'    "{version}",\n' for version in versions) + "]"
+            if len(versions) > 1
+            else f'["{versions[0]}"]'
+        )
+        text += f'{name}_VERSIONS = {listed}\n\n{name} = """\n' + "\n".join(lines) + '\n"""\n\n'
     TARGET.write_text(text.rstrip("\n") + "\n")
     print(f"{TARGET}: {', '.join(f'{name} {len(lines)} lines' for name, (dummy, lines) in tables.items())}")
 

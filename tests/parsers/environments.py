@@ -73,6 +73,7 @@ BUILDS = {"0.11.0": "0.11.0.post2", "0.11.0rc3": "0.11.0.post2"}
 # vLLM-Ascend's source distributions hold the proxies; a release without one of its own takes the nearest before it.
 SOURCES = ("0.9.1", "0.11.0", "0.13.0", "0.18.0", "0.23.0")
 ROUTER = "vllm-router"
+CUDA = ("libcudart.so.12", "libcuda.so.1")
 
 
 def run(*words: str, **more: t.Any) -> subprocess.CompletedProcess[str]:
@@ -151,7 +152,19 @@ def mooncake_master(version: str) -> tuple[Path, dict[str, str]]:
     once(folder, lambda: install(f"mooncake-transfer-engine-non-cuda=={version}", target=folder))
     binary = folder / "mooncake" / "mooncake_master"
     binary.chmod(0o755)
-    return binary, {**os.environ, "LD_LIBRARY_PATH": str(binary.parent)}
+    return binary, {**os.environ, "LD_LIBRARY_PATH": f"{binary.parent}:{empty_libraries()}"}
+
+
+def empty_libraries() -> Path:
+    """Libraries without content, for wheels that are linked against CUDA's (0.3.12); listing flags calls none of it."""
+    folder = CACHE / "empty-libraries"
+
+    def make() -> None:
+        folder.mkdir(parents=True)
+        for name in CUDA:
+            run("cc", "-shared", "-o", str(folder / name), "-x", "c", "/dev/null")
+
+    return once(folder, make)
 
 
 def router(version: str) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plan.rules.base import Found, Rule
-from ..releases.release import numbers
+from ..releases.version import numbers
 from .observed import Observed, Record, place, plane
 
 ANY = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to

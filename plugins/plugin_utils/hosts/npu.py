@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plan.rules.base import Found, Rule
+from ..releases.version import numbers
 from .observed import Observed, place
 
 HEALTHY = ("ok", "healthy")
@@ -78,22 +79,16 @@ def driver_differs(case: Observed) -> t.Iterator[Found]:
 def driver_old(case: Observed) -> t.Iterator[Found]:
     """Hosts whose driver is older than the release needs, or, as a warning, than its documents recommend."""
     wanted = case.plan.get("release_facts", {})
-    least, better = (_numbers(str(wanted.get(key) or "")) for key in ("driver_minimum", "hdk"))
+    least, better = (numbers(str(wanted.get(key) or ""))[:2] for key in ("driver_minimum", "hdk"))
     for host, facts in case.asked("npu"):
         version = str(facts.get("driver_version") or "")
-        found = _numbers(version)
+        found = numbers(version)[:2]  # the first two decide
         if found and found < least:
             needed = wanted["driver_minimum"]
             yield Found(place(host), version, f"driver {version} is older than {needed}, which the release needs")
         elif found and found < better:
             advice = f"driver {version} is older than {wanted['hdk']}, which the release's documents recommend"
             yield Found(place(host), version, advice, severity="warning")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """'25.5.0.b060' and '25.0.rc1.1' as comparable numbers: the first two decide."""
-    parts = [part for part in version.replace("-", ".").split(".") if part.isdigit()]
-    return tuple(int(part) for part in parts[:2])
 
 
 def super_pods(case: Observed) -> t.Iterator[Found]:

@@ -168,13 +168,10 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     # AscendDirect's random pool (Mooncake ascend_direct_transport.cpp: 0.3.7 a thousand ports a device, later a hundred)
     "ascend_direct_stride": (("0.15.0rc1", 100),),
     "ascend_base_port_env": (("0.15.0rc1", "ASCEND_BASE_PORT"),),
-    "ascend_timeout_ms": (("0.15.0rc1", 10000),),
     "use_ascend_direct": (("0.10.2rc1", True), ("0.12.0rc1", False)),
     # kv-transfer-config
     "module_path_wins": (("0.20.2rc1", True),),
     "failure_policy": (("0.13.0rc1", "recompute"), ("0.17.0rc1", "fail")),
-    "pull_failure_reported": (("0.20.2rc1", True),),
-    "checks_sizes": (("0.12.0rc1", True),),
     "head_dim_needed": (("0.11.0rc1", True), ("0.21.0rc1", False)),
     "dense_dp_breaks": (("0.14.0rc1", True),),
     # The line that prefill's connector logs for each port that it listens on
@@ -183,16 +180,11 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.21.0rc1", "KVCacheSendingThread started listening on path: tcp://"),
     ),
     # vLLM
-    "multi_node_flags": (("0.12.0rc1", True),),
     "shutdown_timeout": (("0.18.0rc1", True),),
-    "drain_waits_for_pull": (("0.22.1rc1", True),),
     # Metrics of vLLM
     "external_prefix_cache": (("0.12.0rc1", True),),
     "prompt_tokens_by_source": (("0.16.0rc1", True),),
-    # Proxy
-    "instances_api": (("0.13.0rc1", True),),
-    "taint_drain": (("0.15.0rc1", True),),
-    # Images: hardware generations that are published, and the examples' launcher
+    # Images: hardware generations that are published
     "image_hardware": (
         ("0.7.3", ("a2",)),
         ("0.9.1rc1", ("a2", "310p")),
@@ -202,17 +194,6 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.23.0rc1", ("a2", "a3", "310p", "950")),
         ("0.24.0rc1", ("a2", "a3", "310p")),
         ("main", ("a2", "a3", "310p", "950")),
-    ),
-    "launcher": (
-        ("0.9.1rc2", "examples/external_online_dp/launch_dp_program.py"),
-        ("0.9.2rc1", ""),
-        ("0.10.1rc1", "examples/external_online_dp/launch_online_dp.py"),
-    ),
-    "rank_table_generator": (
-        ("0.9.1rc2", "examples/disaggregate_prefill_v1/gen_ranktable.sh"),
-        ("0.9.2rc1", ""),
-        ("0.10.0rc1", "examples/disaggregated_prefill_v1/gen_ranktable.sh"),
-        ("0.12.0rc1", ""),
     ),
     # Python that the package vllm-ascend demands: from, and before ("" is no end)
     "python_range": (
@@ -228,35 +209,3 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
 
 IMAGE = "quay.io/ascend/vllm-ascend"
 IMAGE_SUFFIX = {"a2": "", "a3": "-a3", "310p": "-310p", "950": "-a5"}
-
-# flag of mooncake_master -> first Mooncake that knows it; one that it does not know ends the process (gflags)
-MASTER_FLAGS: dict[str, str] = {
-    "allocation_strategy": "0.3.10",
-    "client_ttl": "0.3.5",
-    "cluster_id": "0.3.5",
-    "config_path": "0.3.6.post1",
-    "default_kv_lease_ttl": "0.3.5",
-    "enable_ha": "0.3.5",
-    "enable_http_metadata_server": "0.3.6",
-    "enable_kv_events": "0.3.12",
-    "enable_metadata_cleanup_on_timeout": "0.3.12",
-    "enable_multi_tenants": "0.3.12",
-    "enable_offload": "0.3.8",
-    "etcd_endpoints": "0.3.5",
-    "eviction_high_watermark_ratio": "0.3.5",
-    "eviction_ratio": "0.3.5",
-    "ha_backend_connstring": "0.3.10.post1",
-    "ha_backend_type": "0.3.10.post1",
-    "http_metadata_server_host": "0.3.6",
-    "http_metadata_server_port": "0.3.6",
-    "metrics_host": "0.3.13",
-    "metrics_port": "0.3.5",
-    "offload_cap_ratio": "0.3.12",
-    "offload_on_evict": "0.3.11",
-    "pod_name": "0.3.12",
-    "root_fs_dir": "0.3.6",
-    "rpc_address": "0.3.5",
-    "rpc_interface": "0.3.10.post2",
-    "rpc_port": "0.3.5",
-    "rpc_thread_num": "0.3.5",
-}

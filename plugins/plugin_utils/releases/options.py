@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 import functools
-import re
 import typing as t
 from dataclasses import dataclass
 
 from . import options_data as data
+from .version import numbers
 
 TABLES = {
     "vllm": (data.VLLM_VERSIONS, data.VLLM),
     "mooncake_master": (data.MOONCAKE_MASTER_VERSIONS, data.MOONCAKE_MASTER),
     "vllm_router": (data.VLLM_ROUTER_VERSIONS, data.VLLM_ROUTER),
 }
+OLDEST_MASTER = data.MOONCAKE_MASTER_VERSIONS[0]  # what a Mooncake that no image ships is compared as
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,6 @@ class Option:
     kind: str = "str"
     spellings: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
-
-
-def number(version: str) -> tuple[int, ...]:
-    """A version for comparisons: '0.3.11.post1' is (0, 3, 11, 1); a release candidate counts as its release."""
-    return tuple(int(part) for part in re.findall(r"\d+", version.split("rc")[0]))
 
 
 @functools.cache
@@ -54,14 +50,14 @@ def _list(text: str) -> tuple[str, ...]:
 def known(program: str, version: str) -> dict[str, Option]:
     """The options of one version by name; those of the nearest collected version before it, or none before the first."""
     versions = TABLES[program][0]
-    before = [one for one in versions if number(one) <= number(version)]
+    before = [one for one in versions if numbers(one) <= numbers(version)]
     if not before:
         return {}
-    at = number(before[-1])
+    at = numbers(before[-1])
     return {
         one.name: one
         for one in options(program)
-        if (not one.since or number(one.since) <= at) and (not one.last or at <= number(one.last))
+        if (not one.since or numbers(one.since) <= at) and (not one.last or at <= numbers(one.last))
     }
 
 

@@ -466,12 +466,16 @@ worker-extension-cls|||str
 
 MOONCAKE_MASTER_VERSIONS = [
     "0.3.7.post2",
+    "0.3.8",
     "0.3.8.post1",
     "0.3.9",
     "0.3.10",
     "0.3.10.post1",
     "0.3.10.post2",
+    "0.3.11",
     "0.3.11.post1",
+    "0.3.12",
+    "0.3.13",
     "0.3.13.post1",
 ]
 
@@ -480,7 +484,7 @@ allocation_strategy|0.3.10||string
 allow_evict_soft_pinned_objects|||bool
 alsologtoemail|||string
 alsologtostderr|||bool
-batch_oplog_retry_timeout_sec|0.3.13.post1||int
+batch_oplog_retry_timeout_sec|0.3.13||int
 client_ttl|||int
 cluster_id|||string
 colorlogtostderr|||bool
@@ -492,20 +496,20 @@ default_kv_lease_ttl|0.3.10.post1||string
 default_kv_soft_pin_ttl||0.3.10|int
 default_kv_soft_pin_ttl|0.3.10.post1||string
 drop_log_memory|||bool
-dynamic_replication_admission_qps_threshold|0.3.13.post1||float
-dynamic_replication_heat_window_seconds|0.3.13.post1||int
-dynamic_replication_max_memory_replicas|0.3.13.post1||int
-dynamic_replication_mode|0.3.13.post1||string
+dynamic_replication_admission_qps_threshold|0.3.13||float
+dynamic_replication_heat_window_seconds|0.3.13||int
+dynamic_replication_max_memory_replicas|0.3.13||int
+dynamic_replication_mode|0.3.13||string
 enable_cxl|0.3.9||bool
-enable_disk_eviction|0.3.8.post1||bool
+enable_disk_eviction|0.3.8||bool
 enable_ha|||bool
 enable_http_metadata_server|||bool
-enable_kv_events|0.3.13.post1||bool
-enable_metadata_cleanup_on_timeout|0.3.13.post1||bool
+enable_kv_events|0.3.12||bool
+enable_metadata_cleanup_on_timeout|0.3.12||bool
 enable_metric_reporting|||bool
-enable_multi_tenants|0.3.13.post1||bool
-enable_offload|0.3.8.post1||bool
-enable_oplog|0.3.13.post1||bool
+enable_multi_tenants|0.3.12||bool
+enable_offload|0.3.8||bool
+enable_oplog|0.3.13||bool
 enable_snapshot|0.3.10||bool
 enable_snapshot_restore|0.3.10||bool
 etcd_endpoints|||string
@@ -516,17 +520,17 @@ ha_backend_connstring|0.3.10.post1||string
 ha_backend_type|0.3.10.post1||string
 http_metadata_server_host|||string
 http_metadata_server_port|||int
-kv_events_additional_salt|0.3.13.post1||string
-kv_events_backend_id|0.3.13.post1||string
-kv_events_bind_endpoint|0.3.13.post1||string
-kv_events_block_size|0.3.13.post1||int
-kv_events_dp_rank|0.3.13.post1||int
-kv_events_emit_legacy_compat|0.3.13.post1||bool
-kv_events_emit_object_key|0.3.13.post1||bool
-kv_events_lora_name|0.3.13.post1||string
-kv_events_model_name|0.3.13.post1||string
-kv_events_queue_capacity|0.3.13.post1||int
-kv_events_tenant_id|0.3.13.post1||string
+kv_events_additional_salt|0.3.12||string
+kv_events_backend_id|0.3.12||string
+kv_events_bind_endpoint|0.3.12||string
+kv_events_block_size|0.3.12||int
+kv_events_dp_rank|0.3.12||int
+kv_events_emit_legacy_compat|0.3.12||bool
+kv_events_emit_object_key|0.3.12||bool
+kv_events_lora_name|0.3.12||string
+kv_events_model_name|0.3.12||string
+kv_events_queue_capacity|0.3.12||int
+kv_events_tenant_id|0.3.12||string
 log_backtrace_at|||string
 log_dir|||string
 log_link|||string
@@ -537,7 +541,7 @@ logemaillevel|||int
 logfile_mode|||int
 logmailer|||string
 logtostderr|||bool
-max_kv_soft_pin_ttl|0.3.13.post1||string
+max_kv_soft_pin_ttl|0.3.13||string
 max_log_size|||int
 max_retry_attempts|0.3.10||int
 max_threads|||int
@@ -545,32 +549,32 @@ max_total_finished_tasks|0.3.8.post1||int
 max_total_pending_tasks|0.3.8.post1||int
 max_total_processing_tasks|0.3.8.post1||int
 memory_allocator|||string
-metrics_host|0.3.13.post1||string
+metrics_host|0.3.13||string
 metrics_port|||int
 minloglevel|||int
-nof_eviction_high_watermark_ratio|0.3.11.post1||float
-nof_eviction_ratio|0.3.11.post1||float
-nof_heartbeat_failures_threshold|0.3.11.post1||int
-nof_heartbeat_interval_sec|0.3.11.post1||int
-nof_heartbeat_probe_timeout_ms|0.3.11.post1||int
-offload_cap_ratio|0.3.13.post1||float
-offload_force_evict|0.3.11.post1||bool
-offload_on_evict|0.3.11.post1||bool
-offloading_queue_limit|0.3.13.post1||int
-oplog_batch_max_entries|0.3.13.post1||int
-oplog_poll_interval_ms|0.3.13.post1||int
+nof_eviction_high_watermark_ratio|0.3.11||float
+nof_eviction_ratio|0.3.11||float
+nof_heartbeat_failures_threshold|0.3.11||int
+nof_heartbeat_interval_sec|0.3.11||int
+nof_heartbeat_probe_timeout_ms|0.3.11||int
+offload_cap_ratio|0.3.12||float
+offload_force_evict|0.3.11||bool
+offload_on_evict|0.3.11||bool
+offloading_queue_limit|0.3.12||int
+oplog_batch_max_entries|0.3.13||int
+oplog_poll_interval_ms|0.3.13||int
 pending_task_timeout_sec|0.3.8.post1||int
-pod_name|0.3.13.post1||string
-pod_namespace|0.3.13.post1||string
+pod_name|0.3.12||string
+pod_namespace|0.3.12||string
 port|||int
 processing_task_timeout_sec|0.3.8.post1||int
 promotion_admission_threshold|0.3.11.post1||int
-promotion_max_per_heartbeat|0.3.13.post1||int
+promotion_max_per_heartbeat|0.3.12||int
 promotion_on_hit|0.3.11.post1||bool
 promotion_queue_limit|0.3.11.post1||int
-put_start_discard_timeout_sec|0.3.8.post1||int
-put_start_release_timeout_sec|0.3.8.post1||int
-quota_bytes|0.3.8.post1||int
+put_start_discard_timeout_sec|0.3.8||int
+put_start_release_timeout_sec|0.3.8||int
+quota_bytes|0.3.8||int
 root_fs_dir|||string
 rpc_address|||string
 rpc_conn_timeout_seconds|||int
@@ -592,8 +596,8 @@ snapshot_payload_store_type|0.3.10.post1||string
 snapshot_retention_count|0.3.10||int
 stderrthreshold|||int
 stop_logging_if_full_disk|||bool
-tenant_quota_connector_type|0.3.13.post1||string
-tenant_quota_connector_uri|0.3.13.post1||string
+tenant_quota_connector_type|0.3.12||string
+tenant_quota_connector_uri|0.3.12||string
 """
 
 VLLM_ROUTER_VERSIONS = ["0.1.17"]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 from ..description.findings import Finding, nearest
 from . import matrix as data
+from . import options
+from .version import numbers
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,6 @@ class Release:
     mooncake_install: str = ""  # "source" (built in the image), "package", or "" (the image has none)
     ascend_direct_stride: int = 1000
     ascend_base_port_env: str = ""
-    ascend_timeout_ms: int = 3000
     use_ascend_direct: bool = False
     free_timeout_env: str = ""
     llmdatadist_port_env: str = ""
@@ -46,24 +47,16 @@ class Release:
     store_port_key: str = "lookup_rpc_port"
     module_path_wins: bool = False
     failure_policy: str = ""
-    pull_failure_reported: bool = False
-    checks_sizes: bool = False
     head_dim_needed: bool = False
     dense_dp_breaks: bool = False
     listening_line: str = ""
-    multi_node_flags: bool = False
     shutdown_timeout: bool = False
-    drain_waits_for_pull: bool = False
     external_prefix_cache: bool = False
     prompt_tokens_by_source: bool = False
-    instances_api: bool = False
-    taint_drain: bool = False
     python_range: tuple[str, str] = ("", "")
     driver_minimum: str = ""
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
-    launcher: str = ""
-    rank_table_generator: str = ""
     proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     proxy_paths: dict[str, str] = field(default_factory=dict)
 
@@ -84,17 +77,7 @@ class Release:
 
     def master_knows(self, flag: str) -> bool:
         """Whether this release's mooncake_master has a flag; an unknown one ends it."""
-        since = data.MASTER_FLAGS.get(flag)
-        return bool(since) and self.mooncake_version >= numbers(since)
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """A version's numbers for comparisons: '0.3.11.post1' is (0, 3, 11, 1), '0.11.0rc3' is (0, 11, 0)."""
-    found = re.match(r"(\d+(?:\.\d+)*)(?:\.post(\d+))?", version)
-    if not found:
-        return ()
-    parts = tuple(int(part) for part in found.group(1).split("."))
-    return parts + (int(found.group(2)),) if found.group(2) else parts
+        return flag in options.known("mooncake_master", self.mooncake or options.OLDEST_MASTER)
 
 
 ORDER = {row[0]: index for index, row in enumerate(data.ROWS)}
@@ -155,7 +138,7 @@ CPU = Release(
     external_prefix_cache=True,
     prompt_tokens_by_source=True,
     shutdown_timeout=True,
-    multi_node_flags=True,
+    dense_dp_breaks=True,
     proxies={"load_balance": data.PROXIES["load_balance"][-1][2]},
 )
 

@@ -12,6 +12,7 @@ import typing as t
 
 from ...description.findings import nearest
 from ...releases import options
+from ...releases.version import numbers
 from .base import Case, Found, Rules
 from .engine_view import DERIVED, Words, canonical, whole
 
@@ -86,12 +87,12 @@ def unknown(case: Case) -> t.Iterator[Found]:
 )
 def release(case: Case) -> t.Iterator[Found]:
     """The flag is one of the vLLM that the release pins, not of an earlier or later one."""
-    known = options.known("vllm", version(case))
+    known, at = options.known("vllm", version(case)), numbers(version(case))
     for words, name, dummy in flags(case):
         spans = options.spans("vllm", name.split(".")[0])
         if not known or option(case, name) or not spans:
             continue
-        later = [one for one in spans if one.since and options.number(one.since) > options.number(version(case))]
+        later = [one for one in spans if one.since and numbers(one.since) > at]
         text = f"came with vLLM {later[0].since}" if later else f"went after vLLM {spans[-1].last}"
         text = f"--{name} {text}, and the release pins {version(case)}"
         moving = later and case.context.release.name == "main"

@@ -9,6 +9,7 @@ import posixpath
 import re
 import typing as t
 
+from ...releases.matrix import IMAGE_SUFFIX
 from .base import Case, Found, Rules
 
 RULES = Rules()
@@ -16,7 +17,6 @@ SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
 SUPERVISOR_SOCKET = "run/supervisor.sock"  # below the deployment's directory, as role service lays it out
 BEFORE_LINK = ".4194304"  # supervisor binds to a name with its process id and links it (supervisor/http.py)
 ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids (vllm/utils/network_utils.py)
-SUFFIX = {"a2": "", "a3": "-a3", "310p": "-310p", "950": "-a5"}
 
 
 @RULES.rule(
@@ -135,8 +135,10 @@ def image_release(case: Case) -> t.Iterator[Found]:
     if found.group(1) != release:
         yield Found("inference_image", image, f"inference_release is {release}")
     for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
-        if SUFFIX.get(hardware, found.group(2)) != found.group(2):
-            yield Found("inference_image", image, f"the hosts are {hardware}, whose images end in '{SUFFIX[hardware]}'")
+        if IMAGE_SUFFIX.get(hardware, found.group(2)) != found.group(2):
+            yield Found(
+                "inference_image", image, f"the hosts are {hardware}, whose images end in '{IMAGE_SUFFIX[hardware]}'"
+            )
 
 
 @RULES.rule("IMAGE-UNUSED", "Set inference_runtime: docker, or remove the image.", "the planner", "warning")

@@ -124,7 +124,7 @@ def dense_dp(case: Case) -> t.Iterator[Found]:
     """A dense model has no data parallelism in vLLM from 0.14 on: the ranks do not find each other or share a port."""
     model = case.context.description.model
     named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
-    if model.moe != "false" and not named or case.context.release.vllm_version < (0, 14):
+    if model.moe != "false" and not named or not case.context.release.dense_dp_breaks:
         return
     for name, pool in case.context.description.pools.present().items():
         if pool.data_parallel_size > 1:

@@ -106,7 +106,7 @@ def master_flag(case: Case) -> t.Iterator[Found]:
 )
 def master_value(case: Case) -> t.Iterator[Found]:
     """mooncake_master's values are of the kind that it reads."""
-    known = options.known("mooncake_master", case.context.release.mooncake or "0.3.7.post2")
+    known = options.known("mooncake_master", case.context.release.mooncake or options.OLDEST_MASTER)
     for flag, value in master_flags(case).items():
         kind = known[flag].kind if flag in known else ""
         problem = ""

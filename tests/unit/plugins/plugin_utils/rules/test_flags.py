@@ -8,12 +8,12 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.options import (
     known,
-    number,
     options,
     spans,
     spelled,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
 
 
 @pytest.mark.parametrize("program", ["vllm", "mooncake_master", "vllm_router"])
@@ -22,8 +22,8 @@ def test_every_line_is_readable_and_spans_do_not_overlap(program):
         assert one.kind.rstrip("+?") in ("flag", "bool", "int", "float", "size", "json", "str", "string"), one
         others = [two for two in spans(program, one.name) if two is not one]
         for two in others:
-            first, second = sorted((one, two), key=lambda row: number(row.since or "0"))
-            assert first.last and number(first.last) < number(second.since)
+            first, second = sorted((one, two), key=lambda row: numbers(row.since or "0"))
+            assert first.last and numbers(first.last) < numbers(second.since)
 
 
 def test_an_option_changes_with_the_versions():
@@ -35,7 +35,21 @@ def test_an_option_changes_with_the_versions():
 
 def test_a_version_between_two_collected_ones_is_like_the_earlier():
     assert known("vllm", "0.11.2") == known("vllm", "0.11.0")
-    assert known("mooncake_master", "0.3.11") == known("mooncake_master", "0.3.10.post2")
+    assert known("mooncake_master", "0.3.12.post1") == known("mooncake_master", "0.3.12")
+
+
+@pytest.mark.parametrize(
+    ("flag", "since"),
+    [
+        ("enable_offload", "0.3.8"),
+        ("offload_on_evict", "0.3.11"),
+        ("enable_kv_events", "0.3.12"),
+        ("pod_name", "0.3.12"),
+        ("metrics_host", "0.3.13"),
+    ],
+)
+def test_flags_of_mooncake_master_came_with_these_versions(flag, since):
+    assert [one.since for one in spans("mooncake_master", flag)] == [since]
 
 
 def test_before_the_first_collected_version_nothing_is_known():
@@ -54,5 +68,5 @@ def test_the_options_of_every_release_are_collected(name):
 
 
 def test_post_releases_and_candidates_compare():
-    assert number("0.3.11.post1") > number("0.3.11") > number("0.3.9")
-    assert number("0.11.0rc3") == number("0.11.0")
+    assert numbers("0.3.11.post1") > numbers("0.3.11") > numbers("0.3.9")
+    assert numbers("0.11.0rc3") == numbers("0.11.0")
