@@ -215,10 +215,6 @@ options:
             description: Whether C(vllm:prompt_tokens_by_source_total) exists (vLLM 0.16 and later).
             type: bool
             required: true
-          has_external_prefix_cache:
-            description: Whether C(vllm:external_prefix_cache_hits_total) exists (vLLM 0.12 and later).
-            type: bool
-            required: true
           lines:
             description: Fixed parts of log lines. An empty one is not looked for.
             type: dict
@@ -306,7 +302,7 @@ EXAMPLES = r"""
       prefill: [{name: prefill-0, url: "http://10.0.0.1:7100"}]
       decode: [{name: decode-0, url: "http://10.0.0.2:7100"}]
       transfer: {protocol: prefill_answers}
-      release: {name: "0.23.0", has_prompt_tokens_by_source: true, has_external_prefix_cache: true}
+      release: {name: "0.23.0", has_prompt_tokens_by_source: true}
       block_size: 128
       match: "prefix:6"
 """

@@ -448,7 +448,6 @@ class Cluster:
             "release": {
                 "name": "simulated",
                 "has_prompt_tokens_by_source": True,
-                "has_external_prefix_cache": True,
                 "lines": {
                     "transferred": "KV cache transfer for request ",
                     "delayed": "Delaying free of ",

@@ -89,7 +89,6 @@ class Lines(NamedTuple):
 class Release(NamedTuple):
     name: str
     has_prompt_tokens_by_source: bool
-    has_external_prefix_cache: bool
     lines: Lines
     known_limits: tuple[str, ...]
 
@@ -108,7 +107,6 @@ class VerifyPlan(NamedTuple):
     entry: Entry
     engines: tuple[Engine, ...]
     store: Store | None
-    engine_api_key: str
     transfer: Transfer
     release: Release
     block_size: int
@@ -164,7 +162,6 @@ _LINES = {"transferred": Field(str, ""), "delayed": Field(str, ""), "listening":
 _RELEASE = {
     "name": Field(str),
     "has_prompt_tokens_by_source": Field(bool),
-    "has_external_prefix_cache": Field(bool),
     "lines": Field(dict, {}, inner=_LINES),
     "known_limits": Field(list, []),
 }
@@ -181,7 +178,7 @@ _PLAN = {
     "decode": Field(list, [], inner=_ENGINE),
     "colocated": Field(list, [], inner=_ENGINE),
     "store": Field(dict, None, inner=_STORE),
-    "engine_api_key": Field(str, ""),
+    "engine_api_key": Field(str, ""),  # a secret's name, for the role; the module gets the key itself
     "transfer": Field(dict, {}, inner=_TRANSFER),
     "release": Field(dict, inner=_RELEASE),
     "block_size": Field(int),
@@ -229,7 +226,6 @@ def read_plan(section: Any) -> VerifyPlan:
         entry=_entry(said["entry"], problems),
         engines=tuple(e for role in ("prefill", "decode", "colocated") for e in _engines(said[role], role, problems)),
         store=None if said["store"] is None else _store(said["store"], problems),
-        engine_api_key=said["engine_api_key"],
         transfer=Transfer(**_take(said["transfer"], "verify.transfer", _TRANSFER, problems)),
         release=_release(said["release"], problems),
         block_size=said["block_size"],

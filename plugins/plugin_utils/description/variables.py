@@ -69,7 +69,7 @@ class Ports:
     """First ports, where the planner shall not choose.
 
     One number is the first port of the pool's first instance on a host (further instances of that host follow at a
-    distance); a list has one number for each instance.
+    distance); a list has one number for each instance: of the pool, or of the host where it is given for a host.
     """
 
     api: tuple[int, ...] = firsts()

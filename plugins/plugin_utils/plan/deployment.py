@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from ..description.variables import Description, Host, Pool
 from ..releases.release import Release
 from .placement import Instance
-from .ports import Assigned
-
-P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
+from .ports import P2P, Assigned
 
 
 @functools.cache
@@ -25,7 +23,7 @@ def _split(word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Context:
-    """A placed deployment. ``ports`` and ``instances`` are keyed and sorted by instance."""
+    """A placed deployment. ``ports`` has the numbers of each engine process by its name."""
 
     description: Description
     release: Release
@@ -102,7 +100,3 @@ class Context:
     def venv(self, name: str) -> str:
         """A virtual environment below the root."""
         return posixpath.join(self.description.root, "venvs", name)
-
-    def of_kind(self, kind: str) -> list[Instance]:
-        """The instances of one pool."""
-        return [one for one in self.instances if one.kind == kind]

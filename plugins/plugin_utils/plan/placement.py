@@ -60,6 +60,14 @@ class Instance:
         """The process that holds data-parallel rank 0."""
         return self.processes[0]
 
+    def headless(self, process: Process) -> bool:
+        """Whether a process has no API server: all but the first, except under external load balancing."""
+        return process.number > 0 and (self.pool.load_balancing == "internal" or self.nodes_per_rank > 1)
+
+    def workers(self, process: Process) -> int:
+        """Workers of one process; each drives one device."""
+        return process.local_ranks * self.pool.rank_devices // self.nodes_per_rank
+
     def process_name(self, process: Process) -> str:
         """The service's name: the instance's, with the process' number where it has several."""
         return self.name if len(self.processes) == 1 else f"{self.name}-{process.number}"

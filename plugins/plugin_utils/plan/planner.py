@@ -17,13 +17,12 @@ from ..runtimes.kubernetes.hosts import on_cluster
 from ..runtimes.kubernetes.manifests import cluster_part
 from ..runtimes.kubernetes.services import in_pods
 from .deployment import Context
-from .placement import Instance, hosts_of, place
+from .placement import hosts_of, place
 from .ports import assign, short_lists
 from .render.engine import engine_services
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
-from .render.memcache import meta_service
-from .render.mooncake import master_service
+from .render.keepers import KEEPERS
 from .render.router import flavour, router_service
 from .render.software import software
 from .render.verify import verify_section
@@ -34,7 +33,6 @@ from .service import Service, digest
 VERSION = 1
 ROOM = 100_000  # devices of a deployment that is still imagined on roomy hosts, to judge its words
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
-KEEPERS = {"mooncake": master_service, "memcache": meta_service}  # who keeps track of the pool, by backend
 
 
 def launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict[str, t.Any]:
@@ -99,24 +97,17 @@ def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, l
     if description.engine_version:
         release = dataclasses.replace(release, vllm=description.engine_version)
     instances, more = place(description, hosts)
-    ports = {one.name: assign(one, release, _highest_device(one)) for one in instances}
     engine_hosts = [process.host for one in instances for process in one.processes]
     context = Context(
         description,
         release,
         hosts,
         tuple(instances),
-        ports,
+        assign(instances, release),
         _single(description.mooncake_master.group, hosts, engine_hosts),
         _single(description.router.group, hosts, engine_hosts),
     )
-    return context, complaints + more + short_lists(description)
-
-
-def _highest_device(instance: Instance) -> int:
-    """The highest device of the instance's hosts: AscendDirect's pool reaches that far."""
-    hosts = {process.host.name: process.host for process in instance.processes}
-    return max((host.devices[-1] for host in hosts.values() if host.devices), default=-1)
+    return context, complaints + more + short_lists(description, instances)
 
 
 def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Host | None:
@@ -128,8 +119,9 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Hos
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    if context.store and context.master and context.description.store.backend in KEEPERS:
-        services.append(KEEPERS[context.description.store.backend](context, context.master))
+    keeper = KEEPERS.get(context.description.store.backend)
+    if context.store and context.master and keeper:
+        services.append(keeper.service(context, context.master))
     if context.router and flavour(context) != "none":
         services.append(router_service(context, context.router, engines))
         if context.description.router.frontend == "nginx" and not context.contained:

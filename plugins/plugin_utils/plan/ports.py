@@ -4,13 +4,15 @@
 """Ports: where each range begins, so that no two meet, whatever is added later.
 
 Every pool owns a span of each range, and an instance's place in the span follows from its slot on the host: adding an
-instance never moves another's ports. The pools that engines bind at random (AscendDirect, transfer engine, store
+instance never moves another's ports. Numbers are assigned here, once for each process; renderers print them. The pools that engines bind at random (AscendDirect, transfer engine, store
 clients; Mooncake's sources, see the rules page) are kept clear.
 """
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import typing as t
 from dataclasses import dataclass
 
 from ..description.findings import Finding
@@ -29,12 +31,19 @@ KV_SPAN, KV_STEP = 2600, 100
 ASCEND_DIRECT_BASE = 20000
 TRANSFER_ENGINE = Port("transfer_engine", 15000, 2001)
 STORE_CLIENT = Port("store_client", 12300, 2001)
+P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
+WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")  # connectors with a listening port for each worker
 EPHEMERAL = 32768  # from here on the kernel hands out ports (net.ipv4.ip_local_port_range)
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """First port of each of an instance's ranges."""
+    """The finished port numbers of one process.
+
+    ``kv`` is what the connector is configured with; it adds the number of each worker of the instance to it.
+    ``dp_rpc`` (rendezvous of data-parallel ranks, or of the nodes of one rank) and ``bootstrap`` are equal in all
+    processes of an instance. ``hccl`` is shared by the instance's processes on a host, which add the device's number.
+    """
 
     api: int
     kv: int
@@ -62,56 +71,110 @@ def kv_base(release: Release, highest_device: int) -> int:
     return max(22000, -(-(ascend_direct_pool(release, highest_device).last + 1) // 100) * 100)
 
 
-def assign(instance: Instance, release: Release, highest_device: int) -> Assigned:
-    """Ports of one instance, from the user's first ports or the pool's own span."""
-    pool, order, slot = instance.pool, ORDER[instance.kind], instance.slot
-    step = -(-pool.devices_per_instance // KV_STEP) * KV_STEP
-    own = pool.hosts.get(instance.first.host.name)
-
-    def first(name: str, base: int, distance: int) -> int:
-        asked = (getattr(own.ports, name) if own else ()) or getattr(pool.ports, name)
-        if len(asked) > 1:
-            beyond = max(0, instance.number - len(asked) + 1)  # a list that is too short is a complaint of its own
-            return asked[instance.number - beyond] + beyond * max(distance, 1)
-        return int(asked[0] if asked else base) + slot * distance
-
-    return Assigned(
-        api=first("api", API_BASE + order * API_SPAN, API_STEP),
-        kv=first("kv", kv_base(release, highest_device) + order * KV_SPAN, step),
-        dp_rpc=first("dp_rpc", DP_RPC_BASE + order * DP_RPC_SPAN, 1),
-        hccl=first("hccl", HCCL_BASE + order * HCCL_SPAN, HCCL_STEP),
-        bootstrap=first("bootstrap", BOOTSTRAP_BASE + order * BOOTSTRAP_SPAN, 1),
-        llmdatadist=first("llmdatadist", LLMDATADIST_BASE + order * LLMDATADIST_SPAN, LLMDATADIST_STEP),
-    )
+GROUP = ("dp_rpc", "bootstrap")  # ports at which the processes of an instance meet: those of its first host
 
 
-def short_lists(description: Description) -> list[Finding]:
-    """Lists of first ports that have fewer entries than the pool has instances."""
-    found = []
-    for name, pool in description.pools.present().items():
-        for port in dataclasses.fields(Ports):
-            asked = getattr(pool.ports, port.name)
-            if 1 < len(asked) < pool.instances:
-                found.append(
-                    Finding(
-                        f"inference_pools.{name}.ports.{port.name}",
-                        "PORT-LIST",
-                        f"the list has {len(asked)} first ports for {pool.instances} instances",
-                        "Give one number, or one for each instance.",
-                        value=str(list(asked)),
-                    )
-                )
+def assign(instances: t.Iterable[Instance], release: Release) -> dict[str, Assigned]:
+    """The ports of every process, by the process' name."""
+    found = {}
+    for instance in instances:
+        for process in instance.processes:
+            found[instance.process_name(process)] = _assigned(instance, process, release)
     return found
 
 
-def at_host(instance: Instance, process: Process, name: str, assigned: int) -> int:
-    """A process' first port: what the user says of this very host, else the instance's."""
-    own = instance.pool.hosts.get(process.host.name)
-    ports = own.ports if own else Ports()
-    asked: tuple[int, ...] = getattr(ports, name)
-    return asked[0] if asked and process.host is not instance.first.host else assigned
+def _assigned(instance: Instance, process: Process, release: Release) -> Assigned:
+    pool, order, slot = instance.pool, ORDER[instance.kind], instance.slot
+    step = -(-pool.devices_per_instance // KV_STEP) * KV_STEP
+    workers = instance.workers(process)
+
+    def first(name: str, base: int, distance: int) -> int:
+        host = instance.first.host if name in GROUP else process.host
+        own: tuple[int, ...] = getattr(pool.hosts[host.name].ports, name) if host.name in pool.hosts else ()
+        if own:
+            return of_list(own, slot, distance)
+        asked: tuple[int, ...] = getattr(pool.ports, name)
+        if len(asked) > 1:
+            return of_list(asked, instance.number, distance)
+        return (asked[0] if asked else base) + slot * distance
+
+    return Assigned(
+        api=first("api", API_BASE + order * API_SPAN, API_STEP) + process.local_index,
+        kv=first("kv", kv_base(release, _highest_device(instance)) + order * KV_SPAN, step),
+        dp_rpc=first("dp_rpc", DP_RPC_BASE + order * DP_RPC_SPAN, 1),
+        hccl=first("hccl", HCCL_BASE + order * HCCL_SPAN, HCCL_STEP),
+        bootstrap=first("bootstrap", BOOTSTRAP_BASE + order * BOOTSTRAP_SPAN, 1),
+        llmdatadist=first("llmdatadist", LLMDATADIST_BASE + order * LLMDATADIST_SPAN, LLMDATADIST_STEP)
+        + process.local_index * workers,
+    )
 
 
-def api_port(assigned: Assigned, process: Process) -> int:
-    """A process' API port: each data-parallel rank of a host has its own under external load balancing."""
-    return assigned.api + process.local_index
+def of_list(asked: tuple[int, ...], index: int, distance: int) -> int:
+    """The first port at ``index``; one number counts on by ``distance``, a list that is too short is a finding."""
+    if len(asked) == 1:
+        return asked[0] + index * distance
+    beyond = max(0, index - len(asked) + 1)
+    return asked[index - beyond] + beyond * max(distance, 1)
+
+
+def _highest_device(instance: Instance) -> int:
+    """The highest device of the instance's hosts: AscendDirect's pool reaches that far."""
+    hosts = {process.host.name: process.host for process in instance.processes}
+    return max((host.devices[-1] for host in hosts.values() if host.devices), default=-1)
+
+
+def carries(transfer: t.Collection[str]) -> bool:
+    """Whether one of a pool's connectors carries KV cache from prefill to decode."""
+    return any(word in P2P for word in transfer)
+
+
+def bound(
+    instance: Instance, process: Process, assigned: Assigned, transfer: t.Collection[str], npu: bool
+) -> tuple[Port, ...]:
+    """The ports that a process binds; ``transfer`` holds the connectors of its pool ('mooncake', 'store')."""
+    found = []
+    if not instance.headless(process):
+        found.append(Port("api", assigned.api, protocol="http"))
+    words = transfer if instance.kind != "encode" else ()
+    if not npu:
+        if instance.kind == "prefill" and carries(words):
+            found.append(Port("bootstrap", assigned.bootstrap, protocol="http"))
+        return tuple(found)
+    workers = instance.workers(process)
+    if any(word in WITH_PORT for word in words):
+        found.append(Port("kv", assigned.kv + process.first_worker, workers))
+    if "llmdatadist" in words:
+        found.append(Port("llmdatadist", assigned.llmdatadist, workers))
+    if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
+        found.append(Port("dp_rpc", assigned.dp_rpc))
+    if process.local_index == 0:  # shared by the instance's processes on the host, by device
+        found.append(Port("hccl", assigned.hccl, 16))
+    return tuple(found)
+
+
+def short_lists(description: Description, instances: t.Iterable[Instance]) -> list[Finding]:
+    """Lists of first ports that have fewer entries than the pool, or one host of it, has instances."""
+    on_host = collections.Counter(
+        (instance.kind, host) for instance in instances for host in {one.host.name for one in instance.processes}
+    )
+    found = []
+    for name, pool in description.pools.present().items():
+        path = f"inference_pools.{name}"
+        places = [(path, pool.ports, pool.instances)]
+        places += [(f"{path}.hosts.{host}", pool.hosts[host].ports, on_host[name, host]) for host in pool.hosts]
+        for place, ports, count in places:
+            for port in dataclasses.fields(Ports):
+                asked = getattr(ports, port.name)
+                if 1 < len(asked) < count:
+                    found.append(_short(f"{place}.ports.{port.name}", asked, count))
+    return found
+
+
+def _short(path: str, asked: tuple[int, ...], count: int) -> Finding:
+    return Finding(
+        path,
+        "PORT-LIST",
+        f"the list has {len(asked)} first ports for {count} instances",
+        "Give one number, or one for each instance.",
+        value=str(list(asked)),
+    )

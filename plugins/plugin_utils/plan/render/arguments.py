@@ -10,7 +10,7 @@ import typing as t
 from ...description.variables import HostWords
 from ..deployment import Context
 from ..placement import Instance, Process
-from ..ports import at_host
+from ..ports import Assigned
 from .kv import ec_transfer_config, kv_transfer_config
 from .vllm import compact, merged
 
@@ -18,23 +18,18 @@ from .vllm import compact, merged
 API_ONLY = ("api-server-count", "host", "port")
 
 
-def is_headless(instance: Instance, process: Process) -> bool:
-    """Only an instance's first process has an API server, except under external load balancing."""
-    return process.number > 0 and (instance.pool.load_balancing == "internal" or instance.nodes_per_rank > 1)
-
-
-def arguments(context: Context, instance: Instance, process: Process, port: int) -> dict[str, t.Any]:
+def arguments(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
     """Derived flags, then the user's: of all engines, of the pool, of the host."""
-    pool = instance.pool
+    pool, ports = instance.pool, context.ports[instance.process_name(process)]
     own = pool.hosts.get(process.host.name, HostWords())
     asked = merged(context.description.args, pool.args, own.args)
-    if is_headless(instance, process):
+    if instance.headless(process):
         derived: dict[str, t.Any] = {"headless": True}
         asked = {key: asked[key] for key in asked if key not in API_ONLY}
     else:
-        derived = {"host": process.host.address, "port": port}
+        derived = {"host": process.host.address, "port": ports.api}
     derived["served-model-name"] = context.served_name
-    derived.update(_sizes(context, instance, process))
+    derived.update(_sizes(instance, process, ports))
     if context.description.engine == "vllm_ascend" and context.release.shutdown_timeout:
         derived["shutdown-timeout"] = context.description.stop_timeout
     last = {key: value for key, value in _configurations(context, instance, process).items() if key not in asked}
@@ -53,11 +48,11 @@ def _configurations(context: Context, instance: Instance, process: Process) -> d
     return t.cast("dict[str, str]", context.memo[key])
 
 
-def _sizes(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+def _sizes(instance: Instance, process: Process, ports: Assigned) -> dict[str, t.Any]:
     pool = instance.pool
     flags: dict[str, t.Any] = {"tensor-parallel-size": pool.tensor_parallel_size}
     if pool.data_parallel_size > 1:
-        flags.update(_data_parallel(context, instance, process))
+        flags.update(_data_parallel(instance, process, ports))
     for name in ("pipeline", "prefill_context", "decode_context"):
         size = getattr(pool, f"{name}_parallel_size")
         if size > 1:
@@ -68,11 +63,11 @@ def _sizes(context: Context, instance: Instance, process: Process) -> dict[str, 
         flags["nnodes"] = len(instance.processes)
         flags["node-rank"] = process.number
         flags["master-addr"] = instance.first.host.address
-        flags["master-port"] = context.ports[instance.name].dp_rpc
+        flags["master-port"] = ports.dp_rpc
     return flags
 
 
-def _data_parallel(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+def _data_parallel(instance: Instance, process: Process, ports: Assigned) -> dict[str, t.Any]:
     """Ranks, as vLLM's internal or external load balancing wants them (rules.md G3)."""
     flags: dict[str, t.Any] = {"data-parallel-size": instance.pool.data_parallel_size}
     if instance.pool.load_balancing == "external":
@@ -82,5 +77,5 @@ def _data_parallel(context: Context, instance: Instance, process: Process) -> di
         if process.first_rank:
             flags["data-parallel-start-rank"] = process.first_rank
     flags["data-parallel-address"] = instance.first.host.address
-    flags["data-parallel-rpc-port"] = at_host(instance, process, "dp_rpc", context.ports[instance.name].dp_rpc)
+    flags["data-parallel-rpc-port"] = ports.dp_rpc
     return flags

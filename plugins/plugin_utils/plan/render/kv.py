@@ -14,7 +14,7 @@ import typing as t
 
 from ..deployment import Context
 from ..placement import Instance, Process
-from ..ports import at_host
+from ..ports import WITH_PORT
 
 ROLE = {"prefill": "kv_producer", "decode": "kv_consumer", "colocated": "kv_both", "encode": "kv_both"}
 ASCEND_NAMES = {
@@ -33,7 +33,6 @@ ASCEND_NAMES = {
 CPU_NAMES = {"mooncake": "MooncakeSerialConnector", "store": "MooncakeStoreConnector"}
 # Each engine both reads and writes what is shared, whatever its pool (vllm-ascend ucm_deployment.md)
 BOTH_WAYS = ("ucm",)
-WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
 
 
 def connector_name(context: Context, word: str) -> str:
@@ -115,7 +114,7 @@ def _child(context: Context, instance: Instance, word: str, process: Process) ->
         return config
     if context.description.engine == "vllm_cpu":
         return config
-    port = at_host(instance, process, "kv", context.ports[instance.name].kv)
+    port = context.ports[instance.process_name(process)].kv
     if word in WITH_PORT:
         config["kv_port"] = str(port)
         direct = {"use_ascend_direct": True} if context.release.use_ascend_direct else {}

@@ -97,8 +97,8 @@ def longest_timeout(context: Context) -> int:
     return max([CONNECT_TIMEOUT, *(int(one) for one in said if one.isdecimal())])
 
 
-def client_config(context: Context, directory: str, engine: str) -> File:
-    """mooncake.json of the engine at address ``engine``: strict JSON, keys of the release (rules.md 6.1).
+def client_config(context: Context, directory: str, host: Host) -> File:
+    """mooncake.json of an engine on ``host``: strict JSON, keys of the release (rules.md 6.1).
 
     The segment counts for each rank. Releases 0.11.x want it in bytes, and their own address.
     """
@@ -116,7 +116,7 @@ def client_config(context: Context, directory: str, engine: str) -> File:
     if cpu or store.buffer_size:
         config["local_buffer_size"] = _size(store.buffer_size or "128mb")
     if not cpu and context.release.store_port_key == "mooncake_rpc_port":
-        config.update(local_hostname=engine, use_ascend_direct=True, alloc_in_same_node=True)
+        config.update(local_hostname=host.address, use_ascend_direct=True, alloc_in_same_node=True)
         config["global_segment_size"] = segment_bytes(context) or config["global_segment_size"]
     config.update(store.options)
     return File(posixpath.join(directory, "mooncake.json"), json.dumps(config, indent=2, sort_keys=True) + "\n")

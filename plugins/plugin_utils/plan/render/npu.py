@@ -12,7 +12,6 @@ import typing as t
 from ...description.variables import Host
 from ..deployment import Context
 from ..placement import Instance, Process
-from ..ports import at_host
 from ..service import File
 
 CONNECT_TIMEOUT = 10000  # milliseconds, for connecting and for transferring
@@ -31,7 +30,7 @@ def npu_environment(
     env: dict[str, t.Any] = {
         "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(one) for one in process.devices),
         "GLOO_SOCKET_IFNAME": interface,
-        "HCCL_IF_BASE_PORT": context.ports[instance.name].hccl,
+        "HCCL_IF_BASE_PORT": context.ports[instance.process_name(process)].hccl,
         "HCCL_IF_IP": process.host.address,
         "HCCL_SOCKET_IFNAME": interface,
         "OMP_NUM_THREADS": 10,
@@ -67,14 +66,9 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
     if any(one.startswith("mooncake") or one == "store" for one in words):
         env.update(ASCEND_CONNECT_TIMEOUT=CONNECT_TIMEOUT, ASCEND_TRANSFER_TIMEOUT=CONNECT_TIMEOUT)
     if "llmdatadist" in words and context.release.rank_table_env:
-        port = at_host(instance, process, "llmdatadist", context.ports[instance.name].llmdatadist)
-        port += process.local_index * instance.pool.tensor_parallel_size
         env[context.release.rank_table_env] = rank_table_path(context)
-        env[context.release.llmdatadist_port_env] = port
+        env[context.release.llmdatadist_port_env] = context.ports[instance.process_name(process)].llmdatadist
         env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
-    if "store" in words and context.description.store.backend == "memcache":
-        directory = context.service_directory(instance.process_name(process))
-        env["MMC_LOCAL_CONFIG_PATH"] = posixpath.join(directory, "mmc-local.conf")
     return env
 
 

@@ -148,7 +148,6 @@ def _release(context: Context) -> dict[str, t.Any]:
     return {
         "name": release.name,
         "has_prompt_tokens_by_source": release.prompt_tokens_by_source,
-        "has_external_prefix_cache": release.external_prefix_cache,
         "lines": lines,
         "known_limits": ["empty_200"] if npu and release.vllm_version < DRAINED else [],
     }

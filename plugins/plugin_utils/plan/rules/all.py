@@ -8,13 +8,26 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import nearest
-from . import arguments, connectors, environment, kubernetes, model, ports, router, runtime, sizes, store, topology
+from . import (
+    arguments,
+    connectors,
+    environment,
+    kubernetes,
+    model,
+    port_choice,
+    ports,
+    router,
+    runtime,
+    sizes,
+    store,
+    topology,
+)
 from .base import Case, Found, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": topology.RULES,
     "Parallel sizes": sizes.RULES,
-    "Ports": ports.RULES,
+    "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": connectors.RULES,
     "The pool of KV cache": store.RULES,
     "Arguments of vLLM": arguments.RULES,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import nearest
-from ..deployment import P2P
+from ..ports import P2P
 from ..render import kv
 from .base import Case, Found, Rules
 from .engine_view import KV, extra_of

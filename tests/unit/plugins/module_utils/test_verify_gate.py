@@ -353,7 +353,7 @@ def test_red_flags_of_before_the_window_are_not_held_against_it(tmp_path):
 # --- releases without counters -------------------------------------------------------------------------------------------
 
 OLD = ["no_source_metrics", "no_external_metrics"]
-OLD_FACTS = {"name": "0.11.0", "has_prompt_tokens_by_source": False, "has_external_prefix_cache": False}
+OLD_FACTS = {"name": "0.11.0", "has_prompt_tokens_by_source": False}
 
 
 def old_release(cluster):
@@ -388,7 +388,7 @@ def test_nothing_failed_and_nothing_proved_is_not_verified(tmp_path):
 
 
 def test_a_promise_counts_only_where_it_was_made(tmp_path):
-    facts = {"name": "0.13.0", "has_prompt_tokens_by_source": False, "has_external_prefix_cache": True}
+    facts = {"name": "0.13.0", "has_prompt_tokens_by_source": False}
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["no_source_metrics"]}) as cluster:
         whole = run(cluster, read_logs=False, release=dict(cluster.plan()["release"], **facts))
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["no_source_metrics", "recompute"]}) as cluster:

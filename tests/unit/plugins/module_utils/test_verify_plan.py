@@ -16,7 +16,7 @@ def section(**changes):
         "entry": {"url": "http://10.1.1.1:8000/", "kind": "vllm_router"},
         "prefill": [{"name": "prefill-0", "url": "http://10.1.1.1:7100"}],
         "decode": [{"name": "decode-0", "url": "http://10.1.1.2:7100"}],
-        "release": {"name": "0.23.0", "has_prompt_tokens_by_source": True, "has_external_prefix_cache": True},
+        "release": {"name": "0.23.0", "has_prompt_tokens_by_source": True},
         "block_size": 128,
     }
     return dict(base, **changes)
@@ -46,7 +46,7 @@ def test_every_violation_is_told_at_once():
             block_size="128",
             entry={"url": "10.1.1.1:8000", "kind": "nginx"},
             prefill=[{"name": "prefill-0", "url": "http://10.1.1.1:7100", "log": {"kind": "file"}}],
-            release={"name": "0.23.0", "has_prompt_tokens_by_source": True, "known_limits": ["slow"]},
+            release={"name": "0.23.0", "known_limits": ["slow"]},
         )
     )
     text = "\n".join(found)
@@ -58,7 +58,7 @@ def test_every_violation_is_told_at_once():
         "verify.entry.url is '10.1.1.1:8000', but has to start with http://",
         "verify.entry.kind is 'nginx'",
         "verify.prefill[0].log.path is missing",
-        "verify.release.has_external_prefix_cache is missing",
+        "verify.release.has_prompt_tokens_by_source is missing",
         "verify.release.known_limits has 'slow'; known are: empty_200",
     ):
         assert word in text

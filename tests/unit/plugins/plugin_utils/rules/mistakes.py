@@ -108,6 +108,13 @@ MISTAKES: tuple[Mistake, ...] = (
     W("DENSE-EP", "pooled", {"inference_model.moe": "false", f"{C}.expert_parallel": True}, f"{C}.expert_parallel"),
     W("LLMDATADIST-TP", "llmdatadist", {f"{D}.tensor_parallel_size": 4, "inference_release": "0.11.0"}),
     # ports
+    M("PORT-GROUP", "p2p", {f"{D}.hosts.node4.ports.dp_rpc": 12000}),
+    M("PORT-UNUSED", "p2p", {f"{D}.hosts.node4.ports.api": 7300}),
+    M("PORT-UNUSED", "p2p", {f"{P}.ports.llmdatadist": 5600}),
+    M("PORT-UNUSED", "p2p", {f"{P}.ports.bootstrap": 11000}),
+    M("PORT-UNUSED", "cpu", {f"{P}.ports.hccl": 60000}),
+    M("PORT-UNUSED", "pooled", {f"{C}.ports.kv": 30000}),
+    W("PORT-UNUSED", "pooled", {f"{C}.ports.dp_rpc": 30000}),
     M("PORT-OVERLAP", "one-host", {f"{D}.ports.api": 7100}),
     M("PORT-OVERLAP", "one-host", {f"{P}.ports.kv": 30000, f"{D}.ports.kv": 30002}, f"{D}.ports.kv"),
     M("PORT-OVERLAP", "one-host", {f"{ROUTER}.port": 7100}, also="ROUTER-PORT"),
