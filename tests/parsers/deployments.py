@@ -26,6 +26,9 @@ MORE = {
     "inference_args.gpu-memory-utilization": 0.9,
     "inference_args.speculative-config": '{"num_speculative_tokens": 1, "method": "deepseek_mtp"}',
 }
+# Keys of configurations as flags of their own; vLLM builds the configuration of them and refuses a key that it lacks
+DOTTED = {"compilation_config.cudagraph_capture_sizes": [1, 2], "compilation-config.cudagraph_mode": "FULL_DECODE_ONLY"}
+DOTTED_SINCE = (0, 18)
 
 
 def releases(choice: str) -> list[str]:
@@ -49,6 +52,8 @@ def plans(release: str) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
             continue
         for label, changes in ((name, {}), (f"{name}+", MORE if not cpu else {})):
             changed, inventory = family(name, {**changes, "inference_release": release})
+            if changes and _vllm(release) >= DOTTED_SINCE:
+                changed["inference_args"] = {**changed.get("inference_args", {}), **DOTTED}
             try:
                 yield label, launch_plan(changed, inventory)
             except PlanError:

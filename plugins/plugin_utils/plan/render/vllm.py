@@ -11,12 +11,22 @@ import typing as t
 Arguments = dict[str, t.Any]
 
 
+def canonical(key: str) -> str:
+    """The one form of a flag's name: ``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are ``max-num-seqs``.
+
+    What stands behind a dot is a key inside a configuration, whose spelling counts: vLLM's parser leaves it as it is, so
+    ``attention_config.indexer_kv_dtype`` is ``attention-config.indexer_kv_dtype``.
+    """
+    head, dot, tail = str(key).lstrip("-").partition(".")
+    return head.replace("_", "-") + dot + tail
+
+
 def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:
-    """Arguments of several layers, the later ones winning; ``max_num_seqs`` and ``max-num-seqs`` are one flag."""
+    """Arguments of several layers by their canonical names, the later ones winning."""
     result: Arguments = {}
     for layer in layers:
         for key in layer:
-            result[key.lstrip("-").replace("_", "-")] = layer[key]
+            result[canonical(key)] = layer[key]
     return result
 
 
@@ -24,13 +34,16 @@ def words(arguments: t.Mapping[str, t.Any]) -> list[str]:
     """The arguments as argv words in the order given.
 
     ``true`` is the bare flag, ``false`` its ``--no-`` form, ``null`` leaves it out, a mapping is compact JSON, a list
-    repeats its words behind one flag.
+    repeats its words behind one flag. A key inside a configuration (``compilation-config.mode``) always has one value,
+    which vLLM reads as JSON.
     """
     argv: list[str] = []
     for key, value in arguments.items():
         if value is None:
             continue
-        if isinstance(value, bool):
+        if "." in key and isinstance(value, (bool, dict, list, tuple)):
+            argv += [f"--{key}", compact(value)]
+        elif isinstance(value, bool):
             argv.append(f"--{key}" if value else f"--no-{key}")
         elif isinstance(value, dict):
             argv += [f"--{key}", compact(value)]

@@ -13,8 +13,9 @@ import typing as t
 from ...description.findings import nearest
 from ...releases import options
 from ...releases.version import numbers
+from ..render.vllm import canonical
 from .base import Case, Found, Rules
-from .engine_view import DERIVED, Words, canonical, whole
+from .engine_view import DERIVED, Words, whole
 
 RULES = Rules()
 # Flags whose value is JSON although vLLM's parser takes any text, and finds out later or never

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ...description.variables import Description, HostWords
 from ..placement import Instance, Process
+from ..render.vllm import canonical
 from ..service import Service
 
 # Flags that the planner derives, and the word of a pool from which each follows
@@ -34,12 +35,6 @@ DERIVED = {
     "master-port": "ports.dp_rpc",
 }
 KV = "kv-transfer-config"
-
-
-def canonical(key: str) -> str:
-    """``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are one flag."""
-    head, dot, tail = str(key).lstrip("-").partition(".")
-    return head.replace("_", "-") + dot + tail
 
 
 def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -11,9 +11,10 @@ import typing as t
 from ...description.findings import nearest
 from ...releases import options
 from ..render.router import flavour
+from ..render.vllm import canonical
 from ..service import Service
 from .base import Case, Found, Rules
-from .engine_view import canonical, split
+from .engine_view import split
 
 RULES = Rules()
 ROUTER = "0.1.17"

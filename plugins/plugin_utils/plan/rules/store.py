@@ -13,8 +13,8 @@ import typing as t
 from ...description.findings import nearest
 from ...description.variables import Master, Store
 from ...releases import options
+from ..render.vllm import canonical
 from .base import Case, Found, Rules
-from .engine_view import canonical
 
 RULES = Rules()
 GIB = 2**30

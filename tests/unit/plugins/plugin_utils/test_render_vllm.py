@@ -1,0 +1,49 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flags as vLLM's parser reads them: one form of each name, and keys behind a dot as they are written."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.vllm import canonical, merged, words
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("max_num_seqs", "max-num-seqs"),
+        ("--max-num_seqs", "max-num-seqs"),
+        ("attention_config.indexer_kv_dtype", "attention-config.indexer_kv_dtype"),
+        ("--attention-config.indexer_kv_dtype", "attention-config.indexer_kv_dtype"),
+        ("compilation-config.pass_config.fuse_norm", "compilation-config.pass_config.fuse_norm"),
+    ],
+)
+def test_underscores_are_hyphens_up_to_the_first_dot(written, name):
+    assert canonical(written) == name
+
+
+def test_two_spellings_of_a_dotted_flag_are_one():
+    assert merged({"attention_config.backend_name": "a"}, {"attention-config.backend_name": "b"}) == {
+        "attention-config.backend_name": "b"
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(True, "true"), (False, "false"), ([1, 2], "[1,2]"), ({"a": 1}, '{"a":1}'), ("int8", "int8"), (3, "3")],
+)
+def test_a_key_inside_a_configuration_has_one_value(value, word):
+    """vLLM takes the word behind a dotted flag as its value, whatever it is: a bare flag would swallow the next one."""
+    assert words({"compilation-config.some_key": value}) == ["--compilation-config.some_key", word]
+
+
+def test_a_dotted_flag_reaches_the_command_line_as_it_is_written():
+    args = {"compilation_config.cudagraph_mode": "FULL_DECODE_ONLY", "max_num_seqs": 28}
+    plan = launch_plan(*family("p2p", {"inference_pools.decode.args": args}))
+    argv = next(one["argv"] for one in plan["services"] if one["name"] == "decode-0-0")
+    at = argv.index("--compilation-config.cudagraph_mode")
+    assert argv[at + 1] == "FULL_DECODE_ONLY"
+    assert plan["findings"] == []
