@@ -6,38 +6,38 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from .loader import choice, number, words
+from .loader import choice, documented, factory, number, words
 
 
 @dataclass(frozen=True)
 class Mount:
     """One more volume of the engines' pods: a path of the node, a claim, a ConfigMap, a Secret, or memory."""
 
-    name: str
-    path: str
-    host_path: str = ""
-    type: str = ""
-    claim: str = ""
-    config_map: str = ""
-    secret: str = ""
-    memory: str = ""
-    sub_path: str = ""
-    read_only: bool = False
+    name: str = documented("Name of the volume.")
+    path: str = documented("Path in the container.")
+    host_path: str = documented("Path on the node.", "")
+    type: str = documented("Type of the path on the node, such as Directory.", "")
+    claim: str = documented("Name of a PersistentVolumeClaim.", "")
+    config_map: str = documented("Name of a ConfigMap.", "")
+    secret: str = documented("Name of a Secret.", "")
+    memory: str = documented("Size of a volume in memory.", "")
+    sub_path: str = documented("Path inside the volume.", "")
+    read_only: bool = documented("Mount the volume read-only.", False)
 
 
 @dataclass(frozen=True)
 class PodWords:
     """What the pods of one role, or of all roles, ask for and look like."""
 
-    requests: dict[str, str] = field(default_factory=dict)
-    limits: dict[str, str] = field(default_factory=dict)
-    node_selector: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
-    spec: dict[str, t.Any] = words()
-    container: dict[str, t.Any] = words()
+    requests: dict[str, str] = documented("Resource requests of the containers.", factory(dict))
+    limits: dict[str, str] = documented("Resource limits of the containers.", factory(dict))
+    node_selector: dict[str, str] = documented("Labels that a node must have.", factory(dict))
+    labels: dict[str, str] = documented("Labels of the pods.", factory(dict))
+    annotations: dict[str, str] = documented("Annotations of the pods.", factory(dict))
+    spec: dict[str, t.Any] = documented("Settings merged into the pod specification.", words())
+    container: dict[str, t.Any] = documented("Settings merged into the engine's container.", words())
 
 
 @dataclass(frozen=True)
@@ -47,51 +47,79 @@ class ClusterRouter:
     ``url`` is where clients ask when it is not our proxy; the verification asks there, and nowhere without it.
     """
 
-    mode: str = choice("deployment", "host", "kthena_router", "none")
-    url: str = ""
-    image: str = ""
-    replicas: int = number(1, 1)
-    service_type: str = choice("ClusterIP", "NodePort", "LoadBalancer")
-    node_port: int = number(0, 0, 65535)
-    host_network: bool = False
-    requests: dict[str, str] = field(default_factory=dict)
-    limits: dict[str, str] = field(default_factory=dict)
-    node_selector: dict[str, str] = field(default_factory=dict)
-    timeout: str = "300s"
-    retries: int = number(3, 0)
+    mode: str = documented(
+        "deployment: the proxy in the cluster. host: the proxy on a host of the group router. kthena_router: ModelServer and ModelRoute. none: no router.",
+        choice("deployment", "host", "kthena_router", "none"),
+    )
+    url: str = documented("URL for clients, with kthena_router or none; the verification uses it.", "")
+    image: str = documented("Image of the proxy. Default: the image of the engines.", "")
+    replicas: int = documented("Replicas of the proxy.", number(1, 1))
+    service_type: str = documented(
+        "Type of the Service in front of the proxy.", choice("ClusterIP", "NodePort", "LoadBalancer")
+    )
+    node_port: int = documented("Port of the Service on every node. 0: assigned by the cluster.", number(0, 0, 65535))
+    host_network: bool = documented("Run the proxy in the network of its node.", False)
+    requests: dict[str, str] = documented("Resource requests of the proxy.", factory(dict))
+    limits: dict[str, str] = documented("Resource limits of the proxy.", factory(dict))
+    node_selector: dict[str, str] = documented("Labels that a node must have to run the proxy.", factory(dict))
+    timeout: str = documented("Timeout of a request through kthena-router, as a duration such as 300s.", "300s")
+    retries: int = documented("Retries of a request through kthena-router.", number(3, 0))
 
 
 @dataclass(frozen=True)
 class Kubernetes:
     """Where and how a ModelServing runs."""
 
-    namespace: str = "default"
-    kthena_version: str = choice("v1.0.0", "v0.4.0")
-    scheduler: str = "volcano"
-    resource: str = "huawei.com/ascend-1980"
-    devices_per_node: int = number(0, 0)
-    groups: int = number(1, 1)
-    recovery_policy: str = choice("RoleRecreate", "ServingGroupRecreate", "None")
-    rollout: str = choice("", "RoleRollingUpdate", "ServingGroupRollingUpdate")
-    restart_grace_period: int = number(60, 0)
-    host_network: bool = True
-    separate_roles: bool = False
-    requests: dict[str, str] = field(default_factory=dict)
-    limits: dict[str, str] = field(default_factory=dict)
-    node_selector: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
-    image_pull_secrets: tuple[str, ...] = ()
-    image_pull_policy: str = choice("", "IfNotPresent", "Always", "Never")
-    service_account: str = ""
-    model_path: str = ""
-    model_claim: str = ""
-    driver_mounts: bool = True
-    shared_memory: str = ""
-    mounts: tuple[Mount, ...] = ()
-    pods: dict[str, PodWords] = field(default_factory=dict)
-    router: ClusterRouter = field(default_factory=ClusterRouter)
-    serving: dict[str, t.Any] = words()
+    namespace: str = documented(
+        "Namespace of all objects. The role creates it only with kthena_create_namespace.", "default"
+    )
+    kthena_version: str = documented(
+        "Version of Kthena; v0.4.0 has no maxUnavailable per role. Compared with the CRD of the cluster.",
+        choice("v1.0.0", "v0.4.0"),
+    )
+    scheduler: str = documented("Scheduler of the pods.", "volcano")
+    resource: str = documented("Resource name under which the device plugin offers NPUs.", "huawei.com/ascend-1980")
+    devices_per_node: int = documented(
+        "NPUs of one node. 0: by hardware. Larger instances get worker pods.", number(0, 0)
+    )
+    groups: int = documented(
+        "Number of serving groups (spec.replicas). The instances of a pool count within a group.", number(1, 1)
+    )
+    recovery_policy: str = documented(
+        "What Kthena recreates after a pod fails.", choice("RoleRecreate", "ServingGroupRecreate", "None")
+    )
+    rollout: str = documented(
+        "Strategy of updates. Default: role by role, or the whole group if the recovery policy recreates groups.",
+        choice("", "RoleRollingUpdate", "ServingGroupRollingUpdate"),
+    )
+    restart_grace_period: int = documented(
+        "Seconds for which Kthena tolerates a failed pod before it acts.", number(60, 0)
+    )
+    host_network: bool = documented("Run the engines in the network of their node.", True)
+    separate_roles: bool = documented("Keep pods of different roles on different nodes.", False)
+    requests: dict[str, str] = documented(
+        "Resource requests of all engine containers, besides the NPUs.", factory(dict)
+    )
+    limits: dict[str, str] = documented("Resource limits of all engine containers, besides the NPUs.", factory(dict))
+    node_selector: dict[str, str] = documented("Labels that a node must have to run engines.", factory(dict))
+    labels: dict[str, str] = documented("Labels of all pods.", factory(dict))
+    annotations: dict[str, str] = documented("Annotations of all pods.", factory(dict))
+    image_pull_secrets: tuple[str, ...] = documented("Secrets for pulling images.", ())
+    image_pull_policy: str = documented(
+        "Pull policy of images. Default: the one of the cluster.", choice("", "IfNotPresent", "Always", "Never")
+    )
+    service_account: str = documented("Service account of the pods.", "")
+    model_path: str = documented("Directory on the node that holds the model. Default: inference_model.path.", "")
+    model_claim: str = documented("PersistentVolumeClaim that holds the model, instead of a directory on the node.", "")
+    driver_mounts: bool = documented("Mount the driver's libraries and tools from the node.", True)
+    shared_memory: str = documented("Limit of /dev/shm in the pods, such as 64Gi. Default: no limit.", "")
+    mounts: tuple[Mount, ...] = documented("More volumes of the engines.", ())
+    pods: dict[str, PodWords] = documented(
+        "Settings of one role's pods, by role; mappings are merged with the settings of all roles.",
+        factory(dict),
+    )
+    router: ClusterRouter = documented("The router of the cluster.", factory(ClusterRouter))
+    serving: dict[str, t.Any] = documented("Settings merged into the specification of the ModelServing.", words())
 
     def of_role(self, role: str) -> PodWords:
         """The words of one role's pods, over those of all roles; a mapping's keys are merged, its values replaced."""

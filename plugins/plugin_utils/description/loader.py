@@ -11,7 +11,7 @@ import typing as t
 
 from .findings import Finding, nearest
 
-# Dataclasses call the four functions below in their bodies, where fields belong; pylint sees the functions alone.
+# Dataclasses call the functions below in their bodies, where fields belong; pylint sees the functions alone.
 # pylint: disable=invalid-field-call
 
 TRUE = {"true", "yes", "on", "1"}
@@ -36,6 +36,22 @@ def firsts() -> t.Any:
 def words() -> t.Any:
     """A field that holds a mapping of free keys (engine arguments, environment)."""
     return dataclasses.field(default_factory=dict)
+
+
+def factory(make: t.Callable[[], t.Any]) -> t.Any:
+    """A field whose default is made anew for each record: another record, or a mapping."""
+    return dataclasses.field(default_factory=make)
+
+
+def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
+    """A field with its documentation, of which the page of all variables is made.
+
+    ``default`` is a plain value, a field made by one of the functions above, or nothing for a required field.
+    """
+    if isinstance(default, dataclasses.Field):
+        default.metadata = types.MappingProxyType({**default.metadata, "doc": text})
+        return default
+    return dataclasses.field(default=default, metadata={"doc": text})
 
 
 class Reader:

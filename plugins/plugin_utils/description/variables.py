@@ -12,56 +12,58 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .findings import Finding
 from .kubernetes import Kubernetes
-from .loader import Reader, choice, firsts, number, words
+from .loader import Reader, choice, documented, factory, firsts, number, words
 
 POOLS = ("encode", "prefill", "decode", "colocated")
 PREFIX = "inference_"
 
-# Variables that steer the playbooks, not the deployment: the planner passes them by.
-OPERATIONAL = frozenset(
-    PREFIX + name
-    for name in (
-        "benchmark",
-        "benchmark_clients",
-        "benchmark_requests",
-        "cache",
-        "check_html",
-        "check_ignore",
-        "check_json",
-        "group",
-        "manifests_file",
-        "plan",
-        "plan_commands",
-        "plan_file",
-        "plan_only",
-        "plan_show",
-        "preflight",
-        "prepare",
-        "remove_caches",
-        "remove_models",
-        "report_file",
-        "role_name",
-        "status_file",
-        "verify",
-        "verify_file",
-    )
-)
+# Variables that control one run of a playbook and describe no deployment: the planner ignores them.
+RUN_VARIABLES = {
+    "check_html": "File for the findings of the host check, as one HTML page.",
+    "check_ignore": "Ids of host checks whose findings are accepted.",
+    "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
+    "group": "Inventory group whose hosts belong to the deployment, where one inventory holds several.",
+    "manifests_file": "Kubernetes: file for the manifests.",
+    "plan": "The plan itself; set by the playbook plan for those after it.",
+    "plan_file": "File for the plan, as JSON.",
+    "plan_html": "File for the plan, as one HTML page with a picture of the deployment.",
+    "plan_only": "Kubernetes: print the manifests and stop.",
+    "plan_show": "What the playbook plan prints: table, commands, json, rules or diff.",
+    "remove_caches": "Remove environments and caches as well.",
+    "remove_models": "Remove a model that the collection installed as well.",
+    "status_file": "File for the status of the services, as JSON.",
+    "verify_file": "File for the report of the verification, as JSON.",
+}
+OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)
 DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
-HOST_WORDS = ("address", "devices", "hardware", "interface", "memory", "super_pod")
+HOST_VARIABLES = {
+    "address": "Address that other hosts use. Default: ansible_host, or the inventory name.",
+    "devices": "Number of NPUs that may be used, or a list of their device ids. Default: all of the hardware.",
+    "hardware": "Hardware generation of the host. Default: the one of the deployment.",
+    "interface": "Network interface that holds the address. Default: the one of the deployment.",
+    "memory": "Host memory in GiB; lets the planner judge the size of the store. Default: unknown.",
+}
+HOST_WORDS = tuple(HOST_VARIABLES)
 
 
 @dataclass(frozen=True)
 class Model:
     """The served model: ``path`` on every engine's host, ``name`` that clients ask for."""
 
-    path: str
-    name: str = ""
-    source: str = ""
-    moe: str = choice("auto", "true", "false")
+    path: str = documented("Directory of the model on every host with an engine.")
+    name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
+    source: str = documented(
+        "Where the role model gets the files from: copy, archive, rsync, or tiny for a small random model. Empty: they are already there.",
+        "",
+    )
+    moe: str = documented(
+        "Whether the model has experts. With auto the planner assumes a mixture of experts and the host check reads config.json.",
+        choice("auto", "true", "false"),
+    )
 
 
 @dataclass(frozen=True)
@@ -72,47 +74,70 @@ class Ports:
     distance); a list has one number for each instance: of the pool, or of the host where it is given for a host.
     """
 
-    api: tuple[int, ...] = firsts()
-    kv: tuple[int, ...] = firsts()
-    dp_rpc: tuple[int, ...] = firsts()
-    hccl: tuple[int, ...] = firsts()
-    bootstrap: tuple[int, ...] = firsts()
-    llmdatadist: tuple[int, ...] = firsts()
+    api: tuple[int, ...] = documented("HTTP port of the OpenAI-compatible API.", firsts())
+    kv: tuple[int, ...] = documented(
+        "First port of the range on which the KV connector's ranks exchange metadata.", firsts()
+    )
+    dp_rpc: tuple[int, ...] = documented("Port of the data-parallel coordinator (--data-parallel-rpc-port).", firsts())
+    hccl: tuple[int, ...] = documented("First port of HCCL on the host (HCCL_IF_BASE_PORT).", firsts())
+    bootstrap: tuple[int, ...] = documented(
+        "Bootstrap port of vLLM's own Mooncake connector; CPU engines only.", firsts()
+    )
+    llmdatadist: tuple[int, ...] = documented("First port of the LLMDataDist connector's ranks.", firsts())
 
 
 @dataclass(frozen=True)
 class HostWords:
     """What one host of a pool has of its own."""
 
-    args: dict[str, t.Any] = words()
-    env: dict[str, t.Any] = words()
-    ports: Ports = field(default_factory=Ports)
+    args: dict[str, t.Any] = documented(
+        "Options of vllm serve for this host; they take precedence over those of the pool.", words()
+    )
+    env: dict[str, t.Any] = documented(
+        "Environment variables for this host; they take precedence over those of the pool.", words()
+    )
+    ports: Ports = documented("First ports on this host.", factory(Ports))
 
 
 @dataclass(frozen=True)
 class Pool:
     """One kind of instance: how many, how large, on which hosts, with which arguments."""
 
-    group: str = ""
-    model: str = ""
-    instances: int = number(1, 0)
-    instances_per_host: int = number(0, 0)
-    hosts_per_instance: int = number(0, 0)
-    data_parallel_size: int = number(1)
-    tensor_parallel_size: int = number(1)
-    pipeline_parallel_size: int = number(1)
-    prefill_context_parallel_size: int = number(1)
-    decode_context_parallel_size: int = number(1)
-    expert_parallel: bool = False
-    load_balancing: str = choice("internal", "external")
-    devices: tuple[int, ...] = ()
-    device_offset: int = number(0, 0)
-    args: dict[str, t.Any] = words()
-    env: dict[str, t.Any] = words()
-    kv: dict[str, t.Any] = words()
-    kv_transfer: str = ""
-    hosts: dict[str, HostWords] = field(default_factory=dict)
-    ports: Ports = field(default_factory=Ports)
+    group: str = documented("Inventory group with the hosts of the pool. Default: the name of the pool.", "")
+    model: str = documented("Directory of the model for this pool, if it differs from inference_model.path.", "")
+    instances: int = documented("Number of instances (independent engines) of the pool.", number(1, 0))
+    instances_per_host: int = documented("Instances on one host. 0: as many as fit.", number(0, 0))
+    hosts_per_instance: int = documented("Hosts that one instance spans. 0: as few as possible.", number(0, 0))
+    data_parallel_size: int = documented("Data-parallel ranks of one instance.", number(1))
+    tensor_parallel_size: int = documented("Tensor-parallel size of one rank.", number(1))
+    pipeline_parallel_size: int = documented("Pipeline-parallel size of one rank.", number(1))
+    prefill_context_parallel_size: int = documented(
+        "Context-parallel size of one rank while it processes prompts.", number(1)
+    )
+    decode_context_parallel_size: int = documented(
+        "Context-parallel size of one rank while it decodes; it reuses the tensor-parallel devices.", number(1)
+    )
+    expert_parallel: bool = documented(
+        "Distribute the experts over all ranks of an instance (--enable-expert-parallel).", False
+    )
+    load_balancing: str = documented(
+        "internal: one process and one API per host. external: one process and one API per data-parallel rank.",
+        choice("internal", "external"),
+    )
+    devices: tuple[int, ...] = documented(
+        "Device ids to use on each host of the pool. Default: chosen by the planner.", ()
+    )
+    device_offset: int = documented("Number of devices to leave out at the beginning of each host.", number(0, 0))
+    args: dict[str, t.Any] = documented(
+        "Options of vllm serve for the pool, without dashes; they take precedence over inference_args.", words()
+    )
+    env: dict[str, t.Any] = documented(
+        "Environment variables of the pool; they take precedence over inference_env.", words()
+    )
+    kv: dict[str, t.Any] = documented("Settings merged into the connector's configuration, by connector.", words())
+    kv_transfer: str = documented("KV transfer of this pool, if it differs from inference_kv_transfer.", "")
+    hosts: dict[str, HostWords] = documented("Settings of single hosts of the pool, by inventory name.", factory(dict))
+    ports: Ports = documented("First ports of the pool's instances.", factory(Ports))
 
     @property
     def rank_devices(self) -> int:
@@ -129,10 +154,10 @@ class Pool:
 class Pools:
     """The pools that a deployment may have."""
 
-    encode: Pool | None = None
-    prefill: Pool | None = None
-    decode: Pool | None = None
-    colocated: Pool | None = None
+    encode: Pool | None = documented("Encoders of multimodal input.", None)
+    prefill: Pool | None = documented("Engines that process prompts and hand the KV cache over.", None)
+    decode: Pool | None = documented("Engines that receive the KV cache and generate tokens.", None)
+    colocated: Pool | None = documented("Engines that do both.", None)
 
     def present(self) -> dict[str, Pool]:
         """The pools that are described, in start order."""
@@ -143,96 +168,133 @@ class Pools:
 class Router:
     """The proxy in front of the engines."""
 
-    flavour: str = choice(
-        "", "vllm_router", "load_balance", "layerwise", "epd", "epd_layerwise", "dp", "hybrid", "none"
+    flavour: str = documented(
+        "Router program. Empty: derived from the KV transfer and the pools.",
+        choice("", "vllm_router", "load_balance", "layerwise", "epd", "epd_layerwise", "dp", "hybrid", "none"),
     )
-    group: str = "router"
-    port: int = number(8000, 1, 65535)
-    metrics_port: int = number(0, 0, 65535)
-    bind: str = ""
-    frontend: str = choice("none", "nginx")
-    frontend_port: int = number(8443, 1, 65535)
-    frontend_status_port: int = number(8011, 1, 65535)
-    frontend_bind: str = ""
-    certificate: str = ""
-    certificate_key: str = ""
-    args: dict[str, t.Any] = words()
-    env: dict[str, t.Any] = words()
+    group: str = documented(
+        "Inventory group whose first host runs the router. Default without such a group: the first prefill host.",
+        "router",
+    )
+    port: int = documented("Port on which the router listens.", number(8000, 1, 65535))
+    metrics_port: int = documented(
+        "Port of the router's metrics, for flavours that have one. 0: chosen by the planner.", number(0, 0, 65535)
+    )
+    bind: str = documented("Address on which the router listens. Default: the address of its host.", "")
+    frontend: str = documented(
+        "nginx: terminate TLS and check client keys in front of the router.", choice("none", "nginx")
+    )
+    frontend_port: int = documented("Port of the frontend.", number(8443, 1, 65535))
+    frontend_status_port: int = documented("Port of the frontend's own health and status page.", number(8011, 1, 65535))
+    frontend_bind: str = documented("Address on which the frontend listens. Default: the address of its host.", "")
+    certificate: str = documented("Path of the TLS certificate on the router's host.", "")
+    certificate_key: str = documented("Path of the certificate's private key on the router's host.", "")
+    args: dict[str, t.Any] = documented("More options of the router, without dashes.", words())
+    env: dict[str, t.Any] = documented("More environment variables of the router.", words())
 
 
 @dataclass(frozen=True)
 class Master:
     """mooncake_master, the store's metadata service."""
 
-    group: str = "mooncake_master"
-    port: int = number(0, 0, 65535)
-    metrics_port: int = number(9003, 1, 65535)
-    http_metadata_port: int = number(0, 0, 65535)
-    args: dict[str, t.Any] = words()
-    env: dict[str, t.Any] = words()
+    group: str = documented(
+        "Inventory group whose first host runs mooncake_master. Default without such a group: the first host with an engine.",
+        "mooncake_master",
+    )
+    port: int = documented("RPC port. 0: chosen by the planner.", number(0, 0, 65535))
+    metrics_port: int = documented("Port of metrics and administration.", number(9003, 1, 65535))
+    http_metadata_port: int = documented(
+        "Port of the built-in HTTP metadata server. 0: not started.", number(0, 0, 65535)
+    )
+    args: dict[str, t.Any] = documented("More options of mooncake_master, without dashes.", words())
+    env: dict[str, t.Any] = documented("More environment variables of mooncake_master.", words())
 
 
 @dataclass(frozen=True)
 class Store:
     """The pool of KV cache in host memory that engines share through Mooncake."""
 
-    backend: str = choice("mooncake", "memcache", "yuanrong")
-    segment_size: str = ""
-    buffer_size: str = ""
-    options: dict[str, t.Any] = words()
+    backend: str = documented("Store that holds shared KV blocks.", choice("mooncake", "memcache", "yuanrong"))
+    segment_size: str = documented(
+        "Host memory that each rank contributes to the store, such as 25GB. Default: 1GB, or 512mb on CPU.", ""
+    )
+    buffer_size: str = documented("Buffer of each rank for transfers, such as 1GB. Default: the one of the client.", "")
+    options: dict[str, t.Any] = documented("Settings merged into the store's configuration file.", words())
 
 
 @dataclass(frozen=True)
 class EncoderCache:
     """What encoders hand to prefill: vLLM's ec_transfer_config, through a directory that both see."""
 
-    connector: str = "ECExampleConnector"
-    path: str = ""
+    connector: str = documented(
+        "Connector that passes encoder output to prefill (ec_transfer_config).", "ECExampleConnector"
+    )
+    path: str = documented("Directory that encode and prefill engines share.", "")
 
 
 @dataclass(frozen=True)
 class Container:
     """How containers are made, where the runtime has them."""
 
-    os: str = choice("ubuntu", "openeuler")
-    shm_size: str = "16g"
-    mounts: tuple[str, ...] = ()
+    os: str = documented("Operating system of the image.", choice("ubuntu", "openeuler"))
+    shm_size: str = documented("Size of /dev/shm in the container.", "16g")
+    mounts: tuple[str, ...] = documented("More bind mounts, as SOURCE:TARGET or SOURCE:TARGET:ro.", ())
 
 
 @dataclass(frozen=True)
 class Description:
     """Everything a user says of one deployment."""
 
-    model: Model
-    pools: Pools
-    release: str = ""
-    release_base: str = ""
-    engine: str = choice("vllm_ascend", "vllm_cpu")
-    engine_version: str = ""
-    runtime: str = choice("systemd", "docker", "supervisor", "kubernetes")
-    deployment: str = "inference"
-    root: str = "/opt/ascend-inference"
-    user: str = ""
-    kv_transfer: str = ""
-    kv_hold_timeout: int = number(0, 0)
-    link: str = choice("auto", "hccs", "roce")
-    hardware: str = choice("", "a2", "a3", "950", "310p", "910a", "cpu")
-    devices: int = number(0, 0)
-    interface: str = ""
-    image: str = ""
-    container: Container = field(default_factory=Container)
-    kubernetes: Kubernetes = field(default_factory=Kubernetes)
-    cann_path: str = "/usr/local/Ascend"
-    args: dict[str, t.Any] = words()
-    env: dict[str, t.Any] = words()
-    router: Router = field(default_factory=Router)
-    mooncake_master: Master = field(default_factory=Master)
-    store: Store = field(default_factory=Store)
-    encoder_cache: EncoderCache = field(default_factory=EncoderCache)
-    start_timeout: int = number(1800, 1)
-    stop_timeout: int = number(60, 1)
-    secrets: dict[str, t.Any] = words()
-    rules_ignore: tuple[str, ...] = ()
+    model: Model = documented("The model to serve.")
+    pools: Pools = documented("The pools of engines: which kinds, how many instances, of which size.")
+    release: str = documented("Release of vLLM-Ascend. Default: 0.23.0.", "")
+    release_base: str = documented(
+        "For a release that the collection does not know: the known release to derive it from.", ""
+    )
+    engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
+    engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", "")
+    runtime: str = documented("What runs the services.", choice("systemd", "docker", "supervisor", "kubernetes"))
+    deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
+    root: str = documented("Directory below which everything on a host is written.", "/opt/ascend-inference")
+    user: str = documented(
+        "User that runs the units of the runtime systemd. Default: service_user of the role service.", ""
+    )
+    kv_transfer: str = documented(
+        "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, llmdatadist, store, combinations such as mooncake+store, none, and others that the release registers. Default: mooncake if there are prefill and decode pools.",
+        "",
+    )
+    kv_hold_timeout: int = documented(
+        "Seconds for which prefill keeps KV blocks that decode has not fetched. 0: default of the release.",
+        number(0, 0),
+    )
+    link: str = documented(
+        "Interconnect between NPUs of different hosts. auto: from the hardware.", choice("auto", "hccs", "roce")
+    )
+    hardware: str = documented(
+        "Hardware generation of the hosts. Default: a3, or cpu for the engine vllm_cpu. May differ per host.",
+        choice("", "a2", "a3", "950", "310p", "910a", "cpu"),
+    )
+    devices: int = documented(
+        "Number of NPUs per host, or a list of device ids. 0: all that the hardware has. May differ per host.",
+        number(0, 0),
+    )
+    interface: str = documented("Network interface that holds the host's address. May differ per host.", "")
+    image: str = documented("Container image. Default: the image of the release for the hardware.", "")
+    container: Container = documented("Settings of containers.", factory(Container))
+    kubernetes: Kubernetes = documented("Settings of the runtime kubernetes.", factory(Kubernetes))
+    cann_path: str = documented("Installation directory of CANN.", "/usr/local/Ascend")
+    args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", words())
+    env: dict[str, t.Any] = documented("Environment variables of all engines.", words())
+    router: Router = documented("The router in front of the engines, and the optional TLS frontend.", factory(Router))
+    mooncake_master: Master = documented("The metadata service of the Mooncake store.", factory(Master))
+    store: Store = documented("The KV store in host memory that instances share.", factory(Store))
+    encoder_cache: EncoderCache = documented("How encode hands its output to prefill.", factory(EncoderCache))
+    start_timeout: int = documented("Seconds until an engine has to answer.", number(1800, 1))
+    stop_timeout: int = documented("Seconds between the signal to stop and the kill.", number(60, 1))
+    secrets: dict[str, t.Any] = documented(
+        "Values that appear in no command line, plan, log or diff, such as api_key and client_keys.", words()
+    )
+    rules_ignore: tuple[str, ...] = documented("Ids of rules whose findings are accepted.", ())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes docs/docsite/rst/variables.rst, the reference of all planner variables, from the records that define them.
+
+python docs/variables_page.py           # prints the page
+python docs/variables_page.py --write   # writes it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+import types
+import typing as t
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[3]))  # the folder that holds ansible_collections
+
+from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
+
+PAGE = HERE / "docsite" / "rst" / "variables.rst"
+HEAD = """\
+.. Copyright (c) 2026 the ascend.inference contributors
+.. GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+.. SPDX-License-Identifier: GPL-3.0-or-later
+.. Written by docs/variables_page.py from plugins/plugin_utils/description/. Do not edit.
+
+.. _ansible_collections.ascend.inference.docsite.variables:
+
+All variables
+=============
+
+Every variable that the planner and the playbooks read. :ref:`What an inventory can say
+<ansible_collections.ascend.inference.docsite.guide_inventory>` explains the usual ones with examples. The variables of a role are
+documented with the role: ``ansible-doc --type role ascend.inference.NAME``.
+
+An unknown variable or key is an error that names the nearest known one. A variable of the deployment has one value for all its hosts.
+
+.. contents::
+   :local:
+   :depth: 1
+"""
+HOSTS = "Set for one host, for a group, or for all hosts."
+RUN = "Given on the command line with ``-e``. They do not belong to the description of a deployment."
+
+
+def section(title: str, intro: str, rows: t.Iterable[tuple[str, str, str, str]]) -> str:
+    """A heading with a table: name, type, default, meaning."""
+    lines = [title, "-" * len(title), "", intro, ""]
+    lines += [".. list-table::", "   :header-rows: 1", "   :widths: 25 20 15 40", ""]
+    for number, row in enumerate([("Variable", "Type", "Default", "Meaning"), *rows]):
+        cells = row if number == 0 else (f"``{row[0]}``", row[1], row[2], marked(row[3]))
+        lines += [
+            f"   {'*' if index == 0 else ' '} - {cell or '-'}".replace("- -", r"- \-")
+            for index, cell in enumerate(cells)
+        ]
+    return "\n".join([*lines, ""])
+
+
+def marked(text: str) -> str:
+    """A documentation text with the names in it set as literals."""
+    text = re.sub(r"(?<![\w/.-])(--[a-z][a-z-]+|inference_[a-z_.]+[a-z]|[A-Z]+_[A-Z_]+)", r"``\1``", text)
+    return text.replace("*", r"\*")
+
+
+def kind(hint: t.Any, field: dataclasses.Field[t.Any]) -> str:
+    """The type of a field as the reader writes it, with its choices or limits."""
+    if field.metadata.get("choices"):
+        return ", ".join(f"``{value or '(empty)'}``" for value in field.metadata["choices"])
+    origin, arguments = t.get_origin(hint), t.get_args(hint)
+    if origin in (t.Union, types.UnionType):
+        return kind(next(item for item in arguments if item is not types.NoneType), field)
+    if dataclasses.is_dataclass(hint):
+        return "mapping, see below"
+    if origin is dict:
+        return "mapping of mappings, see below" if dataclasses.is_dataclass(arguments[1]) else "mapping"
+    if origin is tuple:
+        return {int: "number or list of numbers", str: "list of strings"}.get(
+            arguments[0], "list of mappings, see below"
+        )
+    if hint is int:
+        least, most = field.metadata.get("least"), field.metadata.get("most")
+        return f"number, {least} to {most}" if most is not None else f"number, {least} or more"
+    return {bool: "boolean", str: "string"}[hint]
+
+
+def default(hint: t.Any, field: dataclasses.Field[t.Any]) -> str:
+    """The default of a field as YAML shows it."""
+    if field.default is dataclasses.MISSING:
+        return "" if field.default_factory is not dataclasses.MISSING else "(required)"
+    if field.default in ("", (), None):
+        return ""
+    return f"``{str(field.default).lower() if hint is bool else field.default}``"
+
+
+def rows(record: type, prefix: str = "") -> t.Iterator[tuple[str, str, str, str]]:
+    """One row for each field of a record."""
+    hints = t.get_type_hints(record)
+    for field in dataclasses.fields(record):
+        hint = hints[field.name]
+        yield prefix + field.name, kind(hint, field), default(hint, field), field.metadata.get("doc", "")
+
+
+def records() -> dict[type, str]:
+    """Every record below the description, with the place where it is written, in the order of the page."""
+    found: dict[type, str] = {}
+
+    def visit(record: type, place: str) -> None:
+        for name, hint in t.get_type_hints(record).items():
+            for item in (hint, *t.get_args(hint)):
+                if dataclasses.is_dataclass(item) and isinstance(item, type) and item not in found:
+                    own = f"inference_{name}" if record is variables.Description else f"{place}.{name}"
+                    if record is variables.Pools:
+                        own = "inference_pools.POOL"
+                    if t.get_origin(hint) is dict:
+                        own += ".NAME"
+                    found[item] = own + ("[]" if t.get_origin(hint) is tuple else "")
+                    visit(item, found[item])
+
+    visit(variables.Description, "")
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    plain = [(variables.PREFIX + name, "", "", text) for name, text in variables.HOST_VARIABLES.items()]
+    run = [(variables.PREFIX + name, "", "", text) for name, text in variables.RUN_VARIABLES.items() if name != "plan"]
+    parts = [
+        HEAD,
+        section("The deployment", "Set for all hosts.", rows(variables.Description, variables.PREFIX)),
+        section("Hosts", HOSTS, plain),
+    ]
+    for record, place in records().items():
+        intro = (record.__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
+        parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
+    return "\n".join([*parts, section("One run", RUN, run)])
+
+
+def main() -> None:
+    """Print the page, or write it."""
+    if sys.argv[1:] == ["--write"]:
+        PAGE.write_text(page(), encoding="utf-8")
+    else:
+        sys.stdout.write(page())
+
+
+if __name__ == "__main__":
+    main()
