@@ -11,25 +11,13 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import upgrade
 
 
-def facts_of(hostvars: t.Mapping[str, t.Any], hosts: t.Iterable[str], name: str) -> dict[str, t.Any]:
-    """The fact ``name`` of each host, as plain data; None where the host has none."""
-    return {host: plain(hostvars[host].get(name)) for host in hosts}
+def adapted(function: t.Callable[..., t.Any], fact: str) -> t.Callable[..., t.Any]:
+    """The function as a filter of ``hostvars``: its first argument becomes {host: the fact ``fact`` of that host, or {}}."""
 
+    def call(hostvars: t.Any, hosts: t.Iterable[str], *arguments: t.Any) -> t.Any:
+        return function({host: plain(hostvars[host].get(fact)) or {} for host in hosts}, *map(plain, arguments))
 
-def upgrade_refusals(hostvars: t.Any, hosts: t.Any, plan: t.Any, cann_installed: bool) -> list[str]:
-    """Adapter: see ``lifecycle.upgrade.refusals``."""
-    deployed = facts_of(hostvars, hosts, "__inference_previous")
-    return upgrade.refusals(plain(plan), {host: deployed[host] or {} for host in deployed}, cann_installed)
-
-
-def upgrade_lagging(hostvars: t.Any, hosts: t.Any, stage: str) -> list[str]:
-    """Adapter: see ``lifecycle.upgrade.lagging``."""
-    return upgrade.lagging(facts_of(hostvars, hosts, "__inference_upgrade"), stage)
-
-
-def upgrade_outcome(hostvars: t.Any, hosts: t.Any, release: str) -> dict[str, t.Any]:
-    """Adapter: see ``lifecycle.upgrade.outcome``."""
-    return upgrade.outcome(facts_of(hostvars, hosts, "__inference_upgrade"), release)
+    return call
 
 
 class FilterModule:
@@ -38,7 +26,7 @@ class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file; a leading underscore marks them as private."""
         return {
-            "_upgrade_refusals": upgrade_refusals,
-            "_upgrade_lagging": upgrade_lagging,
-            "_upgrade_outcome": upgrade_outcome,
+            "_upgrade_refusals": adapted(upgrade.refusals, "__inference_previous"),
+            "_upgrade_lagging": adapted(upgrade.lagging, "__inference_upgrade"),
+            "_upgrade_outcome": adapted(upgrade.outcome, "__inference_upgrade"),
         }

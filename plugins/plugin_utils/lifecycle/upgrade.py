@@ -15,7 +15,7 @@ Plan = t.Mapping[str, t.Any]
 UNREACHED = "a host could not be reached"
 
 
-def refusals(plan: Plan, deployed: t.Mapping[str, Plan], cann_installed: bool) -> list[str]:
+def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -> list[str]:
     """Reasons why this upgrade must not begin; empty if it may.
 
     ``deployed`` maps each planned host to the plan that is deployed there (empty if there is none).

@@ -25,7 +25,7 @@ OLD = plan("1.0", cann=("8.0", "/opt/cann-8"))
 
 
 def test_the_same_deployment_on_all_hosts_may_be_upgraded():
-    assert refusals(plan(), {"h1": OLD, "h2": OLD}, cann_installed=True) == []
+    assert refusals({"h1": OLD, "h2": OLD}, plan(), cann_installed=True) == []
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_same_deployment_on_all_hosts_may_be_upgraded():
     ],
 )
 def test_nothing_to_go_back_to(deployed, said):
-    (text,) = refusals(plan(), deployed, cann_installed=True)
+    (text,) = refusals(deployed, plan(), cann_installed=True)
     assert said in text and "Fix: use site" in text
 
 
@@ -55,7 +55,7 @@ def test_nothing_to_go_back_to(deployed, said):
 )
 def test_cann_of_the_running_release_is_kept(previous, installed, refused):
     old = plan("1.0", cann=previous)
-    assert bool(refusals(plan(), {"h1": old, "h2": old}, installed)) is refused
+    assert bool(refusals({"h1": old, "h2": old}, plan(), installed)) is refused
 
 
 def test_hosts_that_lag_behind_are_named():
