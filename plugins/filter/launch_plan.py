@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter launch_plan: the user's words and the inventory become the plan."""
+"""Filter launch_plan: the user's variables and the inventory become the plan."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from ..plugin_utils.plan.planner import launch_plan
 
 
 def launch_plan_filter(variables: t.Any, hostvars: t.Any, groups: t.Any) -> dict[str, t.Any]:
-    """Adapter: Ansible's variables in, the plan out, one error with all complaints."""
+    """Adapter: Ansible's variables in, the plan out, or one error with all findings."""
     only = str(variables[GROUP]) if GROUP in variables else ""
     hosts = members(groups, only)
     try:
-        words, complaints = words_of(variables, hostvars, hosts)
-        if complaints:
-            raise PlanError(complaints)
-        return launch_plan(words, inventory_of(hostvars, hosts))
+        description, conflicts = words_of(variables, hostvars, hosts)
+        return launch_plan(description, inventory_of(hostvars, hosts), conflicts)
     except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 

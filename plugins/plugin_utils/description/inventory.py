@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's words out of an inventory: one set for the deployment, and each host's own.
+"""The user's variables out of an inventory: those of the deployment, and each host's own.
 
-A word may stand anywhere that Ansible looks: ``group_vars/all``, extra variables, ``host_vars`` of the controller, or the
-variables of any group or host of the deployment. A word of the deployment has one value: hosts that see different values
-of it are a complaint. ``inference_group`` names a group; then only its hosts belong to the deployment, so that one
+A variable may be set anywhere that Ansible looks: ``group_vars/all``, extra variables, ``host_vars`` of the controller, or the
+variables of any group or host of the deployment. A variable of the deployment has one value: hosts that see different
+values of it are a finding. ``inference_group`` names a group; then only its hosts belong to the deployment, so that one
 inventory holds several.
 """
 
@@ -36,7 +36,7 @@ def members(groups: t.Mapping[str, t.Any], only: str = "") -> dict[str, list[str
 
 
 def inventory_of(hostvars: t.Mapping[str, Variables], hosts: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
-    """Each host's groups and own words, as the planner reads them."""
+    """Each host's groups and own variables, as the planner reads them."""
     return {
         name: {
             "groups": hosts[name],
@@ -54,33 +54,34 @@ def is_word(name: str) -> bool:
 def words_of(
     controller: Variables, hostvars: t.Mapping[str, Variables], hosts: t.Iterable[str]
 ) -> tuple[dict[str, t.Any], list[Finding]]:
-    """The deployment's words: the controller's, then what its hosts see, who have to agree.
+    """The deployment's variables: the controller's, then what its hosts see, which has to agree; and all conflicts.
 
-    Words of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees; on
+    Variables of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees; on
     kubernetes the nodes are in no inventory, so that there the controller's stand for all of them.
     """
     found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
     seen: dict[str, tuple[str, t.Any]] = {}
-    complaints = []
+    conflicts: list[Finding] = []
     for host in hosts:
         variables = hostvars[host]
-        for key in sorted(str(one) for one in variables if is_word(str(one))):
+        for key in sorted(str(name) for name in variables if is_word(str(name))):
             value = plain(variables[key])
             first, agreed = seen.setdefault(key, (host, value))
-            if value != agreed and not any(one.path == key for one in complaints):
-                complaints.append(_conflict(key, first, agreed, host, value))
+            if value != agreed and not any(conflict.path == key for conflict in conflicts):
+                conflicts.append(_conflict(key, first, agreed, host, value))
     result = {**found, **{key: value for key, (dummy, value) in seen.items()}}
     if result.get(PREFIX + "runtime") == "kubernetes":
         result.update({key: plain(controller[key]) for key in OF_NODES if key in controller})
-    return result, complaints
+    return result, conflicts
 
 
 def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> Finding:
-    shown = [f" {str(one)[:60]!r}" if key != PREFIX + "secrets" else " something" for one in (agreed, value)]
+    shown = [f" {str(seen)[:60]!r}" if key != PREFIX + "secrets" else " a secret" for seen in (agreed, value)]
     return Finding(
         key,
         "WORD-CONFLICT",
-        f"{first} sees{shown[0]} but {host} sees{shown[1]}; a deployment has one value",
+        f"conflicting values:{shown[0]} on {first},{shown[1]} on {host}",
         "Set it once for the whole deployment (what differs by pool or host belongs into inference_pools), or name the "
         "deployment's group with inference_group.",
+        why="It describes the whole deployment, so it has one value.",
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads plain data into frozen dataclasses, strictly: unknown keys and wrong types become complaints with their path."""
+"""Reads plain data into frozen dataclasses, strictly: unknown keys and wrong types become findings with their path."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from .findings import Finding, nearest
 # Dataclasses call the functions below in their bodies, where fields belong; pylint sees the functions alone.
 # pylint: disable=invalid-field-call
 
+KINDS: tuple[tuple[t.Any, str], ...] = (
+    (t.Mapping, "a mapping"),
+    ((list, tuple), "a list"),
+    (bool, "true or false"),
+    ((int, float), "this number"),
+    (str, "this text"),
+)
 TRUE = {"true", "yes", "on", "1"}
 FALSE = {"false", "no", "off", "0"}
 
@@ -54,44 +61,63 @@ def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
     return dataclasses.field(default=default, metadata={"doc": text})
 
 
-class Reader:
-    """Collects complaints while reading; a value that cannot be read is replaced by the field's default."""
+WHY = {
+    "WORD-TYPE": "The value cannot be read, so it is not clear what to deploy.",
+    "WORD-RANGE": "The value is outside of what can be deployed.",
+    "WORD-CHOICE": "Another value has no meaning here.",
+    "WORD-UNKNOWN": "An unknown key would silently have no effect.",
+    "WORD-MISSING": "It has no default.",
+}
 
-    def __init__(self) -> None:
+
+class Reader:
+    """Collects findings while reading; a value that cannot be read is replaced by a substitute.
+
+    The substitute is the field's default, or with ``other`` another valid value: what is found wrong with either of
+    them does not depend on the value that could not be read.
+    """
+
+    def __init__(self, other: bool = False) -> None:
+        self.other = other
         self.findings: list[Finding] = []
 
-    def complain(self, path: str, value: t.Any, message: str, fix: str = "", rule: str = "WORD-TYPE") -> None:
-        """Note a violation and go on reading."""
+    def complain(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "WORD-TYPE") -> None:
+        """Add a finding and go on reading."""
         shown = "" if value is None else repr(plain(value))
-        self.findings.append(Finding(path, rule, message, fix, value=shown[:120]))
+        self.findings.append(Finding(path, rule, problem, fix.strip(), value=shown[:120], why=WHY[rule]))
 
     def record(self, cls: type, raw: t.Any, path: str) -> t.Any:
         """Read a mapping into the dataclass ``cls``."""
-        fields = {one.name: one for one in dataclasses.fields(cls) if one.init}
+        fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
         if raw is None:
             raw = {}
         if not isinstance(raw, t.Mapping):
-            self.complain(path, raw, "a mapping is expected here", f"Known keys: {', '.join(sorted(fields))}.")
+            self.complain(path, raw, _expected("a mapping", raw), f"Known keys: {', '.join(sorted(fields))}.")
             raw = {}
         for key in raw:
             if key not in fields:
                 hint = f"{nearest(key, fields)}Known keys: {', '.join(sorted(fields))}."
-                self.complain(f"{path}.{key}", None, "this key is not known", hint, "WORD-UNKNOWN")
+                self.complain(f"{path}.{key}", None, f"unknown key '{key}'", hint, "WORD-UNKNOWN")
+                raw = self._perhaps_meant(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
         for name, field in fields.items():
             if name in raw and raw[name] is not None:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                self.complain(f"{path}.{name}", None, "this key is required", rule="WORD-MISSING")
-                values[name] = self.empty(hints[name])
+                self.complain(
+                    f"{path}.{name}", None, "this variable is required and not set", "Set it.", "WORD-MISSING"
+                )
+                values[name] = self.substitute(hints[name])
         return cls(**values)
 
     def value(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> t.Any:
         """Read one value of the annotated type ``kind``."""
         origin, arguments = t.get_origin(kind), t.get_args(kind)
         if origin in (t.Union, types.UnionType):
-            return self.value(next(one for one in arguments if one is not types.NoneType), raw, path, field)
+            return self.value(
+                next(argument for argument in arguments if argument is not types.NoneType), raw, path, field
+            )
         if dataclasses.is_dataclass(kind):
             return self.record(t.cast(type, kind), raw, path)
         if origin is dict:
@@ -100,7 +126,7 @@ class Reader:
             items = raw if isinstance(raw, (list, tuple)) else [raw]
             if not isinstance(raw, (list, tuple)):
                 return (self.value(arguments[0], raw, path, field),)
-            return tuple(self.value(arguments[0], one, f"{path}[{i}]", field) for i, one in enumerate(items))
+            return tuple(self.value(arguments[0], item, f"{path}[{i}]", field) for i, item in enumerate(items))
         if kind is int:
             return self._integer(raw, path, field)
         if kind is bool:
@@ -109,14 +135,20 @@ class Reader:
             return self._text(raw, path, field)
         return plain(raw)
 
-    @staticmethod
-    def empty(kind: t.Any) -> t.Any:
-        """A harmless stand-in for a missing required value, so that reading can go on."""
-        return {int: 0, bool: False}.get(kind, "")
+    def substitute(self, kind: t.Any) -> t.Any:
+        """A value in the place of a missing required one, so that reading can go on."""
+        return {int: 1 if self.other else 0, bool: self.other}.get(kind, "/missing" if self.other else "")
+
+    def _perhaps_meant(
+        self, raw: t.Mapping[str, t.Any], key: str, fields: t.Mapping[str, t.Any]
+    ) -> t.Mapping[str, t.Any]:
+        """With ``other``, the mapping as if an unknown key were a misspelt one."""
+        meant = nearest(key, fields).partition("'")[2].rpartition("'")[0]
+        return {**raw, meant: raw[key]} if self.other and meant and meant not in raw else raw
 
     def _mapping(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> dict[str, t.Any]:
         if not isinstance(raw, t.Mapping):
-            self.complain(path, raw, "a mapping is expected here")
+            self.complain(path, raw, _expected("a mapping", raw))
             return {}
         return {str(key): self.value(kind, raw[key], f"{path}.{key}", field) for key in sorted(raw, key=str)}
 
@@ -124,36 +156,40 @@ class Reader:
         least, most = field.metadata.get("least"), field.metadata.get("most")
         number_ = _whole(raw)
         if number_ is None:
-            self.complain(path, raw, "a whole number is expected here")
+            self.complain(path, raw, _expected("a whole number", raw))
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
             span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-            self.complain(path, raw, f"a whole number {span} is expected here", rule="WORD-RANGE")
+            self.complain(path, raw, f"{number_} is not a whole number {span}", rule="WORD-RANGE")
         else:
             return number_
-        return t.cast(int, field.default) if isinstance(field.default, int) else 0
+        default = t.cast(int, field.default) if isinstance(field.default, int) else least or 0
+        return default + (default != most) if self.other else default
 
     def _truth(self, raw: t.Any, path: str) -> bool:
-        word = str(raw).lower()
-        if word not in TRUE | FALSE:
-            self.complain(path, raw, "true or false is expected here")
-        return word in TRUE
+        text = str(raw).lower()
+        if text not in TRUE | FALSE:
+            self.complain(path, raw, _expected("true or false", raw))
+            return self.other
+        return text in TRUE
 
     def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> str:
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
-            self.complain(path, raw, "a single word is expected here")
-            return ""
-        word = str(raw)
+            self.complain(path, raw, _expected("text", raw))
+            return "substitute" if self.other and "choices" not in field.metadata else ""
+        text = str(raw)
         choices = field.metadata.get("choices")
-        if choices and word not in choices:
-            self.complain(
-                path,
-                raw,
-                f"one of {', '.join(c or repr(c) for c in choices)} is expected here",
-                nearest(word, choices).strip(),
-                "WORD-CHOICE",
-            )
-            return t.cast(str, field.default)
-        return word
+        if choices and text not in choices:
+            allowed = ", ".join(choice or repr(choice) for choice in choices)
+            hint = f"{nearest(text, choices)}Allowed values: {allowed}."
+            self.complain(path, raw, f"'{text}' is not an allowed value", hint, "WORD-CHOICE")
+            return t.cast(str, choices[-1] if self.other else choices[0])
+        return text
+
+
+def _expected(what: str, raw: t.Any) -> str:
+    """What should be in the place of a value, and what is there."""
+    kind = next((name for types_, name in KINDS if isinstance(raw, types_)), "a value of another type")
+    return f"{what} is expected, not {kind}"
 
 
 def _whole(raw: t.Any) -> int | None:
@@ -170,7 +206,7 @@ def plain(raw: t.Any) -> t.Any:
     if isinstance(raw, t.Mapping):
         return {str(key): plain(raw[key]) for key in raw}
     if isinstance(raw, (list, tuple, set)):
-        return [plain(one) for one in raw]
+        return [plain(item) for item in raw]
     if isinstance(raw, bool) or raw is None:
         return raw
     for kind in (int, float, str):

@@ -316,9 +316,12 @@ def natural(name: str) -> tuple[t.Any, ...]:
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
 
 
-def read_description(variables: t.Mapping[str, t.Any]) -> tuple[Description, list[Finding]]:
-    """Read ``inference_*`` variables; returns the description and every complaint about its words."""
-    reader = Reader()
+def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> tuple[Description, list[Finding]]:
+    """Read ``inference_*`` variables; returns the description and every finding about them.
+
+    Values that cannot be read are substituted; ``other`` chooses other substitutes (``Reader``).
+    """
+    reader = Reader(other)
     raw = {
         key[len(PREFIX) :]: variables[key]
         for key in variables
@@ -341,15 +344,15 @@ def _rename(finding: Finding) -> Finding:
 
 
 def read_hosts(
-    inventory: t.Mapping[str, t.Mapping[str, t.Any]], description: Description
+    inventory: t.Mapping[str, t.Mapping[str, t.Any]], description: Description, other: bool = False
 ) -> tuple[dict[str, Host], list[Finding]]:
-    """Read each host's own words.
+    """Read each host's own variables.
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
     ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
     ``inference_memory`` (GiB), ``ansible_host`` and ``ansible_connection`` are read.
     """
-    reader, hosts = Reader(), {}
+    reader, hosts = Reader(other), {}
     for name in sorted(inventory, key=natural):
         variables = inventory[name].get("variables", {})
         hardware = str(variables.get(PREFIX + "hardware") or description.hardware or _default_hardware(description))
@@ -367,11 +370,11 @@ def read_hosts(
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:
-    """A host's memory in GiB; 0 where nobody says it."""
+    """A host's memory in GiB; 0 where it is not given."""
     try:
         return int(raw or 0)
     except (TypeError, ValueError):
-        reader.complain(f"{host}.inference_memory", raw, "a number of GiB is expected here")
+        reader.complain(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
         return 0
 
 
@@ -385,9 +388,9 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         return ()
     try:
         if isinstance(raw, (list, tuple)):
-            return tuple(sorted({int(one) for one in raw}))
+            return tuple(sorted({int(device) for device in raw}))
         return tuple(range(int(raw or DEVICES.get(hardware, 8))))
     except (TypeError, ValueError):
-        message = "a number of devices or a list of device ids is expected here"
-        reader.complain(f"{host}.inference_devices", raw, message)
-        return ()
+        problem = f"'{raw}' is neither a number of devices nor a list of device ids"
+        reader.complain(f"{host}.inference_devices", raw, problem)
+        return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from ..description.findings import Finding
 from ..description.variables import POOLS, Description, Host, Pool, natural
 
+FULL = "Instances do not share devices, so this one cannot start."
+
 
 @dataclass(frozen=True)
 class Process:
@@ -100,7 +102,7 @@ def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
 
 
 def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[Instance], list[Finding]]:
-    """Place every instance of every pool; what does not fit is a complaint."""
+    """Place every instance of every pool; what does not fit is a finding."""
     instances: list[Instance] = []
     complaints: list[Finding] = []
     pools = description.pools.present()
@@ -148,6 +150,7 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
             "PLACE-GROUP",
             f"the inventory has no host in group '{group_of(name, pool)}'",
             f"Put hosts into that group or name another one with {path}.group.",
+            why="The pool's instances would have nowhere to run.",
         )
     if shape.broken:
         smallest = min(len(_usable(host, pool)) for host in shape.members)
@@ -155,9 +158,11 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
             path,
             "PLACE-SPAN",
             f"an instance of {pool.devices_per_instance} devices (data parallel {pool.data_parallel_size} x "
-            f"{pool.rank_devices}) does not fit the group's {len(shape.members)} hosts of {smallest} devices: each host "
-            "carries an equal number of data-parallel ranks, or, without data parallelism, an equal share of one rank",
+            f"{pool.rank_devices}) does not fit the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
+            f"have {smallest} devices each",
             "Add hosts to the group, or choose sizes that the hosts divide.",
+            why="Each host carries an equal number of data-parallel ranks or, without data parallelism, an equal share of "
+            "one rank.",
         )
     return None
 
@@ -173,8 +178,10 @@ def _place_one(
         return None, Finding(
             path,
             "PLACE-CAPACITY",
-            f"instance {number} has no host: {per_host} instances a host on {shape.rows} places",
+            f"there is no host for instance {number}: {shape.rows * per_host} fit with instances_per_host {per_host}",
             "Add hosts, or raise instances_per_host.",
+            value=str(pool.instances),
+            why=FULL,
         )
     share = pool.devices_per_instance // shape.span
     processes: list[Process] = []
@@ -184,9 +191,11 @@ def _place_one(
             return None, Finding(
                 path,
                 "PLACE-CAPACITY",
-                f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))} of them "
-                f"and carries {slot} instances of this pool before it{_besides(description, host, name, shapes)}",
+                f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))}"
+                f"{_besides(description, host, name, slot, shapes)}",
                 "Plan fewer or smaller instances, or add hosts.",
+                value=str(pool.instances),
+                why=FULL,
             )
         processes += _processes(pool, shape, host, devices, len(processes))
     return Instance(name, pool, number, slot, tuple(processes), shape.nodes), None
@@ -242,11 +251,15 @@ def _sharing(description: Description, host: Host) -> list[str]:
     return [one for one in POOLS if one in pools and group_of(one, pools[one]) in host.groups]
 
 
-def _besides(description: Description, host: Host, name: str, shapes: t.Mapping[str, Shape]) -> str:
-    """What other pools take of a host, for a message."""
+def _besides(description: Description, host: Host, name: str, slot: int, shapes: t.Mapping[str, Shape]) -> str:
+    """What else takes devices of a host, for a message."""
     pools = description.pools.present()
-    taken = {one: _demand(host, pools[one], shapes[one]) for one in _sharing(description, host) if one != name}
-    return "".join(f", beside {count} devices of pool {one}" for one, count in taken.items() if count)
+    others = {
+        other: _demand(host, pools[other], shapes[other]) for other in _sharing(description, host) if other != name
+    }
+    parts = [f"{slot} instances of this pool"] if slot else []
+    parts += [f"{count} devices of pool {other}" for other, count in others.items() if count]
+    return f" and already carries {' and '.join(parts)}" if parts else ""
 
 
 def _demand(host: Host, pool: Pool, shape: Shape) -> int:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner: from the user's words to the plan, or to every complaint at once. Pure: no I/O, no clock, no chance."""
+"""The planner: from the user's variables to the plan, or to all errors together. Pure: no I/O, no clock, no chance."""
 
 from __future__ import annotations
 
@@ -26,29 +26,31 @@ from .render.keepers import KEEPERS
 from .render.router import flavour, router_service
 from .render.software import software
 from .render.verify import verify_section
-from .rules.all import RULES, WORDS
+from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
 
 VERSION = 1
-ROOM = 100_000  # devices of a deployment that is still imagined on roomy hosts, to judge its words
+ROOM = 100_000  # most devices of a deployment whose settings are judged as if its hosts had room for it
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 
 
-def launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict[str, t.Any]:
+def launch_plan(
+    variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding] = ()
+) -> dict[str, t.Any]:
     """Plan a deployment.
 
     ``variables`` holds the ``inference_*`` variables; ``inventory`` maps each host's name to ``{groups: [...],
-    variables: {...}}``. Returns the plan as plain, sorted data; raises ``PlanError`` with every complaint.
+    variables: {...}}``; ``conflicts`` are errors that were found while the variables were collected, each with a
+    variable's name as its path. Returns the plan as plain, sorted data; raises ``PlanError`` with all errors.
     """
     with collector_at_rest():
-        return _launch_plan(variables, inventory)
+        return _launch_plan(variables, inventory, conflicts)
 
 
 @contextlib.contextmanager
 def collector_at_rest() -> t.Iterator[None]:
-    """No garbage collection meanwhile: a large plan is a million objects, none of them garbage, looked at for a third of
-    the time."""
+    """Suspend garbage collection: a large plan is a million live objects, and scanning them costs a third of the time."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -58,46 +60,71 @@ def collector_at_rest() -> t.Iterator[None]:
             gc.enable()
 
 
-def _launch_plan(variables: t.Mapping[str, t.Any], inventory: Inventory) -> dict[str, t.Any]:
-    description, complaints = read_description(variables)
+def _launch_plan(
+    variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding]
+) -> dict[str, t.Any]:
+    description, unreadable = read_description(variables)
     hosts, more = read_hosts(inventory, description)
-    complaints += more
-    if complaints:
-        raise PlanError(complaints)
-    if description.runtime == "kubernetes":
-        description, hosts = on_cluster(description, hosts)
-    context, complaints = _place(description, hosts)
-    if any(one.id.startswith("PLACE-") for one in complaints):
-        complaints += _said_anyway(description, hosts)
-    if complaints and not context.instances:
-        raise PlanError(complaints)
-    services = tuple(sorted(_services(context), key=lambda one: (one.start.stage, natural(one.name))))
-    findings = judge(Case(context, services), RULES, description.rules_ignore)
-    complaints += [one for one in findings if one.severity == "error"]
-    if complaints:
-        raise PlanError(complaints)
+    unreadable += [*more, *conflicts]
+    if unreadable:
+        certain = _certain_errors(variables, inventory, {conflict.path for conflict in conflicts})
+        raise PlanError([*unreadable, *certain])
+    context, services, findings = _judged(description, hosts)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        raise PlanError(errors)
     return _plan(context, services, findings)
 
 
-def _said_anyway(description: Description, hosts: dict[str, Host]) -> list[Finding]:
-    """What is wrong with the words themselves, where hosts cannot carry the pools: judged as if every host had room."""
-    count = sum(one.instances * one.devices_per_instance for one in description.pools.present().values())
+def _certain_errors(
+    variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t.Collection[str]
+) -> list[Finding]:
+    """The errors of a description with unreadable values that do not depend on them.
+
+    It is judged twice with different substitutes; what is found both times holds whatever the values should be.
+    """
+    found = []
+    for other in (False, True):
+        chosen = {name: variables[name] for name in variables if not (other and name in disputed)}
+        description, dummy = read_description(chosen, other)
+        hosts, dummy = read_hosts(inventory, description, other)
+        findings = _judged(description, hosts)[2]
+        found.append({finding for finding in findings if finding.severity == "error"})
+    return sorted(found[0] & found[1])
+
+
+def _judged(description: Description, hosts: dict[str, Host]) -> tuple[Context, tuple[Service, ...], list[Finding]]:
+    """The placed deployment, its services, and every finding about it."""
+    if description.runtime == "kubernetes":
+        description, hosts = on_cluster(description, hosts)
+    context, findings = _place(description, hosts)
+    if any(finding.id.startswith("PLACE-") for finding in findings):
+        findings += _errors_of_settings(description, hosts)
+    if findings and not context.instances:
+        return context, (), findings
+    services = tuple(sorted(_services(context), key=lambda service: (service.start.stage, natural(service.name))))
+    return context, services, findings + judge(Case(context, services), RULES, description.rules_ignore)
+
+
+def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> list[Finding]:
+    """What is wrong with the settings where hosts cannot carry the pools: judged as if every host had room."""
+    count = sum(pool.instances * pool.devices_per_instance for pool in description.pools.present().values())
     if count > ROOM:
         return []
     roomy = {name: dataclasses.replace(host, devices=tuple(range(count))) for name, host in hosts.items()}
-    context, complaints = _place(description, roomy)
-    if complaints:
+    context, findings = _place(description, roomy)
+    if findings:
         return []
-    findings = judge(Case(context, tuple(_services(context))), WORDS, description.rules_ignore)
-    return [one for one in findings if one.severity == "error"]
+    judged = judge(Case(context, tuple(_services(context))), OF_SETTINGS, description.rules_ignore)
+    return [finding for finding in judged if finding.severity == "error"]
 
 
 def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, list[Finding]]:
-    release, complaints = find_release(description.engine, description.release, description.release_base)
+    release, findings = find_release(description.engine, description.release, description.release_base)
     if description.engine_version:
         release = dataclasses.replace(release, vllm=description.engine_version)
     instances, more = place(description, hosts)
-    engine_hosts = [process.host for one in instances for process in one.processes]
+    engine_hosts = [process.host for instance in instances for process in instance.processes]
     context = Context(
         description,
         release,
@@ -107,7 +134,7 @@ def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, l
         _single(description.mooncake_master.group, hosts, engine_hosts),
         _single(description.router.group, hosts, engine_hosts),
     )
-    return context, complaints + more + short_lists(description, instances)
+    return context, findings + more + short_lists(description, instances)
 
 
 def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Host | None:
@@ -128,11 +155,11 @@ def _services(context: Context) -> list[Service]:
             services.append(frontend_service(context, context.router, services[-1], flavour(context)))
     if context.description.runtime == "kubernetes":
         return in_pods(context, services)
-    return [_marked(one) for one in services]
+    return [_marked(service) for service in services]
 
 
 def _marked(service: Service) -> Service:
-    """The service with its own directory in its environment, by which its processes are known from strangers'."""
+    """The service with its own directory in its environment, by which its processes are told from foreign ones."""
     return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": service.work_directory, **service.env})
 
 
@@ -152,17 +179,17 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "model": {"path": description.model.path, "name": context.served_name, "source": description.model.source},
         "software": software(context),
         "hosts": planned_hosts(context, services),
-        "services": [one.as_dict() for one in services],
+        "services": [service.as_dict() for service in services],
         "verify": verify_section(context, services),
-        "findings": [one.as_dict() for one in findings],
+        "findings": [finding.as_dict() for finding in findings],
     }
     if description.runtime == "kubernetes":
         plan.update(cluster_part(context, services, plan["hosts"]))
-    told = ("name", "host", "digest", "ports", "health", "start", "stop")
-    plan["digest"] = digest({**plan, "services": [[one[key] for key in told] for one in plan["services"]]})
+    keys = ("name", "host", "digest", "ports", "health", "start", "stop")
+    plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})
     return plan
 
 
 def on_host(plan: t.Mapping[str, t.Any], host: str) -> list[dict[str, t.Any]]:
     """The plan's services on one host, in start order."""
-    return [one for one in plan["services"] if one["host"] == host]
+    return [service for service in plan["services"] if service["host"] == host]

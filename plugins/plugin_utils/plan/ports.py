@@ -174,7 +174,8 @@ def _short(path: str, asked: tuple[int, ...], count: int) -> Finding:
     return Finding(
         path,
         "PORT-LIST",
-        f"the list has {len(asked)} first ports for {count} instances",
+        f"{len(asked)} first ports are listed for {count} instances",
         "Give one number, or one for each instance.",
         value=str(list(asked)),
+        why="A list gives each instance its own first port.",
     )

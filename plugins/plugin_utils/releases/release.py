@@ -150,7 +150,7 @@ DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0"}
 def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[Finding]]:
     """The row of a release.
 
-    A leading 'v' is accepted. An unknown name is a complaint that names the nearest row and the way to go on:
+    A leading 'v' is accepted. An unknown name is a finding that names the nearest row and what to do:
     ``inference_release_base`` names the row whose facts hold for a release that is not known here.
     """
     if engine == "vllm_cpu" and not name.startswith("cpu-"):
@@ -159,7 +159,7 @@ def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[
     wanted = plain_name(name or DEFAULT[engine])
     if wanted in known:
         return known[wanted], []
-    word, asked = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
+    variable, asked = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
     if base and asked in known:
         return dataclasses.replace(known[asked], name=wanted), []
     close = nearest_release(asked, known)
@@ -168,7 +168,14 @@ def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[
         hint += f'To plan this one with the facts of that row, set inference_release_base: "{close}". '
     hint += f"Known releases: {', '.join(known)}."
     return known[DEFAULT[engine]], [
-        Finding(word, "RELEASE-UNKNOWN", "this release is not known", hint, value=repr(base or name))
+        Finding(
+            variable,
+            "RELEASE-UNKNOWN",
+            f"unknown release {base or name}",
+            hint,
+            value=repr(base or name),
+            why="Options, ports and versions follow from the facts of a release.",
+        )
     ]
 
 

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All rules, in the order of their ids; and what a host has to check because only it can know."""
+"""All rules of the planner, by theme and in the order of their ids."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ...description.findings import nearest
+from ...description.findings import Finding, nearest
 from . import (
     arguments,
     connectors,
@@ -22,38 +22,41 @@ from . import (
     store,
     topology,
 )
-from .base import Case, Found, Rule, Rules
+from .base import Case, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": topology.RULES,
     "Parallel sizes": sizes.RULES,
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": connectors.RULES,
-    "The pool of KV cache": store.RULES,
+    "Shared KV cache store": store.RULES,
     "Arguments of vLLM": arguments.RULES,
     "The model and its serving": model.RULES,
     "Environment": environment.RULES,
     "Router": router.RULES,
-    "Names, paths, images, time-outs": runtime.RULES,
+    "Names, paths, images, timeouts": runtime.RULES,
     "Kubernetes": kubernetes.RULES,
 }
-WORDS = (
+OF_SETTINGS = (
     *arguments.RULES,
     *connectors.RULES,
     *environment.RULES,
     *model.RULES,
-)  # of what is said, not of who carries it
+)  # rules that judge settings alone, whatever hosts carry them
 OWN = Rules()
 THEMES["Rules about rules"] = OWN
 
 
-@OWN.rule("IGNORE-UNKNOWN", "Correct or remove the id.", "the planner")
-def ignored(case: Case) -> t.Iterator[Found]:
-    """inference_rules_ignore names rules that exist."""
+@OWN.rule("IGNORE-UNKNOWN", "Correct or remove the id.", "design of the planner")
+def ignored(case: Case) -> t.Iterator[Finding]:
+    """inference_rules_ignore has an id that no rule has.
+
+    It accepts nothing, so the finding that it was meant for is still reported.
+    """
     known = [rule.id for rule in RULES]
     for index, id_ in enumerate(case.context.description.rules_ignore):
         if id_ not in known:
-            yield Found(f"inference_rules_ignore[{index}]", id_, fix=nearest(id_, known).strip())
+            yield Finding.at(f"inference_rules_ignore[{index}]", id_, f"unknown rule id {id_}", nearest(id_, known))
 
 
 RULES: tuple[Rule, ...] = tuple(sorted((rule for rules in THEMES.values() for rule in rules), key=lambda rule: rule.id))

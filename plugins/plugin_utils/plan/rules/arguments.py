@@ -10,12 +10,12 @@ import json
 import re
 import typing as t
 
-from ...description.findings import nearest
+from ...description.findings import Finding, nearest
 from ...releases import options
 from ...releases.version import numbers
 from ..render.vllm import canonical
-from .base import Case, Found, Rules
-from .engine_view import DERIVED, Words, whole
+from .base import Case, Rules
+from .engine_view import DERIVED, EngineView, whole
 
 RULES = Rules()
 # Flags whose value is JSON although vLLM's parser takes any text, and finds out later or never
@@ -43,11 +43,11 @@ def version(case: Case) -> str:
     return case.context.release.vllm
 
 
-def flags(case: Case) -> t.Iterator[tuple[Words, str, tuple[str, ...]]]:
-    """Every flag of every set of words."""
-    for words in case.words:
-        for name, values in words.flags:
-            yield words, name, values
+def flags(case: Case) -> t.Iterator[tuple[EngineView, str, tuple[str, ...]]]:
+    """Every flag of every engine view, with its values."""
+    for view in case.engine_views:
+        for name, values in view.flags:
+            yield view, name, values
 
 
 def option(case: Case, name: str) -> options.Option | None:
@@ -65,130 +65,167 @@ def option(case: Case, name: str) -> options.Option | None:
     "Correct or remove the flag.",
     "the argument parser of the vLLM that the release pins",
 )
-def unknown(case: Case) -> t.Iterator[Found]:
-    """vLLM knows every flag; an unknown one ends it at start, an abbreviation means something else after an upgrade."""
+def unknown(case: Case) -> t.Iterator[Finding]:
+    """A flag is not known to vLLM.
+
+    vLLM ends at start; an abbreviation starts today and means something else after an upgrade.
+    """
     known = options.known("vllm", version(case))
-    for words, name, dummy in flags(case):
+    for view, name, dummy in flags(case):
         if not known or option(case, name):
             continue
         if options.spans("vllm", name) or name.startswith("no-") and name[3:] in known:
             continue  # FLAG-RELEASE and FLAG-NO-FORM say more
         long = options.spelled("vllm", version(case)).get(name)
-        whole_names = [one for one in known if one.startswith(name)]
+        longer = [full for full in known if full.startswith(name)]
         hint = nearest(name, known)
         if long:
             hint = f"Write {long}."
-        elif whole_names:
-            hint = f"Write it in full: {', '.join(sorted(whole_names)[:4])}."
-        yield Found(words.path(name), message=f"vLLM {version(case)} has no flag --{name}", fix=hint.strip())
+        elif longer:
+            hint = f"Write it in full: {', '.join(sorted(longer)[:4])}."
+        yield Finding.at(view.path(name), "", f"vLLM {version(case)} has no flag --{name}", hint)
 
 
 @RULES.rule(
     "FLAG-RELEASE", "Remove the flag, or choose a release that has it.", "the argument parsers of vLLM 0.9.1 to 0.32.0"
 )
-def release(case: Case) -> t.Iterator[Found]:
-    """The flag is one of the vLLM that the release pins, not of an earlier or later one."""
-    known, at = options.known("vllm", version(case)), numbers(version(case))
-    for words, name, dummy in flags(case):
+def release(case: Case) -> t.Iterator[Finding]:
+    """A flag belongs to another version of vLLM than the one of the release.
+
+    vLLM ends at start with an unknown flag.
+    """
+    known, pinned = options.known("vllm", version(case)), numbers(version(case))
+    for view, name, dummy in flags(case):
         spans = options.spans("vllm", name.split(".")[0])
         if not known or option(case, name) or not spans:
             continue
-        later = [one for one in spans if one.since and numbers(one.since) > at]
-        text = f"came with vLLM {later[0].since}" if later else f"went after vLLM {spans[-1].last}"
-        text = f"--{name} {text}, and the release pins {version(case)}"
+        later = [span for span in spans if span.since and numbers(span.since) > pinned]
+        change = f"was added in {later[0].since}" if later else f"was removed after {spans[-1].last}"
+        problem = f"vLLM {version(case)} of this release has no flag --{name}; it {change}"
         moving = later and case.context.release.name == "main"
-        yield Found(words.path(name), message=text, severity="warning" if moving else "")
+        yield Finding.at(view.path(name), "", problem, severity="warning" if moving else "")
 
 
 @RULES.rule(
-    "FLAG-NO-FORM", "Write null to leave the flag out.", "the argument parser of the vLLM that the release pins"
+    "FLAG-NO-FORM",
+    "Write null instead of false to omit the flag.",
+    "the argument parser of the vLLM that the release pins",
 )
-def no_form(case: Case) -> t.Iterator[Found]:
-    """A flag that is switched off has a --no- form; others are just left out."""
+def no_form(case: Case) -> t.Iterator[Finding]:
+    """A flag is switched off that has no --no- form.
+
+    vLLM ends at start with an unknown flag.
+    """
     known = options.known("vllm", version(case))
-    for words, name, dummy in flags(case):
+    for view, name, dummy in flags(case):
         positive = known.get(name[3:]) if name.startswith("no-") and name not in known else None
         if positive and positive.kind != "bool":
-            yield Found(words.path(name[3:]), False, f"--{name} does not exist")
+            problem = f"vLLM {version(case)} has no flag --{name}, so false cannot switch --{name[3:]} off"
+            yield Finding.at(view.path(name[3:]), False, problem)
 
 
 @RULES.rule("FLAG-DUPLICATE", "Keep one of them.", "argparse: the last one wins")
-def duplicate(case: Case) -> t.Iterator[Found]:
-    """A flag is given once, in one spelling; of two the reader cannot tell which one counts."""
-    for words in case.words:
-        for path, mapping in words.layers("args"):
+def duplicate(case: Case) -> t.Iterator[Finding]:
+    """A flag is given more than once.
+
+    The last one wins, which is not visible where they are written.
+    """
+    for view in case.engine_views:
+        for path, mapping in view.layers("args"):
             seen: dict[str, str] = {}
             for key in mapping:
                 name = canonical(key)
                 name = name[3:] if name.startswith("no-") else name
                 other = seen.setdefault(name, key)
                 if other != key:
-                    yield Found(f"{path}.{key}", mapping[key], f"'{other}' is the same flag")
+                    yield Finding.at(f"{path}.{key}", mapping[key], f"'{key}' and '{other}' are the same flag")
         given: dict[str, int] = {}
-        for name, dummy in words.flags:
+        for name, dummy in view.flags:
             bare = name[3:] if name.startswith("no-") and option(case, name) else name.split(".")[0]
             given[bare] = given.get(bare, 0) + 1
         for name in given:
-            both = words.table.keys() & {name, f"no-{name}"}
-            if given[name] > 1 and (len(both) > 1 or any(one.startswith(f"{name}.") for one in words.table) and both):
-                yield Found(words.path(name), message=f"the command line says --{name} more than once")
+            both = view.table.keys() & {name, f"no-{name}"}
+            dotted = any(flag.startswith(f"{name}.") for flag in view.table)
+            if given[name] > 1 and (len(both) > 1 or dotted and both):
+                forms = [flag for flag in view.table if flag in both or flag.startswith(f"{name}.")]
+                problem = f"the command line would have {' and '.join(f'--{flag}' for flag in forms)}"
+                yield Finding.at(view.path(name), "", problem)
 
 
 @RULES.rule(
     "FLAG-VALUE",
-    "Write a value of the right kind: true without quotes for a bare flag, a number for a number.",
+    "Write a value of the right type: true without quotes for a flag without a value, a number for a number.",
     "the argument parser of the vLLM that the release pins",
 )
-def values(case: Case) -> t.Iterator[Found]:
-    """A flag's value is of the kind that vLLM wants."""
-    for words, name, given in flags(case):
+def values(case: Case) -> t.Iterator[Finding]:
+    """A flag has a value of the wrong type.
+
+    vLLM's parser ends the engine at start.
+    """
+    for view, name, given in flags(case):
         found = option(case, name)
         if not found or "." in name:
             continue
-        problem = _problem(found, given)
-        if problem:
-            yield Found(words.path(name), " ".join(given), problem)
+        expected = _expected(found, given)
+        if expected:
+            yield Finding.at(view.path(name), " ".join(given), f"--{name} takes {expected}")
 
 
-def _problem(found: options.Option, given: tuple[str, ...]) -> str:
+def _expected(found: options.Option, given: tuple[str, ...]) -> str:
+    """What a flag takes instead of the given values; empty where they are of the right type."""
     kind = found.kind.rstrip("+?")
     if kind in ("flag", "bool"):
-        return "it takes no value" if given else ""
+        return f"no value, not '{' '.join(given)}'" if given else ""
     if not given:
-        return "" if found.kind.endswith("?") else "it needs a value"
+        return "" if found.kind.endswith("?") else "a value and has none"
     if len(given) > 1 and not found.kind.endswith("+"):
-        return "it takes one value"
-    if kind == "int" and any(not re.fullmatch(r"[-+]?\d+|None", one) for one in given):
-        return "a whole number is expected"
-    if kind == "size" and any(whole(one) is None and one not in ("auto", "None") for one in given):
-        return "a number such as 32768 or 32k is expected"
-    if kind == "float":
-        try:
-            [float(one) for one in given if one != "None"]
-        except ValueError:
-            return "a number is expected"
+        return f"one value, not {len(given)}"
+    for value in given:
+        if kind == "int" and not re.fullmatch(r"[-+]?\d+|None", value):
+            return f"a whole number, not '{value}'"
+        if kind == "size" and whole(value) is None and value not in ("auto", "None"):
+            return f"a number such as 32768 or 32k, not '{value}'"
+        if kind == "float" and value != "None" and not _is_number(value):
+            return f"a number, not '{value}'"
     return ""
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 @RULES.rule(
-    "FLAG-CHOICE", "Choose one of the words that vLLM knows.", "the argument parser of the vLLM that the release pins"
+    "FLAG-CHOICE",
+    "Choose one of the values that vLLM accepts.",
+    "the argument parser of the vLLM that the release pins",
 )
-def choices(case: Case) -> t.Iterator[Found]:
-    """A flag with a fixed set of words gets one of them."""
-    for words, name, given in flags(case):
+def choices(case: Case) -> t.Iterator[Finding]:
+    """A flag has a value that vLLM does not accept.
+
+    vLLM's parser ends the engine at start.
+    """
+    for view, name, given in flags(case):
         found = option(case, name)
-        for one in given if found and found.choices and "." not in name else ():
-            if one not in found.choices:
-                text = f"one of {', '.join(found.choices)} is expected"
-                yield Found(words.path(name), one, text, nearest(one, found.choices).strip())
+        for value in given if found and found.choices and "." not in name else ():
+            if value not in found.choices:
+                problem = f"--{name} takes one of {', '.join(found.choices)}, not '{value}'"
+                yield Finding.at(view.path(name), value, problem, nearest(value, found.choices))
 
 
 @RULES.rule(
     "JSON-SYNTAX", "Write it as a YAML mapping: the planner makes JSON of it.", "vLLM: json.loads at start, or never"
 )
-def json_syntax(case: Case) -> t.Iterator[Found]:
-    """A JSON argument given as text is JSON: double quotes, no comment, no comma before a closing bracket."""
-    for words, name, given in flags(case):
+def json_syntax(case: Case) -> t.Iterator[Finding]:
+    """A JSON argument cannot be read as JSON.
+
+    vLLM ends at start, or drops the setting. JSON has double quotes, no comments and no comma before a closing
+    bracket.
+    """
+    for view, name, given in flags(case):
         found = option(case, name)
         wanted = name in JSON_FLAGS or found is not None and found.kind == "json"
         for text in given if "." not in name else ():
@@ -200,12 +237,13 @@ def json_syntax(case: Case) -> t.Iterator[Found]:
             try:
                 value = json.loads(text, object_pairs_hook=functools.partial(_object, twice))
             except ValueError as error:
-                yield Found(words.path(name), text, f"this is no JSON: {error}")
+                yield Finding.at(view.path(name), text, f"--{name} is not JSON: {error}")
                 continue
             if twice:
-                yield Found(words.path(name), text, f"the key '{twice[0]}' stands there twice", severity="warning")
+                yield Finding.at(view.path(name), text, f"the key '{twice[0]}' is given twice", severity="warning")
             elif name.endswith("-config") and not isinstance(value, dict):
-                yield Found(words.path(name), text, "a mapping is expected")
+                problem = f"--{name} takes a JSON mapping, not a {type(value).__name__}"
+                yield Finding.at(view.path(name), text, problem)
 
 
 def _exceptional(text: str) -> bool:
@@ -221,14 +259,17 @@ def _object(twice: list[str], pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any
 
 @RULES.rule(
     "FLAG-SHELL",
-    "Split it: one flag, one value; write what the shell would have put in its place.",
+    "Split it into one key per flag, and write the final value.",
     "vllm-ascend docs: broken line continuations and stray options",
 )
-def shell(case: Case) -> t.Iterator[Found]:
-    """An argument holds no rest of a shell script: no backslash at the end, no second option, no unclosed quote."""
-    for words, name, given in flags(case):
-        for one in given:
-            text = one.strip()
+def shell(case: Case) -> t.Iterator[Finding]:
+    """An argument holds a fragment of a shell script.
+
+    The text reaches vLLM as it is: a backslash, a second option or a $ becomes part of the value.
+    """
+    for view, name, given in flags(case):
+        for value in given:
+            text = value.strip()
             if text.startswith(("{", "[")):
                 continue
             if (
@@ -237,34 +278,39 @@ def shell(case: Case) -> t.Iterator[Found]:
                 or text.startswith(("'", '"'))
                 and text.count(text[0]) % 2
             ):
-                yield Found(words.path(name), one, "this is the rest of a shell script")
-            elif re.search(r"\$[({A-Za-z_]|`", text) and words.said(name) and not case.in_pods:
-                text = "no shell reads this value, so nothing is put in the place of $"
-                yield Found(words.path(name), one, text, severity="warning")
+                yield Finding.at(view.path(name), value, f"'{value}' looks like a fragment of a shell script")
+            elif re.search(r"\$[({A-Za-z_]|`", text) and view.user_value(name) and not case.in_pods:
+                problem = f"'{value}' would be replaced by a shell, and no shell reads it"
+                yield Finding.at(view.path(name), value, problem, severity="warning")
         if re.search(r"[^A-Za-z0-9._-]", name):
-            yield Found(words.path(name), message=f"'--{name}' is no flag's name")
+            yield Finding.at(view.path(name), "", f"'--{name}' cannot be the name of a flag")
 
 
 @RULES.rule(
     "FLAG-DERIVED",
-    "Remove the flag and set the pool's own word.",
-    "the planner: ports, peers, connectors and the router follow from the same word",
+    "Remove the flag and set the pool's own variable.",
+    "design of the planner: ports, peers, connectors and the router follow from the same variable",
 )
-def derived(case: Case) -> t.Iterator[Found]:
-    """What follows from the topology is not said a second time with another value."""
-    for words in case.words:
+def derived(case: Case) -> t.Iterator[Finding]:
+    """A flag contradicts the topology.
+
+    Ports, peers and the router follow from the pool's variables; the engine would start with something else and not
+    be found.
+    """
+    for view in case.engine_views:
         for flag in DERIVED:
-            said, planned = words.said(flag), _planned(words, flag)
-            if said and said[1] is not None and planned is not None and str(said[1]) != planned:
-                yield Found(said[0], said[1], f"{words.pool_path}.{DERIVED[flag]} makes it {planned}")
+            written, planned = view.user_value(flag), _planned(view, flag)
+            if written and written[1] is not None and planned is not None and str(written[1]) != planned:
+                problem = f"--{flag} is {planned} in this plan; it follows from {view.pool_path}.{DERIVED[flag]}"
+                yield Finding.at(written[0], written[1], problem)
 
 
-def _planned(words: Words, flag: str) -> str | None:
-    """What the topology makes of a flag; None where it leaves it out and does not mind."""
-    pool, process, instance = words.instance.pool, words.process, words.instance
+def _planned(view: EngineView, flag: str) -> str | None:
+    """What the topology makes of a flag; None where it does not set it."""
+    pool, process, instance = view.instance.pool, view.process, view.instance
     if flag in ("port", "data-parallel-rpc-port"):
         name = {"port": "api"}.get(flag, "dp_rpc")
-        ports = [str(one.first) for one in words.service.ports if one.name == name]
+        ports = [str(port.first) for port in view.service.ports if port.name == name]
         return ports[0] if ports else None
     fixed = {
         "data-parallel-rank": process.first_rank,
@@ -273,7 +319,7 @@ def _planned(words: Words, flag: str) -> str | None:
         "data-parallel-address": instance.first.host.address,
         "node-rank": process.number,
         "master-addr": instance.first.host.address,
-        "headless": words.service.health is None,
+        "headless": view.service.health is None,
     }
     found = fixed[flag] if flag in fixed else getattr(pool, DERIVED[flag], None)
     return None if found is None or flag in ("nnodes", "master-port") else str(found)
@@ -281,14 +327,18 @@ def _planned(words: Words, flag: str) -> str | None:
 
 @RULES.rule(
     "FLAG-LATE",
-    "Write the flags into args themselves.",
-    "vLLM --config: its flags come after the planner's and nobody has judged them",
+    "Write the flags of that file into args.",
+    "vLLM --config: its flags come after the planner's and are not judged",
 )
-def config_file(case: Case) -> t.Iterator[Found]:
-    """Flags come from the description, not from a file on the host that the plan cannot see."""
-    for words, name, given in flags(case):
+def config_file(case: Case) -> t.Iterator[Finding]:
+    """Flags come from a file on the host.
+
+    The planner cannot see them, and they override the planned ones.
+    """
+    for view, name, given in flags(case):
         if name == "config":
-            yield Found(words.path(name), " ".join(given))
+            problem = f"vLLM would read more flags from {' '.join(given)}"
+            yield Finding.at(view.path(name), " ".join(given), problem)
 
 
 @RULES.rule(
@@ -296,21 +346,29 @@ def config_file(case: Case) -> t.Iterator[Found]:
     "Put it into inference_secrets: it then reaches the process through its environment.",
     "ps(1) shows every user the arguments of a process",
 )
-def secrets(case: Case) -> t.Iterator[Found]:
-    """A secret stands in no command line, where every user of the host can read it."""
-    for words, name, dummy in flags(case):
+def secrets(case: Case) -> t.Iterator[Finding]:
+    """A secret is passed on the command line.
+
+    Every user of the host can read the arguments of a process.
+    """
+    for view, name, dummy in flags(case):
         if name in SECRETS:
-            yield Found(words.path(name), "(hidden)")
+            yield Finding.at(view.path(name), "(hidden)", f"--{name} carries a secret on the command line")
 
 
 @RULES.rule(
     "API-HOST",
-    "Leave host out, or set 0.0.0.0.",
-    "the planner: the router and the health check use the host's address",
+    "Remove host, or set 0.0.0.0.",
+    "design of the planner: the router and the health check use the host's address",
 )
-def api_host(case: Case) -> t.Iterator[Found]:
-    """An engine's API listens where the router looks for it."""
-    for words in case.words:
-        told = words.value("host")
-        if words.said("host") and told not in ("0.0.0.0", "::", words.process.host.address):  # compared with, not bound
-            yield Found(words.path("host"), told, f"the router uses {words.process.host.address}")
+def api_host(case: Case) -> t.Iterator[Finding]:
+    """An engine's API listens on another address than the router uses.
+
+    The engine is healthy, and every request and health check fails.
+    """
+    for view in case.engine_views:
+        value, address = view.value("host"), view.process.host.address
+        if view.user_value("host") and value not in ("0.0.0.0", "::", address):  # compared with, not bound
+            yield Finding.at(
+                view.path("host"), value, f"the router connects to {address}, where {value} does not listen"
+            )

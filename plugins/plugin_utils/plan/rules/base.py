@@ -13,7 +13,7 @@ from ...description.findings import Finding, shown
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
-from .engine_view import Words
+from .engine_view import EngineView
 
 ENGINES = ("prefill", "decode", "colocated", "encode")
 
@@ -29,31 +29,33 @@ class Case:
     def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:
         """Every engine process with its place."""
         places = {
-            one.process_name(process): (one, process) for one in self.context.instances for process in one.processes
+            instance.process_name(process): (instance, process)
+            for instance in self.context.instances
+            for process in instance.processes
         }
         return tuple((service, *places[service.name]) for service in self.services if service.kind in ENGINES)
 
     @functools.cached_property
-    def words(self) -> tuple[Words, ...]:
-        """One engine process for each set of words that the user gave: a pool's, or a host's in a pool.
+    def engine_views(self) -> tuple[EngineView, ...]:
+        """One engine process for each group of settings that the user wrote: a pool's, or a host's in a pool.
 
-        Rules of arguments look at these: a thousand hosts with the same words are judged once.
+        Rules of arguments look at these: a thousand hosts with the same settings are judged once.
         """
-        found: dict[tuple[str, str], Words] = {}
+        found: dict[tuple[str, str], EngineView] = {}
         for service, instance, process in self.engines:
             own = process.host.name if process.host.name in instance.pool.hosts else ""
             key = (instance.kind, own)
             if key not in found or (found[key].service.health is None and service.health is not None):
-                found[key] = Words(self.context.description, service, instance, process)
+                found[key] = EngineView(self.context.description, service, instance, process)
         return tuple(found.values())
 
-    def of(self, *kinds: str) -> tuple[Words, ...]:
-        """The words of some pools."""
-        return tuple(one for one in self.words if one.kind in kinds)
+    def of(self, *kinds: str) -> tuple[EngineView, ...]:
+        """The engine views of some pools."""
+        return tuple(view for view in self.engine_views if view.kind in kinds)
 
     def named(self, kind: str) -> Service | None:
         """The first service of a kind."""
-        return next((one for one in self.services if one.kind == kind), None)
+        return next((service for service in self.services if service.kind == kind), None)
 
     @property
     def npu(self) -> bool:
@@ -67,7 +69,7 @@ class Case:
 
     @property
     def disaggregated(self) -> bool:
-        """Whether prefill and decode are apart."""
+        """Whether prefill and decode are disaggregated."""
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
 
 
@@ -151,7 +153,9 @@ class Rules(list[Rule]):
 
         def decorate(check: Check) -> Check:
             problem, *why = paragraphs(check)
-            self.append(Rule(id_, severity, " ".join(why) or problem, fix, source, check, problem))
+            if not why:
+                raise ValueError(f"rule {id_}: the docstring of {check.__name__} does not say why (a second paragraph)")
+            self.append(Rule(id_, severity, " ".join(why), fix, source, check, problem))
             return check
 
         return decorate

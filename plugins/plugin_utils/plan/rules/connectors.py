@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ...description.findings import nearest
+from ...description.findings import Finding, nearest
 from ..ports import P2P
 from ..render import kv
-from .base import Case, Found, Rules
+from .base import Case, Rules
 from .engine_view import KV, extra_of
 
 RULES = Rules()
@@ -35,7 +35,7 @@ TOP_KEYS = {
 
 
 def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
-    """Where the transfer is said, the word, and its parts: the deployment's, then the pools' own."""
+    """Path, value and parts of each transfer: the deployment's, then the pools' own."""
     description = case.context.description
     if description.kv_transfer:
         yield "inference_kv_transfer", description.kv_transfer, description.kv_transfer.split("+")
@@ -47,23 +47,31 @@ def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
 
 @RULES.rule(
     "TRANSFER-UNKNOWN",
-    f"Write one of {', '.join(kv.ASCEND_NAMES)}, none, or two of them joined with +.",
-    "the planner",
+    f"Use one of {', '.join(kv.ASCEND_NAMES)}, none, or one of them and store joined with +.",
+    "design of the planner",
 )
-def transfer_unknown(case: Case) -> t.Iterator[Found]:
-    """The words of a transfer are known."""
-    for path, word, parts in transfers(case):
+def transfer_unknown(case: Case) -> t.Iterator[Finding]:
+    """inference_kv_transfer has a type that is not known.
+
+    The planner cannot choose a connector for it, so no KV cache would be transferred.
+    """
+    for path, transfer, parts in transfers(case):
         for part in parts:
             if part not in TRANSFERS:
-                yield Found(path, word, f"'{part}' is not known. {nearest(part, TRANSFERS)}".strip())
+                yield Finding.at(path, transfer, f"unknown KV transfer type '{part}'", nearest(part, TRANSFERS))
 
 
-@RULES.rule("TRANSFER-TWO", "Leave one of them.", "vLLM: one connector answers do_remote_prefill")
-def transfer_two(case: Case) -> t.Iterator[Found]:
-    """KV cache goes from prefill to decode one way."""
-    for path, word, parts in transfers(case):
-        if len([one for one in parts if one in P2P]) > 1 or len(set(parts)) < len(parts):
-            yield Found(path, word)
+@RULES.rule("TRANSFER-TWO", "Keep one of them.", "vLLM: one connector answers do_remote_prefill")
+def transfer_two(case: Case) -> t.Iterator[Finding]:
+    """KV cache would be transferred from prefill to decode in two ways.
+
+    Only one connector can answer a prefill request for remote decode; vLLM does not say which of two it takes.
+    """
+    for path, transfer, parts in transfers(case):
+        direct = [part for part in parts if part in P2P]
+        if len(direct) > 1 or len(set(parts)) < len(parts):
+            problem = f"{' and '.join(direct if len(direct) > 1 else parts)} would both transfer the same KV cache"
+            yield Finding.at(path, transfer, problem)
 
 
 @RULES.rule(
@@ -71,10 +79,14 @@ def transfer_two(case: Case) -> t.Iterator[Found]:
     "Name a connector with inference_kv_transfer, or describe a colocated pool instead.",
     "vllm-ascend docs: disaggregated prefill",
 )
-def transfer_none(case: Case) -> t.Iterator[Found]:
-    """Prefill and decode are joined by a connector, or decode computes every prompt again."""
+def transfer_none(case: Case) -> t.Iterator[Finding]:
+    """Prefill and decode are not joined by a connector.
+
+    Decode would compute every prompt again, and prefill's work would be lost.
+    """
     if case.disaggregated and not case.context.everywhere:
-        yield Found("inference_kv_transfer", case.context.description.kv_transfer or "none")
+        problem = "without a KV transfer no connector joins the prefill and decode pools"
+        yield Finding.at("inference_kv_transfer", case.context.description.kv_transfer or "none", problem)
 
 
 @RULES.rule(
@@ -83,11 +95,18 @@ def transfer_none(case: Case) -> t.Iterator[Found]:
     "vllm-ascend mooncake connectors: producer and consumer only",
     "warning",
 )
-def transfer_colocated(case: Case) -> t.Iterator[Found]:
-    """A colocated pool has no peer that would fetch its KV cache from it."""
+def transfer_colocated(case: Case) -> t.Iterator[Finding]:
+    """A colocated pool has a connector that is meant for prefill and decode.
+
+    It has no peer that would fetch its KV cache, so the connector only costs memory and start time.
+    """
     pools = case.context.description.pools
-    if pools.colocated and not pools.prefill and any(one in P2P for one in case.context.transfer_of(pools.colocated)):
-        yield Found("inference_kv_transfer", case.context.description.kv_transfer)
+    if not pools.colocated or pools.prefill:
+        return
+    for part in case.context.transfer_of(pools.colocated):
+        if part in P2P:
+            problem = f"{part} connects prefill with decode, and there is only a colocated pool"
+            yield Finding.at("inference_kv_transfer", case.context.description.kv_transfer, problem)
 
 
 @RULES.rule(
@@ -95,19 +114,24 @@ def transfer_colocated(case: Case) -> t.Iterator[Found]:
     "Choose another inference_kv_transfer or another inference_release.",
     "vllm_ascend/distributed: registered connectors by tag",
 )
-def connector_release(case: Case) -> t.Iterator[Found]:
-    """The release registers the connector."""
+def connector_release(case: Case) -> t.Iterator[Finding]:
+    """The release does not have the connector.
+
+    vLLM ends at start with an unknown connector.
+    """
     known = case.context.release.connectors
-    for words in case.words:
-        for index, one in enumerate(words.connectors):
-            name = str(one.get("kv_connector", ""))
-            if name in known or one.get("kv_connector_module_path"):
+    for view in case.engine_views:
+        for index, connector in enumerate(view.connectors):
+            name = str(connector.get("kv_connector", ""))
+            if name in known or connector.get("kv_connector_module_path"):
                 continue
-            text = f"{name or 'no connector'} is not one of release {case.context.release.name}: {', '.join(known)}"
+            problem = f"release {case.context.release.name} has no connector {name or 'without a name'}"
+            hint = f"{nearest(name, known)}Its connectors: {', '.join(known)}."
             if name == "MooncakeConnector" and case.npu:
-                text = "MooncakeConnector is vLLM's own for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
-            own = words.kv_path("kv_connector") if index == 0 or words.said(KV) else "inference_kv_transfer"
-            yield Found(own, name, text, nearest(name, known).strip() if name != "MooncakeConnector" else "")
+                problem = "MooncakeConnector is vLLM's own for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
+                hint = ""
+            own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else "inference_kv_transfer"
+            yield Finding.at(own, name, problem, hint)
 
 
 @RULES.rule(
@@ -115,42 +139,56 @@ def connector_release(case: Case) -> t.Iterator[Found]:
     "Use mooncake, store or mooncake+store; the others need NPUs.",
     "vLLM: the connectors of its own registry",
 )
-def connector_cpu(case: Case) -> t.Iterator[Found]:
-    """The CPU engine has vLLM's own Mooncake connectors only."""
-    if not case.npu:
-        for path, word, parts in transfers(case):
-            if any(one in TRANSFERS and one not in ("mooncake", "store", "mooncake_store", "none") for one in parts):
-                yield Found(path, word)
+def connector_cpu(case: Case) -> t.Iterator[Finding]:
+    """The CPU engine does not have the connector.
+
+    It has vLLM's own Mooncake connectors only; the others are part of vLLM-Ascend and need NPUs.
+    """
+    available = ("mooncake", "store", "mooncake_store", "none")
+    for path, transfer, parts in transfers(case) if not case.npu else ():
+        for part in parts:
+            if part in TRANSFERS and part not in available:
+                yield Finding.at(path, transfer, f"the CPU engine has no {part} connector")
 
 
 @RULES.rule(
-    "KV-ROLE", "Leave kv_role out: it follows from the pool.", "vllm-ascend docs: kv_producer, kv_consumer, kv_both"
+    "KV-ROLE", "Remove kv_role: it follows from the pool.", "vllm-ascend docs: kv_producer, kv_consumer, kv_both"
 )
-def role(case: Case) -> t.Iterator[Found]:
-    """Prefill produces, decode consumes, a colocated pool does both; every connector inside says it for itself."""
-    for words in case.words:
-        expected = kv.ROLE[words.kind]
-        for one in words.connectors:
-            name = str(one.get("kv_connector"))
+def role(case: Case) -> t.Iterator[Finding]:
+    """A connector's role does not fit its pool.
+
+    Prefill produces KV cache, decode consumes it, a colocated pool does both; with another role decode computes
+    every prompt again, or the engine refuses to start. Each connector inside MultiConnector has a role of its own.
+    """
+    for view in case.engine_views:
+        expected = kv.ROLE[view.kind]
+        for connector in view.connectors:
+            name = str(connector.get("kv_connector"))
             allowed = {expected} | ({"kv_both"} if "Store" in name or name in BOTH_WAYS else set())
-            if str(one.get("kv_role")) not in allowed:
-                text = f"a {words.kind} pool is {expected}, not {one.get('kv_role') or 'without a role'}"
-                yield Found(words.kv_path("kv_role"), one.get("kv_role"), text)
+            if str(connector.get("kv_role")) not in allowed:
+                problem = (
+                    f"{name} of the {view.kind} pool has {connector.get('kv_role') or 'no role'} instead of {expected}"
+                )
+                yield Finding.at(view.kv_path("kv_role"), connector.get("kv_role"), problem)
 
 
 @RULES.rule(
     "KV-KEY",
-    "Correct or remove the key; what a connector reads of its own stands in kv_connector_extra_config.",
+    "Correct or remove the key; settings of a single connector belong into kv_connector_extra_config.",
     "vLLM KVTransferConfig: ignored up to 0.17, refused from 0.18 on",
 )
-def top_keys(case: Case) -> t.Iterator[Found]:
-    """The keys of kv-transfer-config are known to vLLM."""
+def top_keys(case: Case) -> t.Iterator[Finding]:
+    """kv-transfer-config has a key that vLLM does not know.
+
+    vLLM ignores it up to 0.17, so the setting is lost, and refuses to start from 0.18 on.
+    """
     early = case.context.release.vllm_version < (0, 18)
-    for words in case.words:
-        for key in words.kv:
+    for view in case.engine_views:
+        for key in view.kv:
             if key not in TOP_KEYS:
                 severity = "warning" if early else ""
-                yield Found(words.kv_path(key), words.kv[key], fix=nearest(key, TOP_KEYS).strip(), severity=severity)
+                problem = f"vLLM {case.context.release.vllm} has no key '{key}' in kv-transfer-config"
+                yield Finding.at(view.kv_path(key), view.kv[key], problem, nearest(key, TOP_KEYS), severity)
 
 
 @RULES.rule(
@@ -158,59 +196,71 @@ def top_keys(case: Case) -> t.Iterator[Found]:
     "Remove kv_connector_module_path: the connector is registered under its name.",
     "vllm-ascend #9916: from 0.20.2 on the path wins over the name",
 )
-def module_path(case: Case) -> t.Iterator[Found]:
-    """A module path that is left over from an older release ends the engine at start, from 0.20.2 on."""
-    for words in case.words:
-        for one in words.connectors:
-            if case.npu and one.get("kv_connector_module_path"):
+def module_path(case: Case) -> t.Iterator[Finding]:
+    """A connector has a module path.
+
+    It is left over from an older release: from 0.20.2 on the path wins over the registered name, and the old module
+    ends the engine at start.
+    """
+    for view in case.engine_views:
+        for connector in view.connectors:
+            module = connector.get("kv_connector_module_path")
+            if case.npu and module:
                 severity = "" if case.context.release.module_path_wins else "warning"
-                path = words.kv_path("kv_connector_module_path")
-                yield Found(path, one["kv_connector_module_path"], severity=severity)
+                problem = f"a module path is set although {connector.get('kv_connector')} is registered under its name"
+                yield Finding.at(view.kv_path("kv_connector_module_path"), module, problem, severity=severity)
 
 
 @RULES.rule(
     "ENGINE-ID",
-    "Remove engine_id: every start then has one of its own.",
+    "Remove engine_id: every start then gets its own.",
     "vllm-ascend mooncake_connector.py: 'Conflict engine id'; peers keep addresses by (engine_id, port)",
 )
-def engine_id(case: Case) -> t.Iterator[Found]:
-    """A pinned engine id outlives its process: peers keep its old addresses, and two instances with one id are mixed up."""
+def engine_id(case: Case) -> t.Iterator[Finding]:
+    """An engine id is pinned.
+
+    Peers keep the addresses of an id. A pinned id outlives its process, so decode has to restart whenever prefill
+    does, and two instances with one id are mixed up.
+    """
     owners: dict[str, str] = {}
-    for words in case.words:
-        found = next((str(one["engine_id"]) for one in words.connectors if one.get("engine_id")), "")
+    for view in case.engine_views:
+        found = next((str(item["engine_id"]) for item in view.connectors if item.get("engine_id")), "")
         if not found or (case.in_pods and "$" in found):
             continue  # a pod puts its own name in the place of $(...)
-        path = words.kv_path("engine_id")
-        other = owners.setdefault(found, words.kind)
-        if other != words.kind:
-            yield Found(path, found, f"prefill and decode have the same id ({other} too)")
-        elif words.instance.pool.instances > 1:
-            yield Found(path, found, f"all {words.instance.pool.instances} instances of the pool get this id")
+        path = view.kv_path("engine_id")
+        other = owners.setdefault(found, view.kind)
+        if other != view.kind:
+            yield Finding.at(path, found, f"{other} and {view.kind} have the same engine id {found}")
+        elif view.instance.pool.instances > 1:
+            problem = f"all {view.instance.pool.instances} instances of pool {view.kind} get the engine id {found}"
+            yield Finding.at(path, found, problem)
         else:
-            text = "with a pinned id every decode instance has to restart whenever a prefill instance does"
-            yield Found(path, found, text, severity="warning")
+            yield Finding.at(path, found, f"the engine id of pool {view.kind} is pinned to {found}", severity="warning")
 
 
 @RULES.rule(
     "PARALLEL-MISMATCH",
-    "Leave prefill and decode out of kv_connector_extra_config: the planner fills them in from the pools.",
+    "Remove prefill and decode from kv_connector_extra_config: the planner fills them in from the pools.",
     "vllm-ascend check_kv_extra_config (0.12.0rc1); #8442, #8344",
 )
-def parallel_mismatch(case: Case) -> t.Iterator[Found]:
-    """Both sides' sizes in kv_connector_extra_config are those that the pools really have."""
+def parallel_mismatch(case: Case) -> t.Iterator[Finding]:
+    """The sizes in kv_connector_extra_config are not those of the pools.
+
+    The connector computes from them which worker to ask, so it asks the wrong ones; later releases refuse to start.
+    """
     pools = case.context.description.pools
     names = {"dp_size": "data_parallel_size", "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size"}
-    for words in case.words:
-        for one in words.connectors:
+    for view in case.engine_views:
+        for connector in view.connectors:
             for side in ("prefill", "decode"):
-                told, pool = extra_of(one).get(side), getattr(pools, side)
-                if not isinstance(told, dict) or not pool:
+                sizes, pool = extra_of(connector).get(side), getattr(pools, side)
+                if not isinstance(sizes, dict) or not pool:
                     continue
-                for key, word in names.items():
-                    if key in told and str(told[key]) != str(getattr(pool, word)):
-                        path = words.kv_path("kv_connector_extra_config", side, key)
-                        text = f"{side} has {word} {getattr(pool, word)}"
-                        yield Found(path, told[key], text)
+                for key, name in names.items():
+                    if key in sizes and str(sizes[key]) != str(getattr(pool, name)):
+                        path = view.kv_path("kv_connector_extra_config", side, key)
+                        problem = f"pool {side} has {name} {getattr(pool, name)}, not {sizes[key]}"
+                        yield Finding.at(path, sizes[key], problem)
 
 
 @RULES.rule(
@@ -218,19 +268,22 @@ def parallel_mismatch(case: Case) -> t.Iterator[Found]:
     "Set the first port with inference_pools.<pool>.ports.kv: the planner spaces instances and ranks from there.",
     "vllm-ascend mooncake_connector.py: kv_port + global rank x sizes",
 )
-def kv_port(case: Case) -> t.Iterator[Found]:
-    """The connector's kv_port is the one that the plan keeps free and opens."""
-    for words in case.words:
-        ports = [port for port in words.service.ports if port.name == "kv"]
-        for one in words.connectors:
-            told = one.get("kv_port")
-            if told is None or not case.npu or not words.asks_kv():
+def kv_port(case: Case) -> t.Iterator[Finding]:
+    """The connector's kv_port is not the planned one.
+
+    The plan keeps other ports free and opens others in the firewall, so peers cannot connect.
+    """
+    for view in case.engine_views:
+        ports = [port for port in view.service.ports if port.name == "kv"]
+        for connector in view.connectors:
+            value = connector.get("kv_port")
+            if value is None or not case.npu or not view.sets_kv():
                 continue
-            if not str(told).isdecimal():
-                yield Found(words.kv_path("kv_port"), told, "a port is a whole number")
-            elif ports and int(told) not in (ports[0].first - words.process.first_worker, ports[0].first):
-                text = f"the plan has {ports[0].first - words.process.first_worker} here"
-                yield Found(words.kv_path("kv_port"), told, text)
+            if not str(value).isdecimal():
+                yield Finding.at(view.kv_path("kv_port"), value, "a port is a whole number")
+            elif ports and int(value) not in (ports[0].first - view.process.first_worker, ports[0].first):
+                problem = f"the plan has kv_port {ports[0].first - view.process.first_worker} here"
+                yield Finding.at(view.kv_path("kv_port"), value, problem)
 
 
 @RULES.rule(
@@ -238,22 +291,27 @@ def kv_port(case: Case) -> t.Iterator[Found]:
     "Set kv_load_failure_policy to recompute or fail, beside kv_connector at the top.",
     "vLLM KVTransferConfig (0.13); vllm-ascend kv_pool.md: not read from a connector inside MultiConnector",
 )
-def policy(case: Case) -> t.Iterator[Found]:
-    """The policy for KV cache that cannot be loaded is recompute or fail, and stands at the top."""
-    for words in case.words:
-        for index, one in enumerate(words.connectors):
-            told = one.get("kv_load_failure_policy")
-            if told is None:
+def policy(case: Case) -> t.Iterator[Finding]:
+    """The policy for KV cache that cannot be loaded is not valid here.
+
+    It is recompute or fail and is read at the top of kv-transfer-config only; anything else is ignored or refused
+    at start.
+    """
+    for view in case.engine_views:
+        for index, connector in enumerate(view.connectors):
+            value = connector.get("kv_load_failure_policy")
+            if value is None:
                 continue
-            path = words.kv_path("kv_load_failure_policy")
-            if told not in ("recompute", "fail"):
-                yield Found(path, told)
+            path = view.kv_path("kv_load_failure_policy")
+            if value not in ("recompute", "fail"):
+                yield Finding.at(path, value, f"unknown policy '{value}'")
             elif index:
-                yield Found(path, told, "it has no effect inside MultiConnector")
+                yield Finding.at(path, value, "the policy has no effect on a connector inside MultiConnector")
             elif case.npu and not case.context.release.failure_policy:
-                yield Found(path, told, f"release {case.context.release.name} does not know it", severity="warning")
-            elif told == "recompute" and one.get("kv_connector") == "MooncakeHybridConnector":
-                yield Found(path, told, "hybrid models cannot recompute", "Set it to fail.")
+                problem = f"release {case.context.release.name} does not read this key"
+                yield Finding.at(path, value, problem, severity="warning")
+            elif value == "recompute" and connector.get("kv_connector") == "MooncakeHybridConnector":
+                yield Finding.at(path, value, "hybrid models cannot recompute", "Set it to fail.")
 
 
 @RULES.rule(
@@ -261,40 +319,51 @@ def policy(case: Case) -> t.Iterator[Found]:
     "Put the connector from prefill to decode first, the store after it.",
     "vllm-ascend kv_pool.md: MooncakeConnectorV1, then AscendStoreConnector",
 )
-def multi_order(case: Case) -> t.Iterator[Found]:
-    """MultiConnector asks its connectors in order, and the one from prefill to decode comes first."""
-    for words in case.words:
-        names = [str(one.get("kv_connector")) for one in words.connectors[1:]]
+def multi_order(case: Case) -> t.Iterator[Finding]:
+    """The store comes before the connector from prefill to decode.
+
+    MultiConnector asks its connectors in order: the store answers first, and decode does not get what prefill just
+    computed.
+    """
+    for view in case.engine_views:
+        names = [str(connector.get("kv_connector")) for connector in view.connectors[1:]]
         stores = [index for index, name in enumerate(names) if "Store" in name]
         if names and stores and stores[0] == 0 and len(names) > 1:
-            own = words.said(KV) is not None or "kv_connector_extra_config" in words.instance.pool.kv
-            path = words.kv_path("kv_connector_extra_config", "connectors") if own else "inference_kv_transfer"
-            yield Found(path, ", ".join(names))
+            own = view.user_value(KV) is not None or "kv_connector_extra_config" in view.instance.pool.kv
+            path = view.kv_path("kv_connector_extra_config", "connectors") if own else "inference_kv_transfer"
+            yield Finding.at(path, ", ".join(names), f"{names[0]} comes before {names[1]}")
 
 
 @RULES.rule(
     "MULTI-EMPTY", "List them in kv_connector_extra_config.connectors.", "vLLM MultiConnector: connectors is required"
 )
-def multi_empty(case: Case) -> t.Iterator[Found]:
-    """MultiConnector has at least one connector inside."""
-    for words in case.words:
-        if words.kv.get("kv_connector") == "MultiConnector" and len(words.connectors) < 2:
-            yield Found(words.kv_path("kv_connector"), "MultiConnector")
+def multi_empty(case: Case) -> t.Iterator[Finding]:
+    """MultiConnector has no connector inside.
+
+    vLLM ends at start: MultiConnector needs a list of connectors.
+    """
+    for view in case.engine_views:
+        if view.kv.get("kv_connector") == "MultiConnector" and len(view.connectors) < 2:
+            yield Finding.at(view.kv_path("kv_connector"), "MultiConnector", "MultiConnector lists no connectors")
 
 
 @RULES.rule(
     "ASCEND-DIRECT",
-    "Leave use_ascend_direct to the planner.",
+    "Remove use_ascend_direct: the planner sets it.",
     "vllm-ascend #5635: status 103900 without it",
 )
-def ascend_direct(case: Case) -> t.Iterator[Found]:
-    """From 0.10.2rc1 to 0.11 Mooncake carries nothing unless use_ascend_direct is true."""
-    for words in case.words if case.context.release.use_ascend_direct else ():
-        for one in words.connectors:
-            extra = extra_of(one)
-            if "kv_port" in one and extra.get("use_ascend_direct") is not True:
-                path = words.kv_path("kv_connector_extra_config", "use_ascend_direct")
-                yield Found(path, extra.get("use_ascend_direct"))
+def ascend_direct(case: Case) -> t.Iterator[Finding]:
+    """use_ascend_direct is switched off in a release that needs it.
+
+    From 0.10.2rc1 to 0.11 Mooncake transfers nothing without it (status 103900).
+    """
+    for view in case.engine_views if case.context.release.use_ascend_direct else ():
+        for connector in view.connectors:
+            value = extra_of(connector).get("use_ascend_direct")
+            if "kv_port" in connector and value is not True:
+                path = view.kv_path("kv_connector_extra_config", "use_ascend_direct")
+                problem = f"use_ascend_direct of {connector.get('kv_connector')} is {value}, not true"
+                yield Finding.at(path, value, problem)
 
 
 @RULES.rule(
@@ -303,10 +372,15 @@ def ascend_direct(case: Case) -> t.Iterator[Found]:
     "vllm-ascend layerwise_kv_pool.md",
     "warning",
 )
-def store_layerwise(case: Case) -> t.Iterator[Found]:
-    """The store loads layer by layer on prefill only, and with memcache only."""
-    for words in case.words:
-        for one in words.connectors:
-            extra = extra_of(one)
-            if extra.get("use_layerwise") is True and (words.kind == "decode" or extra.get("backend") != "memcache"):
-                yield Found(words.kv_path("kv_connector_extra_config", "use_layerwise"), True)
+def store_layerwise(case: Case) -> t.Iterator[Finding]:
+    """The store is to load layer by layer where it cannot.
+
+    Layerwise loading works on prefill only, and with the memcache backend only; elsewhere the setting does nothing.
+    """
+    for view in case.engine_views:
+        for connector in view.connectors:
+            extra = extra_of(connector)
+            if extra.get("use_layerwise") is True and (view.kind == "decode" or extra.get("backend") != "memcache"):
+                backend = f"backend {extra.get('backend') or 'mooncake'}"
+                problem = f"use_layerwise has no effect with {'a decode pool' if view.kind == 'decode' else backend}"
+                yield Finding.at(view.kv_path("kv_connector_extra_config", "use_layerwise"), True, problem)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An engine's final words, and where in the user's description each of them stands."""
+"""An engine as it will be started: its options and environment, and which variable each of them comes from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..placement import Instance, Process
 from ..render.vllm import canonical
 from ..service import Service
 
-# Flags that the planner derives, and the word of a pool from which each follows
+# Flags that the planner derives, and the variable of a pool from which each follows
 DERIVED = {
     "tensor-parallel-size": "tensor_parallel_size",
     "pipeline-parallel-size": "pipeline_parallel_size",
@@ -38,13 +38,13 @@ KV = "kv-transfer-config"
 
 
 def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Flags and their values, in order; what stands before the first flag is left out."""
+    """Flags and their values, in order; what comes before the first flag is left out."""
     found: list[tuple[str, list[str]]] = []
-    for word in argv:
-        if word.startswith("--"):
-            found.append((word[2:], []))
+    for argument in argv:
+        if argument.startswith("--"):
+            found.append((argument[2:], []))
         elif found:
-            found[-1][1].append(word)
+            found[-1][1].append(argument)
     return tuple((name, tuple(values)) for name, values in found)
 
 
@@ -58,13 +58,13 @@ def read_json(text: str) -> t.Any:
 
 
 def extra_of(connector: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A connector's own settings; an empty mapping where something else stands there."""
+    """A connector's own settings; an empty mapping where it is something else."""
     found = connector.get("kv_connector_extra_config")
     return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)
-class Words:
+class EngineView:
     """One engine process as it will be started, with the description's layers behind it."""
 
     description: Description
@@ -107,8 +107,8 @@ class Words:
             (f"inference_{part}", getattr(self.description, part)),
         )
 
-    def said(self, flag: str) -> tuple[str, t.Any] | None:
-        """Path and value of a flag as the user wrote it, also in its ``no-`` form; None if nobody asked for it."""
+    def user_value(self, flag: str) -> tuple[str, t.Any] | None:
+        """Path and value of a flag as the user wrote it, also in its ``no-`` form; None if the user did not set it."""
         for path, mapping in self.layers("args"):
             for key in mapping:
                 if canonical(key) in (flag, f"no-{flag}"):
@@ -116,10 +116,10 @@ class Words:
         return None
 
     def path(self, flag: str) -> str:
-        """Where a flag stands: the user's word, or the word that it is derived from."""
-        said = self.said(flag)
-        if said:
-            return said[0]
+        """Path of a flag: the user's own, or that of the variable it is derived from."""
+        written = self.user_value(flag)
+        if written:
+            return written[0]
         if flag in DERIVED:
             return f"{self.pool_path}.{DERIVED[flag]}"
         if flag == "served-model-name":
@@ -127,13 +127,13 @@ class Words:
         return f"{self.pool_path}.args.{flag}"
 
     def env_path(self, name: str) -> str:
-        """Where an environment variable stands."""
+        """Path of an environment variable."""
         for path, mapping in self.layers("env"):
             if name in mapping:
                 return f"{path}.{name}"
         return f"{self.pool_path}.env.{name}"
 
-    def asks_env(self, name: str) -> bool:
+    def sets_env(self, name: str) -> bool:
         """Whether the user set an environment variable."""
         return any(name in mapping for dummy, mapping in self.layers("env"))
 
@@ -168,25 +168,25 @@ class Words:
         """The configuration, and those of the connectors inside it."""
         children = extra_of(self.kv).get("connectors")
         inside = children if isinstance(children, list) else []
-        return tuple(one for one in (self.kv, *inside) if isinstance(one, dict) and one)
+        return tuple(found for found in (self.kv, *inside) if isinstance(found, dict) and found)
 
     def kv_path(self, *keys: str) -> str:
-        """Where a key of the connector's configuration stands: the user's own, or what the planner derives it from."""
-        said = self.said(KV)
-        if said:
-            return ".".join((said[0], *keys))
-        at: t.Any = self.instance.pool.kv
+        """Path of a key of the connector's configuration: the user's own, or what the planner derives it from."""
+        written = self.user_value(KV)
+        if written:
+            return ".".join((written[0], *keys))
+        settings: t.Any = self.instance.pool.kv
         below = keys[1:] if keys[:1] == ("kv_connector_extra_config",) else ()
-        for word in at:
-            if below and isinstance(at[word], dict) and below[0] in at[word]:
-                return ".".join((f"{self.pool_path}.kv.{word}", *below))
-        if keys and keys[0] in at:
+        for key in settings:
+            if below and isinstance(settings[key], dict) and below[0] in settings[key]:
+                return ".".join((f"{self.pool_path}.kv.{key}", *below))
+        if keys and keys[0] in settings:
             return ".".join((f"{self.pool_path}.kv", *keys))
-        return f"{self.pool_path}.kv" if at else "inference_kv_transfer"
+        return f"{self.pool_path}.kv" if settings else "inference_kv_transfer"
 
-    def asks_kv(self) -> bool:
+    def sets_kv(self) -> bool:
         """Whether the user wrote any of the connector's configuration."""
-        return bool(self.instance.pool.kv) or self.said(KV) is not None
+        return bool(self.instance.pool.kv) or self.user_value(KV) is not None
 
     @property
     def speculative_tokens(self) -> int | None:
@@ -197,11 +197,11 @@ class Words:
 
 def whole(text: str) -> int | None:
     """A whole number, also in vLLM's short forms 32k (1000) and 32K (1024)."""
-    word, factor = str(text), 1
+    digits, factor = str(text), 1
     units = {"k": 1000, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
-    if word[-1:] in units:
-        word, factor = word[:-1], units[word[-1]]
+    if digits[-1:] in units:
+        digits, factor = digits[:-1], units[digits[-1]]
     try:
-        return int(float(word) * factor) if factor > 1 else int(word)
+        return int(float(digits) * factor) if factor > 1 else int(digits)
     except ValueError:
         return None

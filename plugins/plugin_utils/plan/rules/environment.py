@@ -1,14 +1,15 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the environment: what the planner derives, what excludes each other, what a release reads."""
+"""Rules of environment variables: what the planner derives, what excludes each other, what a release reads."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from .base import Case, Found, Rules
+from ...description.findings import Finding
+from .base import Case, Rules
 from .store import GIB, truth
 
 RULES = Rules()
@@ -35,10 +36,10 @@ SECRET = re.compile(r"(API_KEY|_TOKEN|PASSWORD|SECRET)$")
 OFFLOAD = "MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES"
 
 
-def asked(case: Case) -> t.Iterator[tuple[str, str, str]]:
+def user_variables(case: Case) -> t.Iterator[tuple[str, str, str]]:
     """Path, name and value of every environment variable that the user sets, for every process."""
     description, seen = case.context.description, set()
-    layers = [layer for words in case.words for layer in words.layers("env")]
+    layers = [layer for view in case.engine_views for layer in view.layers("env")]
     layers += [
         ("inference_router.env", description.router.env),
         ("inference_mooncake_master.env", description.mooncake_master.env),
@@ -51,41 +52,52 @@ def asked(case: Case) -> t.Iterator[tuple[str, str, str]]:
 
 
 @RULES.rule("ENV-NAME", "Correct the name.", "environ(7)")
-def name_(case: Case) -> t.Iterator[Found]:
-    """A variable's name has letters, digits and underscores, and its value is one line."""
-    for path, name, value in asked(case):
+def name_(case: Case) -> t.Iterator[Finding]:
+    """An environment variable has a name or a value that cannot be passed on.
+
+    Units and scripts hold one variable per line; a name has letters, digits and underscores only.
+    """
+    for path, name, value in user_variables(case):
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            yield Found(path, message=f"'{name}' is no variable's name")
+            yield Finding.at(path, "", f"'{name}' is not the name of an environment variable")
         elif "\n" in value:
-            yield Found(path, message="the value has more than one line")
+            yield Finding.at(path, "", f"the value has {len(value.splitlines())} lines")
 
 
 @RULES.rule(
     "ENV-DERIVED",
-    "Remove the variable and set the word that it follows from.",
-    "the planner: ports, peers and the rank table follow from the same word",
+    "Remove the variable and set the one that it follows from.",
+    "design of the planner: ports, peers and the rank table follow from the same variable",
 )
-def derived(case: Case) -> t.Iterator[Found]:
-    """What the planner derives for each process cannot be one value for all of them."""
-    for words in case.words:
-        for name, word in OWN.items():
-            if words.asks_env(name):
-                yield Found(words.env_path(name), words.env.get(name), f"it follows from {word}")
+def derived(case: Case) -> t.Iterator[Finding]:
+    """A variable that the planner derives is set by hand.
+
+    It differs from process to process; one value for all of them breaks ports, peers or device order.
+    """
+    for view in case.engine_views:
+        for name, variable in OWN.items():
+            if view.sets_env(name):
+                problem = f"{name} follows from {variable}"
+                yield Finding.at(view.env_path(name), view.env.get(name), problem)
 
 
 @RULES.rule(
     "ENV-CARDS",
-    "Set inference_interface and none of them.",
+    "Set inference_interface and remove these variables.",
     "vllm-ascend #167, #2390: Gloo and HCCL connect over different networks",
     "warning",
 )
-def cards(case: Case) -> t.Iterator[Found]:
-    """Gloo, HCCL and tensor parallelism use the same network card."""
-    for words in case.words if case.npu else ():
-        told = {name: words.env[name] for name in CARDS if name in words.env}
-        if len(set(told.values())) > 1:
-            name = next((one for one in told if words.asks_env(one)), CARDS[0])
-            yield Found(words.env_path(name), told[name], ", ".join(f"{one}={told[one]}" for one in told))
+def cards(case: Case) -> t.Iterator[Finding]:
+    """Gloo, HCCL and tensor parallelism use different network interfaces.
+
+    Ranks connect over one network and wait on the other, so the start hangs.
+    """
+    for view in case.engine_views if case.npu else ():
+        values = {name: view.env[name] for name in CARDS if name in view.env}
+        if len(set(values.values())) > 1:
+            name = next((name for name in values if view.sets_env(name)), CARDS[0])
+            problem = f"different network interfaces: {', '.join(f'{name}={values[name]}' for name in values)}"
+            yield Finding.at(view.env_path(name), values[name], problem)
 
 
 @RULES.rule(
@@ -93,11 +105,14 @@ def cards(case: Case) -> t.Iterator[Found]:
     "Remove it; if a download needs it, download before.",
     "vllm-ascend docs: unset http_proxy; httpx and libcurl in proxy, store and engines obey it",
 )
-def http_proxy(case: Case) -> t.Iterator[Found]:
-    """No process inherits an HTTP proxy: requests between hosts would go through it."""
-    for path, name, value in asked(case):
+def http_proxy(case: Case) -> t.Iterator[Finding]:
+    """An HTTP proxy is set for services.
+
+    Requests between router, engines and store would go through it and fail.
+    """
+    for path, name, value in user_variables(case):
         if name.lower() in PROXIES and value:
-            yield Found(path, value)
+            yield Finding.at(path, value, f"{name} is set for services that talk to each other over HTTP")
 
 
 @RULES.rule(
@@ -105,11 +120,14 @@ def http_proxy(case: Case) -> t.Iterator[Found]:
     "Put it into inference_secrets and refer to it there.",
     "the plan is printed, stored and compared; secrets are not part of it",
 )
-def secrets(case: Case) -> t.Iterator[Found]:
-    """A secret stands in no plain variable."""
-    for path, name, value in asked(case):
+def secrets(case: Case) -> t.Iterator[Finding]:
+    """A secret is written into a plain variable.
+
+    The plan is printed, stored and compared, and everybody who sees it would see the secret.
+    """
+    for path, name, value in user_variables(case):
         if SECRET.search(name.upper()) and value:
-            yield Found(path, "(hidden)")
+            yield Finding.at(path, "(hidden)", f"{name} looks like a secret in a plain variable")
 
 
 @RULES.rule(
@@ -118,20 +136,29 @@ def secrets(case: Case) -> t.Iterator[Found]:
     "systemd, docker and supervisor pass values as they are",
     "warning",
 )
-def shell(case: Case) -> t.Iterator[Found]:
-    """No shell reads these values, so a $ stays a $ (except where a variable extends itself)."""
-    for path, name, value in asked(case) if not case.in_pods else ():
+def shell(case: Case) -> t.Iterator[Finding]:
+    """A value uses shell syntax.
+
+    systemd, docker and supervisor pass values as they are: the $ or backquote reaches the process unchanged. Only a
+    variable that extends itself is replaced.
+    """
+    for path, name, value in user_variables(case) if not case.in_pods else ():
         rest = re.sub(rf"\$(?:{re.escape(name)}\b|{{{re.escape(name)}[^}}]*}})", "", value)
         if re.search(r"\$[({A-Za-z_]|`", rest):
-            yield Found(path, value)
+            yield Finding.at(path, value, f"'{value}' would be replaced by a shell, and no shell reads it")
 
 
-@RULES.rule("ENV-TIMEOUT", "Write a whole number.", "CANN and Mooncake: std::stoi, or the default without a word")
-def timeouts(case: Case) -> t.Iterator[Found]:
-    """Time-outs are whole numbers: milliseconds for ASCEND_*, seconds for HCCL_* and vLLM's."""
-    for path, name, value in asked(case):
+@RULES.rule("ENV-TIMEOUT", "Write a whole number.", "CANN and Mooncake: std::stoi, or the default without a message")
+def timeouts(case: Case) -> t.Iterator[Finding]:
+    """A timeout is not a whole number above zero.
+
+    ASCEND_* are milliseconds, HCCL_* and vLLM's are seconds; anything else ends the process or silently becomes the
+    default.
+    """
+    for path, name, value in user_variables(case):
         if name in TIMEOUTS + HOLD and not (value.isdecimal() and int(value)):
-            yield Found(path, value)
+            unit = "milliseconds" if name.startswith("ASCEND_") else "seconds"
+            yield Finding.at(path, value, f"'{value}' is not a whole number of {unit} above zero")
 
 
 @RULES.rule(
@@ -139,11 +166,14 @@ def timeouts(case: Case) -> t.Iterator[Found]:
     "Choose a number from 5 to 24; 17 is half a second, every step doubles it.",
     "CANN: HCCL_RDMA_TIMEOUT, 4.096 us x 2^n",
 )
-def rdma(case: Case) -> t.Iterator[Found]:
-    """HCCL_RDMA_TIMEOUT is an exponent from 5 to 24."""
-    for path, name, value in asked(case):
+def rdma(case: Case) -> t.Iterator[Finding]:
+    """HCCL_RDMA_TIMEOUT is not a number from 5 to 24.
+
+    It is an exponent (4.096 us x 2^n); HCCL refuses other values at start.
+    """
+    for path, name, value in user_variables(case):
         if name == "HCCL_RDMA_TIMEOUT" and not (value.isdecimal() and 5 <= int(value) <= 24):
-            yield Found(path, value)
+            yield Finding.at(path, value, f"'{value}' is not a number from 5 to 24")
 
 
 @RULES.rule(
@@ -152,16 +182,23 @@ def rdma(case: Case) -> t.Iterator[Found]:
     "vllm_ascend/envs.py by tag",
     "warning",
 )
-def of_release(case: Case) -> t.Iterator[Found]:
-    """A variable of another release does nothing."""
+def of_release(case: Case) -> t.Iterator[Finding]:
+    """The release does not read an environment variable.
+
+    The setting has no effect.
+    """
     release = case.context.release
-    for path, name, value in asked(case) if case.npu else ():
+    for path, name, value in user_variables(case) if case.npu else ():
         if name in HOLD and name != release.free_timeout_env:
-            yield Found(path, value, f"release {release.name} reads {release.free_timeout_env or 'none'}")
+            problem = (
+                f"release {release.name} does not read {name}, but {release.free_timeout_env or 'no such variable'}"
+            )
+            yield Finding.at(path, value, problem)
         elif name == "VLLM_USE_V1" and not release.use_v1_env and value == "0":
-            yield Found(path, value, "this release has no other engine than V1")
+            yield Finding.at(path, value, f"release {release.name} has no other engine than V1")
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:
-            yield Found(path, value, "Mooncake reads it from 0.3.8 on")
+            problem = f"Mooncake {release.mooncake} of release {release.name} does not read {name}; 0.3.8 and later do"
+            yield Finding.at(path, value, problem)
 
 
 @RULES.rule(
@@ -169,11 +206,15 @@ def of_release(case: Case) -> t.Iterator[Found]:
     "Remove it: the planner sets 1.",
     "vllm-ascend docs up to 0.11: prefill/decode disaggregation needs V1",
 )
-def use_v1(case: Case) -> t.Iterator[Found]:
-    """Up to 0.11 connectors work with vLLM's V1 engine only."""
-    for words in case.words if case.context.release.use_v1_env else ():
-        if words.env.get("VLLM_USE_V1") == "0" and case.context.transfer_of(words.instance.pool):
-            yield Found(words.env_path("VLLM_USE_V1"), "0")
+def use_v1(case: Case) -> t.Iterator[Finding]:
+    """vLLM's V0 engine is chosen for a pool with a connector.
+
+    Up to release 0.11 connectors work with the V1 engine only.
+    """
+    for view in case.engine_views if case.context.release.use_v1_env else ():
+        if view.env.get("VLLM_USE_V1") == "0" and case.context.transfer_of(view.instance.pool):
+            problem = f"VLLM_USE_V1=0 with a connector in release {case.context.release.name}"
+            yield Finding.at(view.env_path("VLLM_USE_V1"), "0", problem)
 
 
 @RULES.rule(
@@ -181,13 +222,20 @@ def use_v1(case: Case) -> t.Iterator[Found]:
     "Remove it: the planner sets 0 for all.",
     "vllm-ascend kv_pool.md; vLLM prefix hashes start from it",
 )
-def hash_seed(case: Case) -> t.Iterator[Found]:
-    """All engines that share a pool start Python with the same hash seed, or none finds another's KV cache."""
-    told = {one.env.get("PYTHONHASHSEED", "") for one in case.words}
-    for words in case.words if case.context.store else ():
-        own = words.env.get("PYTHONHASHSEED", "")
-        if words.asks_env("PYTHONHASHSEED") and (len(told) > 1 or not own.isdecimal()):
-            yield Found(words.env_path("PYTHONHASHSEED"), own)
+def hash_seed(case: Case) -> t.Iterator[Finding]:
+    """Engines that share the store start Python with different hash seeds.
+
+    Block hashes start from it, so no engine finds KV cache that another one stored.
+    """
+    seeds = {view.env.get("PYTHONHASHSEED", "") for view in case.engine_views}
+    for view in case.engine_views if case.context.store else ():
+        own = view.env.get("PYTHONHASHSEED", "")
+        if view.sets_env("PYTHONHASHSEED") and (len(seeds) > 1 or not own.isdecimal()):
+            others = ", ".join(sorted(seeds - {own})) or "none"
+            problem = (
+                f"'{own}' is not a number" if not own.isdecimal() else f"{view.kind} has {own}, others have {others}"
+            )
+            yield Finding.at(view.env_path("PYTHONHASHSEED"), own, problem)
 
 
 @RULES.rule(
@@ -195,14 +243,17 @@ def hash_seed(case: Case) -> t.Iterator[Found]:
     "Keep one of ASCEND_BUFFER_POOL, ASCEND_USE_ASYNC_TRANSFER and ASCEND_ENABLE_USE_FABRIC_MEM.",
     "Mooncake ascend_direct_transport: 'Buffer pool mode does not support async transfer'",
 )
-def buffer_pool(case: Case) -> t.Iterator[Found]:
-    """The buffer pool excludes asynchronous transfer and fabric memory."""
-    for words in case.words:
-        pooled = words.env.get("ASCEND_BUFFER_POOL", "")
+def buffer_pool(case: Case) -> t.Iterator[Finding]:
+    """The buffer pool is combined with something that it excludes.
+
+    It works neither with asynchronous transfer nor with fabric memory; Mooncake refuses to start.
+    """
+    for view in case.engine_views:
+        pooled = view.env.get("ASCEND_BUFFER_POOL", "")
         for name in ("ASCEND_USE_ASYNC_TRANSFER", "ASCEND_ENABLE_USE_FABRIC_MEM"):
-            if pooled and pooled != "0:0" and truth(words.env.get(name, "0")):
-                own = name if words.asks_env(name) else "ASCEND_BUFFER_POOL"
-                yield Found(words.env_path(own), words.env[own], f"ASCEND_BUFFER_POOL is {pooled} and {name} is on")
+            if pooled and pooled != "0:0" and truth(view.env.get(name, "0")):
+                own = name if view.sets_env(name) else "ASCEND_BUFFER_POOL"
+                yield Finding.at(view.env_path(own), view.env[own], f"ASCEND_BUFFER_POOL is {pooled} and {name} is on")
 
 
 @RULES.rule(
@@ -210,32 +261,41 @@ def buffer_pool(case: Case) -> t.Iterator[Found]:
     "Use it on A3 with the HCCS link only.",
     "vllm-ascend kv_pool.md 5.1: A3 with HCCS, CANN 9.0, HDK 25.5",
 )
-def fabric(case: Case) -> t.Iterator[Found]:
-    """Fabric memory is A3's, over HCCS, from CANN 9.0 on."""
-    for words in case.words:
-        if not truth(words.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0")):
+def fabric(case: Case) -> t.Iterator[Finding]:
+    """Fabric memory is switched on where it does not work.
+
+    It needs A3 hosts that are linked over HCCS, and CANN 9.0; elsewhere the allocation fails at start.
+    """
+    for view in case.engine_views:
+        if not truth(view.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0")):
             continue
-        path, description = words.env_path("ASCEND_ENABLE_USE_FABRIC_MEM"), case.context.description
-        if words.process.host.hardware not in ("a3", "950") or description.link == "roce":
-            text = f"{words.process.host.name} is {words.process.host.hardware}, link {description.link}"
-            yield Found(path, 1, text, severity="" if description.store.backend == "mooncake" else "warning")
+        path, description = view.env_path("ASCEND_ENABLE_USE_FABRIC_MEM"), case.context.description
+        if view.process.host.hardware not in ("a3", "950") or description.link == "roce":
+            problem = f"fabric memory on {view.process.host.hardware} with inference_link {description.link}"
+            yield Finding.at(path, 1, problem, severity="" if description.store.backend == "mooncake" else "warning")
         elif case.context.release.cann_version < (9,):
-            yield Found(path, 1, f"release {case.context.release.name} has CANN {case.context.release.cann}")
+            problem = f"release {case.context.release.name} has CANN {case.context.release.cann}, older than 9.0"
+            yield Finding.at(path, 1, problem)
 
 
 @RULES.rule(
     "INTRA-ROCE",
-    "Leave HCCL_INTRA_ROCE_ENABLE to the planner, and say the link with inference_link.",
+    "Remove HCCL_INTRA_ROCE_ENABLE and set inference_link.",
     "vllm-ascend kv_pool.md 5.1; Mooncake #3749",
 )
-def intra_roce(case: Case) -> t.Iterator[Found]:
-    """HCCL_INTRA_ROCE_ENABLE is on for a pool of KV cache on A2, and off on A3 over HCCS."""
-    for words in case.words:
-        told, hardware = words.env.get("HCCL_INTRA_ROCE_ENABLE"), words.process.host.hardware
-        if hardware == "a2" and case.context.store and told == "0":
-            yield Found(words.env_path("HCCL_INTRA_ROCE_ENABLE"), told, "a pool on A2 needs it")
-        elif hardware == "a3" and case.context.description.link == "hccs" and told == "1":
-            yield Found(words.env_path("HCCL_INTRA_ROCE_ENABLE"), told, "inference_link says hccs")
+def intra_roce(case: Case) -> t.Iterator[Finding]:
+    """HCCL_INTRA_ROCE_ENABLE contradicts the hardware or the link.
+
+    A store on A2 transfers nothing with it off, and A3 over HCCS connects over the wrong network with it on.
+    """
+    for view in case.engine_views:
+        value, hardware = view.env.get("HCCL_INTRA_ROCE_ENABLE"), view.process.host.hardware
+        if hardware == "a2" and case.context.store and value == "0":
+            yield Finding.at(view.env_path("HCCL_INTRA_ROCE_ENABLE"), value, "the store on A2 needs RoCE inside a host")
+        elif hardware == "a3" and case.context.description.link == "hccs" and value == "1":
+            yield Finding.at(
+                view.env_path("HCCL_INTRA_ROCE_ENABLE"), value, "RoCE is on although inference_link is hccs"
+            )
 
 
 @RULES.rule(
@@ -243,13 +303,17 @@ def intra_roce(case: Case) -> t.Iterator[Found]:
     "Write a multiple of 1073741824.",
     "vllm-ascend kv_pool.md 5.3: the default 1342177280 is refused with fabric memory",
 )
-def offload_buffer(case: Case) -> t.Iterator[Found]:
-    """The offload buffer is a whole number of bytes, with fabric memory a multiple of 1 GiB."""
-    for words in case.words:
-        told = words.env.get(OFFLOAD)
-        fabric_ = truth(words.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0"))
-        if told is not None and (not told.isdecimal() or fabric_ and int(told) % GIB):
-            yield Found(words.env_path(OFFLOAD), told)
+def offload_buffer(case: Case) -> t.Iterator[Finding]:
+    """The offload buffer has a size that cannot be used.
+
+    It is a number of bytes; with fabric memory NPUs map it in pages of 1 GiB and refuse other sizes.
+    """
+    for view in case.engine_views:
+        value = view.env.get(OFFLOAD)
+        fabric_ = truth(view.env.get("ASCEND_ENABLE_USE_FABRIC_MEM", "0"))
+        if value is not None and (not value.isdecimal() or fabric_ and int(value) % GIB):
+            problem = f"'{value}' is not a {'multiple of 1 GiB' if value.isdecimal() else 'whole number of bytes'}"
+            yield Finding.at(view.env_path(OFFLOAD), value, problem)
 
 
 @RULES.rule(
@@ -258,12 +322,17 @@ def offload_buffer(case: Case) -> t.Iterator[Found]:
     "vllm-ascend #8320",
     "warning",
 )
-def fused(case: Case) -> t.Iterator[Found]:
-    """Up to 0.18 the fused MC2 operator makes prefill's answers inexact with several data-parallel ranks."""
-    for words in case.of("prefill", "colocated") if case.context.release.vllm_version <= (0, 18, 0) else ():
-        several = words.instance.pool.data_parallel_size > 1 and words.kv
-        if several and words.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2", "0") not in ("", "0"):
-            yield Found(words.env_path("VLLM_ASCEND_ENABLE_FUSED_MC2"), words.env["VLLM_ASCEND_ENABLE_FUSED_MC2"])
+def fused(case: Case) -> t.Iterator[Finding]:
+    """The fused MC2 operator is on in prefill of a release up to 0.18.
+
+    With several data-parallel ranks it makes prefill's KV cache inexact, and answers wrong.
+    """
+    for view in case.of("prefill", "colocated") if case.context.release.vllm_version <= (0, 18, 0) else ():
+        several = view.instance.pool.data_parallel_size > 1 and view.kv
+        if several and view.env.get("VLLM_ASCEND_ENABLE_FUSED_MC2", "0") not in ("", "0"):
+            name, ranks = "VLLM_ASCEND_ENABLE_FUSED_MC2", view.instance.pool.data_parallel_size
+            problem = f"fused MC2 is on in pool {view.kind}, which has {ranks} data-parallel ranks"
+            yield Finding.at(view.env_path(name), view.env[name], problem)
 
 
 @RULES.rule(
@@ -272,10 +341,14 @@ def fused(case: Case) -> t.Iterator[Found]:
     "vLLM: VLLM_ENGINE_READY_TIMEOUT_S",
     "warning",
 )
-def ready(case: Case) -> t.Iterator[Found]:
-    """The engine does not give up loading before the playbook gives up waiting."""
+def ready(case: Case) -> t.Iterator[Finding]:
+    """The engine gives up loading before the playbook does.
+
+    A model that loads slowly is stopped although the playbook would still wait.
+    """
     name, wanted = "VLLM_ENGINE_READY_TIMEOUT_S", case.context.description.start_timeout
-    for words in case.words:
-        told = words.env.get(name, "")
-        if words.asks_env(name) and told.isdecimal() and int(told) < wanted:
-            yield Found(words.env_path(name), told, f"inference_start_timeout is {wanted}")
+    for view in case.engine_views:
+        value = view.env.get(name, "")
+        if view.sets_env(name) and value.isdecimal() and int(value) < wanted:
+            problem = f"{value} s is shorter than inference_start_timeout, which is {wanted} s"
+            yield Finding.at(view.env_path(name), value, problem)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ...description.findings import Finding, nearest
 from ...runtimes.kubernetes.hosts import is_pod
 from ...runtimes.kubernetes.manifest.check import check_manifest
 from ...runtimes.kubernetes.manifests import objects
-from .base import Case, Found, Rule
+from .base import Case, Rule
 
 KTHENA_CONNECTORS = ("mooncake", "mooncake_hybrid")
 DURATION = re.compile(r"([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+")
@@ -21,129 +22,136 @@ def _planned(case: Case) -> bool:
     return case.context.description.runtime == "kubernetes"
 
 
-def manifests(case: Case) -> t.Iterator[Found]:
-    """Every object of the plan, judged as the server, its webhooks and the kubelet's side would."""
+def manifests(case: Case) -> t.Iterator[Finding]:
+    """The cluster would not accept an object of the plan."""
     if not _planned(case):
         return
     version = case.context.description.kubernetes.kthena_version
     for manifest in objects(case.context, case.services):
-        for one in check_manifest(manifest, version):
-            yield Found(one.path, one.value, f"{one.problem} ({one.id}; {one.source})", one.fix)
+        for found in check_manifest(manifest, version):
+            yield Finding.at(found.path, found.value, f"{found.problem} ({found.id}; {found.source})", found.fix)
 
 
-def engine(case: Case) -> t.Iterator[Found]:
-    """The engine has to come with an image."""
+def engine(case: Case) -> t.Iterator[Finding]:
+    """The CPU engine is planned in pods."""
     if _planned(case) and case.context.description.engine == "vllm_cpu":
-        yield Found("inference_engine", "vllm_cpu")
+        yield Finding.at("inference_engine", "vllm_cpu", "there is no image of the CPU engine")
 
 
-def instances(case: Case) -> t.Iterator[Found]:
-    """A role without a replica has no pod to describe."""
+def instances(case: Case) -> t.Iterator[Finding]:
+    """A role has no replica."""
     if _planned(case):
         for name, pool in case.context.description.pools.present().items():
             if pool.instances < 1:
-                yield Found(f"inference_pools.{name}.instances", pool.instances)
+                yield Finding.at(f"inference_pools.{name}.instances", pool.instances, f"pool {name} has no instance")
 
 
-def known_roles(case: Case) -> t.Iterator[Found]:
-    """Words for a role that there is."""
+def known_roles(case: Case) -> t.Iterator[Finding]:
+    """inference_kubernetes.pods names a pool that does not exist."""
     if _planned(case):
-        words = case.context.description
-        for name in sorted(set(words.kubernetes.pods) - set(words.pools.present())):
-            yield Found(f"inference_kubernetes.pods.{name}", fix=f"Pools: {', '.join(words.pools.present())}.")
+        description = case.context.description
+        pools = description.pools.present()
+        for name in sorted(set(description.kubernetes.pods) - set(pools)):
+            hint = f"{nearest(name, pools)}Pools: {', '.join(pools)}."
+            yield Finding.at(f"inference_kubernetes.pods.{name}", "", f"there is no pool '{name}'", hint)
 
 
-def uniform(case: Case) -> t.Iterator[Found]:
-    """All replicas of a role run one template, one process in a pod."""
+def uniform(case: Case) -> t.Iterator[Finding]:
+    """A pool has settings for single instances or hosts."""
     if not _planned(case):
         return
     for name, pool in case.context.description.pools.present().items():
         path = f"inference_pools.{name}"
         if pool.load_balancing == "external" and pool.data_parallel_size > 1:
-            message = "external load balancing runs a process for each rank; a pod of a role runs one"
-            yield Found(f"{path}.load_balancing", "external", message, "Use internal, or more instances.")
+            problem = "external load balancing runs a process for each rank; a pod of a role runs one"
+            yield Finding.at(f"{path}.load_balancing", "external", problem, "Use internal, or more instances.")
         if pool.hosts:
-            message = "there are no hosts to name: all pods of a role are equal"
-            yield Found(f"{path}.hosts", ", ".join(sorted(pool.hosts)), message, "Say it for the pool.")
+            problem = f"pool {name} has settings for single hosts, and all pods of a role are equal"
+            yield Finding.at(f"{path}.hosts", ", ".join(sorted(pool.hosts)), problem)
         for port in ("api", "kv", "dp_rpc", "hccl", "bootstrap", "llmdatadist"):
             if len(getattr(pool.ports, port)) > 1:
-                message = "a list gives each instance its own ports; the pods of a role are equal"
-                yield Found(f"{path}.ports.{port}", list(getattr(pool.ports, port)), message, "Give one number.")
+                problem = "a list gives each instance its own ports, and all pods of a role are equal"
+                yield Finding.at(f"{path}.ports.{port}", list(getattr(pool.ports, port)), problem, "Give one number.")
 
 
-def one_port(case: Case) -> t.Iterator[Found]:
-    """A ModelServer has one port for prefill and decode."""
+def one_port(case: Case) -> t.Iterator[Finding]:
+    """Pools behind kthena-router have different API ports."""
     if _planned(case) and case.context.description.kubernetes.router.mode == "kthena_router":
-        ports = {one.kind: one.port("api").first for one in case.services if one.health and is_pod(one.host)}
+        pods = [service for service in case.services if service.health and is_pod(service.host)]
+        ports = {service.kind: service.port("api").first for service in pods}
         if len(set(ports.values())) > 1:
-            yield Found("inference_pools", ", ".join(f"{kind} {ports[kind]}" for kind in sorted(ports)))
+            listed = ", ".join(f"{kind} {ports[kind]}" for kind in sorted(ports))
+            yield Finding.at("inference_pools", listed, f"the pools have different API ports: {listed}")
 
 
-def recompute(case: Case) -> t.Iterator[Found]:
-    """A proxy has to send recomputed requests to prefill again; kthena-router does not."""
-    words = case.context.description
-    if not _planned(case) or words.kubernetes.router.mode != "kthena_router":
+def recompute(case: Case) -> t.Iterator[Finding]:
+    """The recompute scheduler is on behind kthena-router."""
+    if not _planned(case) or case.context.description.kubernetes.router.mode != "kthena_router":
         return
-    for one in case.services:
-        if any("recompute_scheduler_enable" in word for word in one.argv):
-            yield Found(f"{one.name}.argv", "recompute_scheduler_enable")
+    for service in case.services:
+        if any("recompute_scheduler_enable" in argument for argument in service.argv):
+            problem = f"{service.name} has recompute_scheduler_enable, and kthena-router is its router"
+            yield Finding.at(f"{service.name}.argv", "recompute_scheduler_enable", problem)
 
 
-def router_timeout(case: Case) -> t.Iterator[Found]:
-    """A timeout that kthena-router can read; the server takes any string."""
-    words = case.context.description.kubernetes
-    if _planned(case) and words.router.mode == "kthena_router" and not DURATION.fullmatch(words.router.timeout):
-        yield Found("inference_kubernetes.router.timeout", words.router.timeout)
+def router_timeout(case: Case) -> t.Iterator[Finding]:
+    """kthena-router cannot read its timeout."""
+    router = case.context.description.kubernetes.router
+    if _planned(case) and router.mode == "kthena_router" and not DURATION.fullmatch(router.timeout):
+        problem = f"'{router.timeout}' is not a duration"
+        yield Finding.at("inference_kubernetes.router.timeout", router.timeout, problem)
 
 
-def connector(case: Case) -> t.Iterator[Found]:
-    """The connectors whose hand-over kthena-router speaks."""
-    words = case.context.description
-    if _planned(case) and words.kubernetes.router.mode == "kthena_router":
-        word = case.context.p2p
-        if word and word not in KTHENA_CONNECTORS:
-            yield Found("inference_kv_transfer", word)
+def connector(case: Case) -> t.Iterator[Finding]:
+    """kthena-router does not support the connector."""
+    if _planned(case) and case.context.description.kubernetes.router.mode == "kthena_router":
+        transfer = case.context.p2p
+        if transfer and transfer not in KTHENA_CONNECTORS:
+            problem = f"kthena-router does not support the {transfer} connector"
+            yield Finding.at("inference_kv_transfer", transfer, problem)
 
 
-def proxy(case: Case) -> t.Iterator[Found]:
-    """The engines' image holds vLLM-Ascend's proxies, not the packaged router."""
-    words = case.context.description
-    for one in case.services:
-        packaged = one.kind == "router" and is_pod(one.host) and one.argv[0] == "vllm-router"
-        if packaged and not words.kubernetes.router.image:
-            yield Found("inference_kubernetes.router.image")
+def proxy(case: Case) -> t.Iterator[Finding]:
+    """The packaged router has no image."""
+    for service in case.services:
+        packaged = service.kind == "router" and is_pod(service.host) and service.argv[0] == "vllm-router"
+        if packaged and not case.context.description.kubernetes.router.image:
+            problem = "no image is named for the router vllm-router"
+            yield Finding.at("inference_kubernetes.router.image", "", problem)
 
 
-def router_host(case: Case) -> t.Iterator[Found]:
-    """A router on a host needs a host."""
-    words = case.context.description
-    if _planned(case) and words.kubernetes.router.mode == "host":
+def router_host(case: Case) -> t.Iterator[Finding]:
+    """The router is to run on a host, and there is none."""
+    description = case.context.description
+    if _planned(case) and description.kubernetes.router.mode == "host":
         router = case.context.router
         if router is None or is_pod(router.name):
-            yield Found("inference_kubernetes.router.mode", "host")
+            problem = f"the inventory has no host in the router's group '{description.router.group}'"
+            yield Finding.at("inference_kubernetes.router.mode", "host", problem)
 
 
-def interface(case: Case) -> t.Iterator[Found]:
-    """Nodes are not in the inventory, so nobody but the user knows their interface."""
-    words = case.context.description
-    if _planned(case) and words.kubernetes.host_network and not words.interface:
-        yield Found("inference_interface")
+def interface(case: Case) -> t.Iterator[Finding]:
+    """The nodes' network interface is not named."""
+    description = case.context.description
+    if _planned(case) and description.kubernetes.host_network and not description.interface:
+        yield Finding.at("inference_interface", "", "the network interface of the nodes is not named")
 
 
-def addresses(case: Case) -> t.Iterator[Found]:
-    """A file is mounted as it is: nothing replaces an address in it."""
-    for one in case.services:
-        if is_pod(one.host):
-            for file in one.files:
-                if one.address in file.content or file.generated:
-                    yield Found(f"{one.name}.files", file.path)
+def addresses(case: Case) -> t.Iterator[Finding]:
+    """A file of a pod holds the address of its host."""
+    for service in case.services:
+        if is_pod(service.host):
+            for file in service.files:
+                if service.address in file.content or file.generated:
+                    problem = f"{file.path} holds the address of its host, which is not known before the pod runs"
+                    yield Finding.at(f"{service.name}.files", file.path, problem)
 
 
 RULES = (
     Rule(
         "K8S-MANIFEST",
         "error",
-        "The cluster would refuse this object, or accept it and never create its pods.",
+        "The API server refuses the object, or accepts it and never creates its pods.",
         "Correct inference_kubernetes or the pool.",
         "CRDs and webhooks of Kthena; pod validation of Kubernetes",
         manifests,
@@ -151,7 +159,7 @@ RULES = (
     Rule(
         "K8S-ENGINE",
         "error",
-        "The CPU engine has no image; its plugin for vLLM is installed on hosts.",
+        "Its plugin for vLLM is installed on hosts, so there is nothing that a pod could start.",
         "Use inference_runtime: supervisor for the CPU engine.",
         "design of the runtimes",
         engine,
@@ -159,7 +167,7 @@ RULES = (
     Rule(
         "K8S-INSTANCES",
         "error",
-        "A role of a ModelServing needs an instance.",
+        "A role of a ModelServing without a replica has no pods, so requests that need it fail.",
         "Plan one instance at least, or remove the pool.",
         "Kthena's ModelServing",
         instances,
@@ -167,7 +175,7 @@ RULES = (
     Rule(
         "K8S-ROLE",
         "error",
-        "There is no pool of this name.",
+        "The settings would silently have no effect.",
         "Name a pool of inference_pools.",
         "Kthena's ModelServing",
         known_roles,
@@ -175,24 +183,24 @@ RULES = (
     Rule(
         "K8S-UNIFORM",
         "error",
-        "All replicas of a role are equal.",
-        "Say it for the whole pool.",
+        "All replicas of a role run one template with one process in a pod, so settings of single instances are lost.",
+        "Set it for the whole pool.",
         "Kthena's ModelServing",
         uniform,
     ),
     Rule(
         "K8S-ROUTER-PORT",
         "error",
-        "kthena-router reaches all roles on one port, and these pools have different ones.",
-        "Leave inference_pools.<pool>.ports.api out (the roles then go to different nodes), or use router.mode: deployment.",
+        "kthena-router reaches all roles on one port, so it does not reach the others.",
+        "Remove inference_pools.<pool>.ports.api (the roles then go to different nodes), or use router.mode: deployment.",
         "ModelServer.spec.workloadPort of Kthena v1.0.0",
         one_port,
     ),
     Rule(
         "K8S-ROUTER-RECOMPUTE",
         "error",
-        "kthena-router does not send a request again that decode gave back to be recomputed.",
-        "Drop recompute_scheduler_enable, or use router.mode: deployment.",
+        "kthena-router does not send a request again that decode gave back to be recomputed; the answer is cut off.",
+        "Remove recompute_scheduler_enable, or use router.mode: deployment.",
         "source of kthena-router v1.0.0",
         recompute,
     ),
@@ -207,7 +215,7 @@ RULES = (
     Rule(
         "K8S-ROUTER-CONNECTOR",
         "error",
-        "kthena-router does not speak this connector's hand-over between prefill and decode.",
+        "kthena-router does not know how this connector hands a request from prefill to decode; every request fails.",
         "Use inference_kv_transfer: mooncake, or router.mode: deployment.",
         "ModelServer.spec.kvConnector of Kthena v1.0.0",
         connector,
@@ -215,7 +223,7 @@ RULES = (
     Rule(
         "K8S-ROUTER-IMAGE",
         "error",
-        "The packaged router is not in the engines' image.",
+        "The engines' image has vLLM-Ascend's proxies and not the packaged router, so its pod would not start.",
         "Name an image that has vllm-router.",
         "images of vLLM-Ascend",
         proxy,
@@ -223,7 +231,7 @@ RULES = (
     Rule(
         "K8S-ROUTER-HOST",
         "error",
-        "The inventory has no host in the router's group.",
+        "With router.mode host the router runs outside of the cluster and needs a host.",
         "Put a host into the group, or use router.mode: deployment.",
         "design of the runtimes",
         router_host,
@@ -231,7 +239,7 @@ RULES = (
     Rule(
         "K8S-INTERFACE",
         "warning",
-        "The nodes' network interface is not known, so that HCCL and Gloo choose one themselves.",
+        "HCCL and Gloo choose an interface themselves, and choose wrong on nodes that have several.",
         "Set it to the nodes' interface (ip route | grep default).",
         "the guide of ModelServing with Mooncake",
         interface,
@@ -239,7 +247,7 @@ RULES = (
     Rule(
         "K8S-FILE",
         "error",
-        "This file depends on its host, which is not known before the pod runs.",
+        "Files are mounted as they are, so the address would stay wrong.",
         "Use inference_kv_transfer: mooncake on kubernetes.",
         "design of the runtimes",
         addresses,

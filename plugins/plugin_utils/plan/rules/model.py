@@ -8,40 +8,41 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .base import Case, Found, Rules
-from .engine_view import Words
+from ...description.findings import Finding
+from .base import Case, Rules
+from .engine_view import EngineView
 
 RULES = Rules()
 QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", re.IGNORECASE)
 
 
-def differing(case: Case, flag: str) -> t.Iterator[tuple[Words, str, str]]:
-    """Decode's words whose value of a flag is none of prefill's, with both values; '' where the flag is absent."""
+def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
+    """Decode's engine views whose value of a flag is none of prefill's, with both values."""
     prefill = case.of("prefill")
     if not case.disaggregated or not prefill:
         return
-    told = {" ".join(one.table.get(flag, ("",))) if flag in one.table else "" for one in prefill}
-    for words in case.of("decode"):
-        own = " ".join(words.table.get(flag, ("",))) if flag in words.table else ""
-        if own not in told or len(told) > 1:
-            yield words, own or "not set", " and ".join(sorted(one or "not set" for one in told))
+    values = {" ".join(view.table.get(flag, ("",))) for view in prefill}
+    for view in case.of("decode"):
+        own = " ".join(view.table.get(flag, ("",)))
+        if own not in values or len(values) > 1:
+            yield view, own or "not set", " and ".join(sorted(value or "not set" for value in values))
 
 
-def side(case: Case, words: Words, flag: str) -> str:
-    """The path of a flag that differs: decode's, or prefill's where only prefill says it."""
-    other = next((one for one in case.of("prefill") if one.said(flag)), None)
-    own = words.said(flag)
+def side(case: Case, view: EngineView, flag: str) -> str:
+    """The path of a flag that differs: decode's, or prefill's where only prefill sets it."""
+    other = next((prefill for prefill in case.of("prefill") if prefill.user_value(flag)), None)
+    own = view.user_value(flag)
     if other and (not own or own[0].startswith("inference_args")):
         return other.path(flag)
-    return words.path(flag)
+    return view.path(flag)
 
 
 def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) -> None:
-    """A rule that prefill and decode have the same value of a flag."""
+    """Make a rule that refuses different values of a flag on prefill and decode; ``doc`` is the check's docstring."""
 
-    def check(case: Case) -> t.Iterator[Found]:
-        for words, own, others in differing(case, flag):
-            yield Found(side(case, words, flag), own, f"prefill has {others}, decode {own}")
+    def check(case: Case) -> t.Iterator[Finding]:
+        for view, own, others in differing(case, flag):
+            yield Finding.at(side(case, view, flag), own, f"--{flag} differs: prefill has {others}, decode has {own}")
 
     check.__doc__ = doc
     RULES.rule(id_, fix, source, severity)(check)
@@ -53,7 +54,7 @@ same(
     "Set the same seed for all: inference_args.seed.",
     "vllm-ascend docs: the same --seed on all nodes",
     "warning",
-    "Prefill and decode sample with the same seed.",
+    "Prefill and decode sample with different seeds.\n\nAnswers cannot be reproduced.",
 )
 same(
     "TOKENIZER-DIFFERS",
@@ -61,7 +62,7 @@ same(
     "Set it once for all: inference_args.tokenizer.",
     "prefill's token ids are decode's",
     "error",
-    "Prefill and decode have the same tokenizer.",
+    "Prefill and decode have different tokenizers.\n\nDecode reads prefill's token ids as other text, so answers are wrong.",
 )
 same(
     "TOKENIZER-MODE",
@@ -69,7 +70,7 @@ same(
     "Set it once for all: inference_args.tokenizer-mode.",
     "prefill's token ids are decode's",
     "warning",
-    "Prefill and decode tokenize in the same mode.",
+    "Prefill and decode tokenize in different modes.\n\nThe same text may become other token ids, and the KV cache does not fit.",
 )
 same(
     "KV-DTYPE-DIFFERS",
@@ -77,7 +78,7 @@ same(
     "Set it once for all: inference_args.kv-cache-dtype.",
     "connectors copy bytes: the cache has one layout",
     "error",
-    "Prefill and decode keep the KV cache in the same type.",
+    "Prefill and decode keep the KV cache in different types.\n\nThe connector copies bytes; decode reads them as other numbers, so answers are wrong.",
 )
 same(
     "DTYPE-DIFFERS",
@@ -85,7 +86,7 @@ same(
     "Set it once for all: inference_args.dtype.",
     "connectors copy bytes: the cache has one layout",
     "error",
-    "Prefill and decode compute in the same type.",
+    "Prefill and decode compute in different types.\n\nThe KV cache then has another layout; the connector copies bytes, so answers are wrong.",
 )
 same(
     "QUANTIZATION-DIFFERS",
@@ -93,28 +94,28 @@ same(
     "Set it once for all: inference_args.quantization.",
     "vllm-ascend docs: identical model on both sides",
     "warning",
-    "Prefill and decode load the model with the same quantization.",
+    "Prefill and decode load the model with different quantization.\n\nTheir results differ, so decode continues a KV cache that it would not have computed.",
 )
 
 
 @RULES.rule(
     "NAME-DIFFERS",
-    "Set inference_model.name and no served-model-name.",
+    "Set inference_model.name and remove served-model-name.",
     "the proxies hand one model name to prefill and decode",
 )
-def names(case: Case) -> t.Iterator[Found]:
-    """Every engine serves the model under the same name: the proxy hands one name to all."""
-    first = case.words[0] if case.words else None
-    told = set(first.table.get("served-model-name", ())) if first else set()
-    for words in case.words[1:]:
-        own = words.table.get("served-model-name", ())
-        if words.kind != "encode" and not told & set(own):
-            where = words if words.said("served-model-name") else first
-            yield Found(
-                (where or words).path("served-model-name"),
-                " ".join(own),
-                f"{words.kind} serves {' '.join(own)}, {first.kind if first else ''} {' '.join(sorted(told))}",
-            )
+def names(case: Case) -> t.Iterator[Finding]:
+    """Engines serve the model under different names.
+
+    The proxy passes the client's model name on to all of them; an engine that does not know it answers 404.
+    """
+    first = case.engine_views[0] if case.engine_views else None
+    served = set(first.table.get("served-model-name", ())) if first else set()
+    for view in case.engine_views[1:]:
+        own = view.table.get("served-model-name", ())
+        if first and view.kind != "encode" and not served & set(own):
+            source = view if view.user_value("served-model-name") else first
+            problem = f"{view.kind} serves {' '.join(own)}, {first.kind} serves {' '.join(sorted(served))}"
+            yield Finding.at(source.path("served-model-name"), " ".join(own), problem)
 
 
 @RULES.rule(
@@ -123,10 +124,14 @@ def names(case: Case) -> t.Iterator[Found]:
     "vllm-ascend docs: identical --max-model-len; decode refuses a prompt that prefill took",
     "warning",
 )
-def model_length(case: Case) -> t.Iterator[Found]:
-    """Prefill and decode have the same max-model-len: a prompt that one of them refuses cannot be served."""
-    for words, own, others in differing(case, "max-model-len"):
-        yield Found(side(case, words, "max-model-len"), own, f"prefill has {others}, decode {own}")
+def model_length(case: Case) -> t.Iterator[Finding]:
+    """Prefill and decode have a different max-model-len.
+
+    A prompt that prefill accepts is refused by decode.
+    """
+    for view, own, others in differing(case, "max-model-len"):
+        problem = f"--max-model-len differs: prefill has {others}, decode has {own}"
+        yield Finding.at(side(case, view, "max-model-len"), own, problem)
 
 
 @RULES.rule(
@@ -134,21 +139,30 @@ def model_length(case: Case) -> t.Iterator[Found]:
     "Set it once for all: inference_args.block-size.",
     "vllm-ascend mooncake_connector.py: block by block; remote_block_size is read from 0.20 on",
 )
-def block_size(case: Case) -> t.Iterator[Found]:
-    """Prefill and decode have the same block size: the connector copies block by block."""
-    for words, own, others in differing(case, "block-size"):
+def block_size(case: Case) -> t.Iterator[Finding]:
+    """Prefill and decode have a different block size.
+
+    The connector copies block by block, so decode reads wrong parts of the KV cache.
+    """
+    for view, own, others in differing(case, "block-size"):
         default = {own, *others.split(" and ")} <= {"not set", "128"}
         severity = "warning" if default or case.context.release.vllm_version >= (0, 20) else ""
-        yield Found(side(case, words, "block-size"), own, f"prefill has {others}, decode {own}", severity=severity)
+        problem = f"--block-size differs: prefill has {others}, decode has {own}"
+        yield Finding.at(side(case, view, "block-size"), own, problem, severity=severity)
 
 
-@RULES.rule("CPU-BLOCK-SIZE", "Choose a multiple of 32, or leave it out.", "vLLM CPU attention: 'No common block size'")
-def cpu_block_size(case: Case) -> t.Iterator[Found]:
-    """On CPU a block has a multiple of 32 tokens."""
-    for words in case.words if not case.npu else ():
-        size = words.integer("block-size")
+@RULES.rule(
+    "CPU-BLOCK-SIZE", "Choose a multiple of 32, or remove the flag.", "vLLM CPU attention: 'No common block size'"
+)
+def cpu_block_size(case: Case) -> t.Iterator[Finding]:
+    """The block size is not a multiple of 32 on CPU.
+
+    vLLM's CPU attention has no kernel for it and ends at start.
+    """
+    for view in case.engine_views if not case.npu else ():
+        size = view.integer("block-size")
         if size and size % 32:
-            yield Found(words.path("block-size"), size)
+            yield Finding.at(view.path("block-size"), size, f"{size} is not a multiple of 32")
 
 
 @RULES.rule(
@@ -157,11 +171,16 @@ def cpu_block_size(case: Case) -> t.Iterator[Found]:
     "vllm-ascend speculative_decoding.md; #16622",
     "warning",
 )
-def speculative(case: Case) -> t.Iterator[Found]:
-    """Prefill speculates one token, unless the model is hybrid and both sides speculate the same number."""
-    for words in case.of("prefill") if case.disaggregated else ():
-        if (words.speculative_tokens or 1) > 1:
-            yield Found(words.path("speculative-config"), words.speculative_tokens)
+def speculative(case: Case) -> t.Iterator[Finding]:
+    """Prefill speculates more than one token.
+
+    Prefill only produces the first token. Only hybrid (Mamba) models need equal numbers on both sides; others waste
+    the work or fail.
+    """
+    for view in case.of("prefill") if case.disaggregated else ():
+        if (view.speculative_tokens or 1) > 1:
+            problem = f"prefill speculates {view.speculative_tokens} tokens"
+            yield Finding.at(view.path("speculative-config"), view.speculative_tokens, problem)
 
 
 @RULES.rule(
@@ -170,15 +189,22 @@ def speculative(case: Case) -> t.Iterator[Found]:
     "vllm-ascend speculative_decoding.md: the draft layer's cache is transferred too",
     "warning",
 )
-def one_side(case: Case) -> t.Iterator[Found]:
-    """Speculation needs the draft layer's KV cache on both sides."""
-    prefill = [one.speculative_tokens for one in case.of("prefill")]
-    for words in case.of("decode") if prefill else ():
-        if words.speculative_tokens and not any(prefill):
-            yield Found(words.path("speculative-config"), words.speculative_tokens, "prefill does not speculate")
-        elif not words.speculative_tokens and any(prefill):
+def one_side(case: Case) -> t.Iterator[Finding]:
+    """Only one of prefill and decode speculates.
+
+    The draft layer's KV cache is transferred too; the layers of both sides do not match.
+    """
+    prefill = [view.speculative_tokens for view in case.of("prefill")]
+    for view in case.of("decode") if prefill else ():
+        if view.speculative_tokens and not any(prefill):
+            yield Finding.at(
+                view.path("speculative-config"), view.speculative_tokens, "decode speculates, prefill does not"
+            )
+        elif not view.speculative_tokens and any(prefill):
             other = case.of("prefill")[0]
-            yield Found(other.path("speculative-config"), other.speculative_tokens, "decode does not speculate")
+            yield Finding.at(
+                other.path("speculative-config"), other.speculative_tokens, "prefill speculates, decode does not"
+            )
 
 
 @RULES.rule(
@@ -187,13 +213,20 @@ def one_side(case: Case) -> t.Iterator[Found]:
     "vLLM scheduler: one step's tokens; vllm-ascend nightly configurations",
     "warning",
 )
-def budget(case: Case) -> t.Iterator[Found]:
-    """A decode step has room for every sequence's token and its speculated ones."""
-    for words in case.of("decode"):
-        tokens, sequences = words.integer("max-num-batched-tokens"), words.integer("max-num-seqs")
-        need = (sequences or 0) * (1 + (words.speculative_tokens or 0))
+def budget(case: Case) -> t.Iterator[Finding]:
+    """A decode step has too few tokens for all sequences and their speculated tokens.
+
+    Some sequences wait in every step, so decode is slower than its max-num-seqs promises.
+    """
+    for view in case.of("decode"):
+        tokens, sequences = view.integer("max-num-batched-tokens"), view.integer("max-num-seqs")
+        need = (sequences or 0) * (1 + (view.speculative_tokens or 0))
         if tokens and sequences and sequences <= tokens < need:
-            yield Found(words.path("max-num-batched-tokens"), tokens, f"{need} are needed")
+            yield Finding.at(
+                view.path("max-num-batched-tokens"),
+                tokens,
+                f"{tokens} tokens a step are less than the {need} that decode needs",
+            )
 
 
 @RULES.rule(
@@ -201,12 +234,19 @@ def budget(case: Case) -> t.Iterator[Found]:
     "Raise max-num-batched-tokens or lower max-num-seqs.",
     "vLLM config/scheduler.py: max_num_batched_tokens must be at least max_num_seqs",
 )
-def sequences_budget(case: Case) -> t.Iterator[Found]:
-    """A step has room for at least one token of every sequence; vLLM does not start otherwise."""
-    for words in case.words:
-        tokens, sequences = words.integer("max-num-batched-tokens"), words.integer("max-num-seqs")
+def sequences_budget(case: Case) -> t.Iterator[Finding]:
+    """A step has fewer tokens than sequences.
+
+    vLLM does not start.
+    """
+    for view in case.engine_views:
+        tokens, sequences = view.integer("max-num-batched-tokens"), view.integer("max-num-seqs")
         if tokens and sequences and tokens < sequences:
-            yield Found(words.path("max-num-batched-tokens"), tokens, f"max-num-seqs is {sequences}")
+            yield Finding.at(
+                view.path("max-num-batched-tokens"),
+                tokens,
+                f"{tokens} tokens a step are less than max-num-seqs {sequences}",
+            )
 
 
 @RULES.rule(
@@ -214,24 +254,32 @@ def sequences_budget(case: Case) -> t.Iterator[Found]:
     "Raise max-num-batched-tokens to max-model-len, or allow chunked prefill.",
     "vLLM config/scheduler.py: max_num_batched_tokens is smaller than max_model_len",
 )
-def chunked(case: Case) -> t.Iterator[Found]:
-    """Without chunked prefill a step holds a whole prompt."""
-    for words in case.words:
-        tokens, length = words.integer("max-num-batched-tokens"), words.integer("max-model-len")
-        if words.truth("enable-chunked-prefill") is False and tokens and length and tokens < length:
-            yield Found(words.path("max-num-batched-tokens"), tokens, f"max-model-len is {length}")
+def chunked(case: Case) -> t.Iterator[Finding]:
+    """A step cannot hold the longest prompt, and chunked prefill is off.
+
+    vLLM does not start.
+    """
+    for view in case.engine_views:
+        tokens, length = view.integer("max-num-batched-tokens"), view.integer("max-model-len")
+        if view.truth("enable-chunked-prefill") is False and tokens and length and tokens < length:
+            problem = f"{tokens} tokens a step are less than max-model-len {length}, and chunked prefill is off"
+            yield Finding.at(view.path("max-num-batched-tokens"), tokens, problem)
 
 
 @RULES.rule("GPU-MEMORY", "Write a fraction such as 0.9.", "vLLM config/cache.py: checked after the parser, at start")
-def memory(case: Case) -> t.Iterator[Found]:
-    """gpu-memory-utilization is a fraction above 0 and up to 1."""
-    for words in case.words:
+def memory(case: Case) -> t.Iterator[Finding]:
+    """gpu-memory-utilization is not a fraction.
+
+    vLLM checks it after loading its configuration and ends at start.
+    """
+    for view in case.engine_views:
         try:
-            told = float(words.value("gpu-memory-utilization") or 0.9)
+            fraction = float(view.value("gpu-memory-utilization") or 0.9)
         except ValueError:
-            continue  # FLAG-VALUE says so
-        if not 0 < told <= 1:
-            yield Found(words.path("gpu-memory-utilization"), told)
+            continue  # FLAG-VALUE reports it
+        if not 0 < fraction <= 1:
+            problem = f"{fraction:g} is not a fraction above 0 and up to 1"
+            yield Finding.at(view.path("gpu-memory-utilization"), fraction, problem)
 
 
 @RULES.rule(
@@ -240,23 +288,30 @@ def memory(case: Case) -> t.Iterator[Found]:
     "vllm-ascend docs: out of memory or 'Tensor scale not implemented' without it",
     "warning",
 )
-def quantization(case: Case) -> t.Iterator[Found]:
-    """A model whose name says that it is quantized for Ascend is loaded with --quantization ascend."""
+def quantization(case: Case) -> t.Iterator[Finding]:
+    """A model that is quantized for Ascend is loaded without --quantization ascend.
+
+    The engine runs out of memory, or fails with 'Tensor scale not implemented'.
+    """
     model = case.context.description.model
     found = QUANTIZED.search(model.path) or QUANTIZED.search(model.name)
     if not found or not case.npu:
         return
-    for words in case.words:
-        if "quantization" not in words.table and words.kind != "encode":
-            yield Found(words.path("quantization"), "", f"the model's name says {found.group(1)}")
+    for view in case.engine_views:
+        if "quantization" not in view.table and view.kind != "encode":
+            problem = f"--quantization is not set although the model's name has {found.group(1)}"
+            yield Finding.at(view.path("quantization"), "", problem)
 
 
 @RULES.rule("CPU-QUANTIZATION", "Use a model that is not quantized for Ascend.", "vLLM CPU: unknown method ascend")
-def cpu_quantization(case: Case) -> t.Iterator[Found]:
-    """A CPU cannot load a model that is quantized for Ascend."""
-    for words in case.words if not case.npu else ():
-        if words.value("quantization") == "ascend":
-            yield Found(words.path("quantization"), "ascend")
+def cpu_quantization(case: Case) -> t.Iterator[Finding]:
+    """The CPU engine is to load a model that is quantized for Ascend.
+
+    vLLM on CPU ends at start with an unknown method.
+    """
+    for view in case.engine_views if not case.npu else ():
+        if view.value("quantization") == "ascend":
+            yield Finding.at(view.path("quantization"), "ascend", "the CPU engine has no quantization method ascend")
 
 
 @RULES.rule(
@@ -265,59 +320,79 @@ def cpu_quantization(case: Case) -> t.Iterator[Found]:
     "vLLM: --enforce-eager switches graphs off",
     "warning",
 )
-def eager(case: Case) -> t.Iterator[Found]:
-    """enforce-eager makes the graph settings of compilation-config useless."""
-    for words in case.words:
-        config = words.mapping("compilation-config")
-        if words.truth("enforce-eager") and (config.get("cudagraph_mode", "NONE") != "NONE"):
-            yield Found(words.path("compilation-config"), config["cudagraph_mode"])
+def eager(case: Case) -> t.Iterator[Finding]:
+    """Graph settings are set together with enforce-eager.
+
+    enforce-eager switches graphs off, so they have no effect.
+    """
+    for view in case.engine_views:
+        config = view.mapping("compilation-config")
+        if view.truth("enforce-eager") and (config.get("cudagraph_mode", "NONE") != "NONE"):
+            problem = f"cudagraph_mode {config['cudagraph_mode']} is set and enforce-eager switches graphs off"
+            yield Finding.at(view.path("compilation-config"), config["cudagraph_mode"], problem)
 
 
 @RULES.rule(
     "RECOMPUTE-ON-PREFILL",
-    "Take recompute_scheduler_enable out of prefill's additional-config; decode alone uses it.",
+    "Remove recompute_scheduler_enable from prefill's additional-config; only decode uses it.",
     "vllm-ascend #11265, #8240; switched off with a warning in 0.23.0",
     "warning",
 )
-def recompute_prefill(case: Case) -> t.Iterator[Found]:
-    """The recompute scheduler belongs to decode; on prefill it makes answers wrong or hangs."""
-    for words in case.of("prefill"):
-        if words.mapping("additional-config").get("recompute_scheduler_enable"):
-            yield Found(words.path("additional-config"), "recompute_scheduler_enable")
+def recompute_prefill(case: Case) -> t.Iterator[Finding]:
+    """The recompute scheduler is on in prefill.
+
+    It belongs to decode; on prefill answers become wrong or requests hang.
+    """
+    for view in case.of("prefill"):
+        if view.mapping("additional-config").get("recompute_scheduler_enable"):
+            problem = "the recompute scheduler is on in prefill"
+            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
 @RULES.rule(
     "RECOMPUTE-COLOCATED",
-    "Take recompute_scheduler_enable out of additional-config.",
+    "Remove recompute_scheduler_enable from additional-config.",
     "vllm-ascend: ValueError with kv_both",
 )
-def recompute_both(case: Case) -> t.Iterator[Found]:
-    """A colocated pool with a connector cannot have the recompute scheduler: there is nobody to recompute."""
-    for words in case.of("colocated"):
-        if words.mapping("additional-config").get("recompute_scheduler_enable") and words.kv:
-            yield Found(words.path("additional-config"), "recompute_scheduler_enable")
+def recompute_both(case: Case) -> t.Iterator[Finding]:
+    """The recompute scheduler is on in a colocated pool with a connector.
+
+    There is no prefill engine to recompute; the engine ends at start with a ValueError.
+    """
+    for view in case.of("colocated"):
+        if view.mapping("additional-config").get("recompute_scheduler_enable") and view.kv:
+            problem = "the recompute scheduler is on in a colocated pool with a connector"
+            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
 @RULES.rule(
     "RECOMPUTE-RELEASE",
-    "Choose a release from 0.11.0rc1 on, or take recompute_scheduler_enable out.",
+    "Choose a release from 0.11.0rc1 on, or remove recompute_scheduler_enable.",
     "vllm-ascend #3448: the proxy learned it with 0.11.0rc1",
 )
-def recompute_release(case: Case) -> t.Iterator[Found]:
-    """Proxies before 0.11 hand 'recomputed' answers to the client, cut off."""
-    for words in case.of("decode") if case.npu and case.context.release.vllm_version < (0, 11) else ():
-        if words.mapping("additional-config").get("recompute_scheduler_enable"):
-            yield Found(words.path("additional-config"), "recompute_scheduler_enable")
+def recompute_release(case: Case) -> t.Iterator[Finding]:
+    """The recompute scheduler is on in a release whose proxies cannot recompute.
+
+    The proxy hands 'recomputed' answers to the client, cut off.
+    """
+    for view in case.of("decode") if case.npu and case.context.release.vllm_version < (0, 11) else ():
+        if view.mapping("additional-config").get("recompute_scheduler_enable"):
+            problem = f"the proxies of release {case.context.release.name} cannot recompute"
+            yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
 @RULES.rule(
     "REDUCE-SAMPLE",
-    "Take enable_reduce_sample out of additional-config.",
-    "vllm-ascend #13469: switched off with prefill and decode apart",
+    "Remove enable_reduce_sample from additional-config.",
+    "vllm-ascend #13469: switched off with disaggregated prefill",
     "warning",
 )
-def reduce_sample(case: Case) -> t.Iterator[Found]:
-    """enable_reduce_sample does nothing with prefill and decode apart."""
-    for words in case.of("prefill", "decode"):
-        if words.mapping("additional-config").get("enable_reduce_sample"):
-            yield Found(words.path("additional-config"), "enable_reduce_sample")
+def reduce_sample(case: Case) -> t.Iterator[Finding]:
+    """enable_reduce_sample is set on a disaggregated pool.
+
+    vLLM-Ascend switches it off there, so it has no effect.
+    """
+    for view in case.of("prefill", "decode"):
+        if view.mapping("additional-config").get("enable_reduce_sample"):
+            problem = f"enable_reduce_sample is set on a disaggregated {view.kind} pool"
+            yield Finding.at(view.path("additional-config"), "enable_reduce_sample", problem)

@@ -1,19 +1,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the ports that a user names: each one has an effect, and means the same to all who meet at it."""
+"""Rules of the ports that a user names: ports without effect, and rendezvous ports that differ."""
 
 from __future__ import annotations
 
 import dataclasses
 import typing as t
 
+from ...description.findings import Finding
 from ...description.variables import HostWords, Ports
 from ..ports import GROUP, of_list
-from .base import Case, Found, Rules
+from .base import Case, Rules
 
 RULES = Rules()
-NAMES = tuple(one.name for one in dataclasses.fields(Ports))
+NAMES = tuple(field.name for field in dataclasses.fields(Ports))
 
 
 @RULES.rule(
@@ -21,28 +22,35 @@ NAMES = tuple(one.name for one in dataclasses.fields(Ports))
     "Remove the port from this host, and set it at the instance's first host or for the whole pool.",
     "vLLM: --data-parallel-rpc-port and --master-port are the same on all nodes of an engine",
 )
-def group_port(case: Case) -> t.Iterator[Found]:
-    """All processes of an instance meet at one port of its first host: one that waits at another port never starts."""
+def group_port(case: Case) -> t.Iterator[Finding]:
+    """A host of an instance has another rendezvous port than the instance's first host.
+
+    All processes of an instance meet at one port of its first host; one that waits at another port never starts.
+    """
     bound = _bound(case)
     for instance in case.context.instances:
         if not instance.pool.hosts:
             continue
         first = instance.first
         numbers = case.context.ports[instance.process_name(first)]
-        for host in dict.fromkeys(one.host.name for one in instance.processes if one.host is not first.host):
+        for host in dict.fromkeys(
+            process.host.name for process in instance.processes if process.host is not first.host
+        ):
             own = instance.pool.hosts.get(host, HostWords())
             for name in GROUP:
                 asked, right = getattr(own.ports, name), getattr(numbers, name)
                 if asked and name in bound[instance.kind, ""] and of_list(asked, instance.slot, 1) != right:
                     path = f"inference_pools.{instance.kind}.hosts.{host}.ports.{name}"
-                    yield Found(path, _shown(asked), f"{instance.name} meets at port {right} of {first.host.name}")
+                    problem = f"the processes of {instance.name} meet at port {right} of {first.host.name}, not at another one"
+                    yield Finding.at(path, _shown(asked), problem)
 
 
-@RULES.rule("PORT-UNUSED", "Remove it.", "the planner: the ports that each process binds")
-def unused(case: Case) -> t.Iterator[Found]:
-    """A port that no process binds has no effect: it is neither opened nor kept free, and no peer uses it.
+@RULES.rule("PORT-UNUSED", "Remove it.", "design of the planner: the ports that each process binds")
+def unused(case: Case) -> t.Iterator[Finding]:
+    """A port is set that no process binds.
 
-    Many write a rendezvous port for engines without data parallelism, whom it does not harm.
+    It has no effect: it is neither opened nor kept free, and no peer uses it. A rendezvous port of engines without data
+    parallelism does no harm.
     """
     bound = _bound(case)
     for kind, pool in case.context.description.pools.present().items():
@@ -54,9 +62,9 @@ def unused(case: Case) -> t.Iterator[Found]:
             for name in NAMES:
                 asked = getattr(ports, name)
                 if asked and name not in used:
-                    text = f"no process of {kind}{f' on {host}' if host else ''} has a port {name}"
+                    problem = f"no process of pool {kind}{f' on {host}' if host else ''} binds a port {name}"
                     severity = "warning" if name == "dp_rpc" else ""
-                    yield Found(f"{place}.ports.{name}", _shown(asked), text, severity=severity)
+                    yield Finding.at(f"{place}.ports.{name}", _shown(asked), problem, severity=severity)
 
 
 def _bound(case: Case) -> dict[tuple[str, str], set[str]]:

@@ -1,19 +1,19 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the router: it speaks the connector's protocol, knows its own flags, and lists exactly the engines."""
+"""Rules of the router: its protocol, its flags, its list of engines, and the frontend before it."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from ...description.findings import nearest
+from ...description.findings import Finding, nearest
 from ...releases import options
 from ..render.router import flavour
 from ..render.vllm import canonical
 from ..service import Service
-from .base import Case, Found, Rules
+from .base import Case, Rules
 from .engine_view import split
 
 RULES = Rules()
@@ -23,7 +23,7 @@ LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "serv
 
 
 def path(case: Case, flag: str) -> str:
-    """Where a flag of the router stands."""
+    """Path of a flag of the router."""
     for key in case.context.description.router.args:
         if canonical(key) in (flag, f"no-{flag}"):
             return f"inference_router.args.{key}"
@@ -40,18 +40,22 @@ def flags(case: Case) -> dict[str, tuple[str, ...]]:
 
 @RULES.rule(
     "CONNECTOR-PROXY",
-    "Leave inference_router.flavour out: the planner takes the proxy that the connector needs.",
+    "Remove inference_router.flavour: the planner chooses the proxy that the connector needs.",
     "vllm-ascend examples/disaggregated_prefill_v1: /v1/metaserver is the layerwise proxy's only",
 )
-def kind(case: Case) -> t.Iterator[Found]:
-    """The proxy speaks the connector's protocol: layerwise with the layerwise connector, load_balance with the others."""
+def kind(case: Case) -> t.Iterator[Finding]:
+    """The proxy does not support the connector.
+
+    The layerwise connector needs a layerwise proxy (decode calls it back), the others a load_balance one; every
+    request hangs or fails otherwise.
+    """
     if not case.named("router") or not case.disaggregated:
         return
     found, p2p = flavour(case.context), case.context.p2p
     layerwise = found in ("layerwise", "epd_layerwise")
     foreign = ("mooncake", "mooncake_hybrid", "llmdatadist") if layerwise else (LAYERWISE,)
     if p2p in foreign and found != "none":
-        yield Found("inference_router.flavour", found, f"this proxy does not work with {p2p}")
+        yield Finding.at("inference_router.flavour", found, f"the {found} proxy does not work with the {p2p} connector")
 
 
 @RULES.rule(
@@ -59,26 +63,33 @@ def kind(case: Case) -> t.Iterator[Found]:
     "Use vllm_router for a colocated pool, a prefill/decode proxy for prefill and decode.",
     "the proxies' argument lists",
 )
-def pools(case: Case) -> t.Iterator[Found]:
-    """The proxy is made for the pools that there are."""
+def pools(case: Case) -> t.Iterator[Finding]:
+    """The proxy does not support the configured pools.
+
+    It has no lists for their engines, so it does not start or serves nothing.
+    """
     found = flavour(case.context)
     if not case.named("router"):
         return
-    together = case.context.description.pools.colocated and not case.disaggregated
-    if case.disaggregated and found in ("dp", "hybrid") or together and found in ("load_balance", "layerwise"):
-        yield Found("inference_router.flavour", found)
+    colocated = case.context.description.pools.colocated and not case.disaggregated
+    if case.disaggregated and found in ("dp", "hybrid") or colocated and found in ("load_balance", "layerwise"):
+        names = ", ".join(case.context.description.pools.present())
+        yield Finding.at("inference_router.flavour", found, f"the {found} proxy does not support the pools {names}")
     elif found in ("epd", "epd_layerwise") and not case.context.description.pools.encode:
-        yield Found("inference_router.flavour", found, "it needs an encode pool")
+        yield Finding.at("inference_router.flavour", found, f"the {found} proxy needs an encode pool")
 
 
 @RULES.rule("ROUTER-RELEASE", "Choose another flavour, or a release that has this one.", "vllm-ascend examples by tag")
-def release(case: Case) -> t.Iterator[Found]:
-    """The release has the proxy."""
+def release(case: Case) -> t.Iterator[Finding]:
+    """The release does not have the proxy.
+
+    Its program is not in the release's image or sources, so nothing could be started.
+    """
     found = flavour(case.context)
     if found not in ("none", "vllm_router") and found not in case.context.release.proxies:
         known = ", ".join(sorted(case.context.release.proxies)) or "none"
-        text = f"release {case.context.release.name} has no {found} proxy; it has: {known}"
-        yield Found("inference_router.flavour", found, text)
+        problem = f"release {case.context.release.name} has no {found} proxy; it has {known}"
+        yield Finding.at("inference_router.flavour", found, problem)
 
 
 @RULES.rule(
@@ -86,8 +97,11 @@ def release(case: Case) -> t.Iterator[Found]:
     "Correct or remove the flag; hosts and ports are filled in by the planner.",
     "argparse of the release's proxy script; vllm-router --help",
 )
-def flag(case: Case) -> t.Iterator[Found]:
-    """Every flag of the router is one that it knows: argparse ends it otherwise."""
+def flag(case: Case) -> t.Iterator[Finding]:
+    """The router has a flag that it does not know.
+
+    Its parser ends it at start.
+    """
     found = flavour(case.context)
     if not case.named("router"):
         return
@@ -95,99 +109,112 @@ def flag(case: Case) -> t.Iterator[Found]:
         known = set(options.known("vllm_router", ROUTER))
         known |= {f"no-{name}" for name in known}
     else:
-        known = {one[2:] for one in case.context.release.proxies.get(found, ())}
+        known = {option[2:] for option in case.context.release.proxies.get(found, ())}
     for name in flags(case):
         if name not in known and known:
-            hint = nearest(name, known) or f"Known: {', '.join('--' + one for one in sorted(known)[:20])}."
-            yield Found(path(case, name), message=f"--{name} is not a flag of this release's {found}", fix=hint.strip())
+            hint = nearest(name, known) or f"Known: {', '.join(f'--{option}' for option in sorted(known)[:20])}."
+            yield Finding.at(path(case, name), "", f"the {found} router of this release has no flag --{name}", hint)
 
 
 @RULES.rule(
     "ROUTER-ENDPOINTS",
-    "Leave the lists out: the planner fills in every engine.",
+    "Remove the lists: the planner fills in every engine.",
     "the proxies pair hosts and ports by position",
 )
-def endpoints(case: Case) -> t.Iterator[Found]:
-    """The router lists exactly the engines that answer, hosts and ports in pairs."""
+def endpoints(case: Case) -> t.Iterator[Finding]:
+    """The router's list of engines is not that of the plan.
+
+    Requests go to addresses where no engine answers, or engines stay idle. Hosts and ports are paired by position.
+    """
     table = flags(case)
     for name, pool in LISTS.items():
         hosts, ports = table.get(f"{name}-hosts"), table.get(f"{name}-ports")
         if hosts is None and ports is None:
             continue
-        said = next(
-            (one for one in (f"{name}-hosts", f"{name}-ports") if path(case, one) != "inference_router.flavour"), ""
-        )
-        if said:
-            yield from _compare(case, path(case, said), pool, hosts or (), ports or ())
+        options_ = (f"{name}-hosts", f"{name}-ports")
+        written = next((option for option in options_ if path(case, option) != "inference_router.flavour"), "")
+        if written:
+            yield from _compare(case, path(case, written), pool, hosts or (), ports or ())
     for name, pool in (("prefill", "prefill"), ("decode", "decode"), ("worker-urls", "colocated")):
         if path(case, name) != "inference_router.flavour" and flavour(case.context) == "vllm_router":
-            expected = {f"http://{one.address}:{one.port('api').first}" for one in _apis(case, pool)}
+            expected = {f"http://{engine.address}:{engine.port('api').first}" for engine in _apis(case, pool)}
             if set(table.get(name, ())) != expected:
-                yield Found(
-                    path(case, name), " ".join(table.get(name, ())), f"the engines are {' '.join(sorted(expected))}"
-                )
+                problem = f"the {pool} engines of this plan are {' '.join(sorted(expected)) or 'none'}"
+                yield Finding.at(path(case, name), " ".join(table.get(name, ())), problem)
 
 
 def _apis(case: Case, pool: str) -> list[Service]:
-    return [one for one in case.services if one.kind == pool and one.health]
+    return [service for service in case.services if service.kind == pool and service.health]
 
 
-def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: tuple[str, ...]) -> t.Iterator[Found]:
+def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: tuple[str, ...]) -> t.Iterator[Finding]:
     if len(hosts) != len(ports):
-        yield Found(
-            where, f"{len(hosts)} hosts, {len(ports)} ports", "hosts and ports are pairs, so there is one of each"
-        )
+        problem = f"{len(hosts)} hosts and {len(ports)} ports are no pairs"
+        yield Finding.at(where, f"{len(hosts)} hosts, {len(ports)} ports", problem)
         return
-    told = set(zip(hosts, ports, strict=True))
-    real = {(one.address, str(one.port("api").first)) for one in _apis(case, pool)}
-    missing, extra = sorted(real - told), sorted(told - real)
+    listed = set(zip(hosts, ports, strict=True))
+    planned = {(engine.address, str(engine.port("api").first)) for engine in _apis(case, pool)}
+    missing, extra = sorted(planned - listed), sorted(listed - planned)
     if missing or extra:
-        parts = [f"missing {':'.join(one)}" for one in missing[:4]] + [
-            f"nobody answers at {':'.join(one)}" for one in extra[:4]
-        ]
-        yield Found(where, " ".join(":".join(one) for one in sorted(told))[:100], "; ".join(parts))
+        parts = [f"{pool} engine {':'.join(pair)} is missing" for pair in missing[:4]]
+        parts += [f"no {pool} engine is planned at {':'.join(pair)}" for pair in extra[:4]]
+        yield Finding.at(where, " ".join(":".join(pair) for pair in sorted(listed))[:100], "; ".join(parts))
 
 
 @RULES.rule(
     "ROUTER-BIND",
-    "Leave inference_router.bind out, or set it to an address that decode's hosts reach.",
+    "Remove inference_router.bind, or set it to an address that decode's hosts reach.",
     "vllm-ascend load_balance_proxy_layerwise_server_example.py (0.18): 0.0.0.0 is refused",
 )
-def bind(case: Case) -> t.Iterator[Found]:
-    """Decode calls the layerwise proxy back at the address that it binds, so that has to be one."""
+def bind(case: Case) -> t.Iterator[Finding]:
+    """The layerwise proxy binds an address that decode cannot call.
+
+    Decode calls the proxy back at the address that it binds; every request waits until it times out.
+    """
     service, layerwise = case.named("router"), flavour(case.context) in ("layerwise", "epd_layerwise")
     if service and layerwise:
         address = (flags(case).get("host") or ("",))[0]
         if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # compared with, nothing binds here
             own = path(case, "host")
             place = own if own != "inference_router.flavour" else "inference_router.bind"
-            yield Found(place, address, severity="" if case.context.release.vllm_version >= (0, 18) else "warning")
+            severity = "" if case.context.release.vllm_version >= (0, 18) else "warning"
+            problem = f"the layerwise proxy binds {address}, which decode on another host cannot call"
+            yield Finding.at(place, address, problem, severity=severity)
 
 
 @RULES.rule(
     "ROUTER-RECOMPUTE",
-    "Take recompute_scheduler_enable out of decode's additional-config, or use the load_balance proxy.",
+    "Remove recompute_scheduler_enable from decode's additional-config, or use the load_balance proxy.",
     "vllm-ascend #3448, #8852: answers end with stop_reason 'recomputed'",
 )
-def recompute(case: Case) -> t.Iterator[Found]:
-    """Only vLLM-Ascend's own proxies finish a request that decode gives back for recomputing; others cut the answer."""
+def recompute(case: Case) -> t.Iterator[Finding]:
+    """Decode gives requests back for recomputing and the router does not handle that.
+
+    Only vLLM-Ascend's own proxies send such a request to prefill again; with others the client gets an answer that
+    is cut off.
+    """
     found = flavour(case.context)
-    for words in case.of("decode"):
-        if words.mapping("additional-config").get("recompute_scheduler_enable") and found in ("vllm_router", "none"):
+    for view in case.of("decode"):
+        if view.mapping("additional-config").get("recompute_scheduler_enable") and found in ("vllm_router", "none"):
             severity = "warning" if found == "none" else ""
-            yield Found(words.path("additional-config"), found, f"the router is {found}", severity=severity)
+            router = "there is no router" if found == "none" else f"the router is {found}"
+            problem = f"recompute_scheduler_enable is on and {router}"
+            yield Finding.at(view.path("additional-config"), found, problem, severity=severity)
 
 
 @RULES.rule(
     "ROUTER-PORT",
     "Set inference_router.port.",
-    "the planner: health checks, firewall and verification use the planned port",
+    "design of the planner: health checks, firewall and verification use the planned port",
 )
-def port(case: Case) -> t.Iterator[Found]:
-    """The router's port is said once, with inference_router.port."""
-    told = (flags(case).get("port") or ("",))[0]
-    if case.named("router") and told != str(case.context.description.router.port):
-        yield Found(path(case, "port"), told, f"inference_router.port is {case.context.description.router.port}")
+def port(case: Case) -> t.Iterator[Finding]:
+    """The router's port is set as a flag.
+
+    Health checks, firewall and verification use the planned port, where nothing would listen.
+    """
+    value, planned = (flags(case).get("port") or ("",))[0], case.context.description.router.port
+    if case.named("router") and value != str(planned):
+        yield Finding.at(path(case, "port"), value, f"--port differs from inference_router.port, which is {planned}")
 
 
 @RULES.rule(
@@ -196,35 +223,49 @@ def port(case: Case) -> t.Iterator[Found]:
     "vllm-ascend external_dp.md: every rank is listed at the proxy",
     "warning",
 )
-def nobody(case: Case) -> t.Iterator[Found]:
-    """With external load balancing something has to spread requests over the ranks, and there is no router."""
+def balance(case: Case) -> t.Iterator[Finding]:
+    """External load balancing has no router.
+
+    Every rank is an API server of its own; without something that spreads requests all but one stay idle.
+    """
     if flavour(case.context) != "none":
         return
     for name, pool in case.context.description.pools.present().items():
         if pool.load_balancing == "external" and pool.data_parallel_size > 1:
-            yield Found(f"inference_pools.{name}.load_balancing", "external")
+            problem = f"no router spreads requests over the {pool.data_parallel_size} ranks of pool {name}"
+            yield Finding.at(f"inference_pools.{name}.load_balancing", "external", problem)
 
 
 @RULES.rule(
     "ROUTER-KEY",
-    "Leave api_key out of inference_secrets, and let nobody but the cluster reach the engines' ports.",
+    "Remove api_key from inference_secrets, and restrict the engines' ports to the cluster.",
     "vllm-ascend 0.18.0 to 0.23.0, disagg_epd_proxy.py: no Authorization is sent or passed on",
 )
-def key(case: Case) -> t.Iterator[Found]:
-    """The proxy in front of encoders has no key, so engines that ask for one would answer it 401."""
+def key(case: Case) -> t.Iterator[Finding]:
+    """Engines ask for an API key that their proxy does not send.
+
+    The proxy before encoders passes no Authorization header on, so engines answer 401 to every request.
+    """
     if flavour(case.context) == "epd" and "api_key" in case.context.description.secrets:
-        yield Found("inference_router.flavour", "epd", "inference_secrets has api_key")
+        yield Finding.at(
+            "inference_router.flavour", "epd", "inference_secrets has api_key, which the epd proxy does not send"
+        )
 
 
 @RULES.rule(
     "FRONTEND-KEYS",
     "Add client_keys to inference_secrets: the clients' keys, separated by blanks.",
-    "the planner: the frontend answers 401 without a key that it knows",
+    "design of the frontend: it answers 401 without a key that it knows",
 )
-def frontend_keys(case: Case) -> t.Iterator[Found]:
-    """A frontend knows at least one key, or nobody gets in."""
+def frontend_keys(case: Case) -> t.Iterator[Finding]:
+    """The frontend knows no client key.
+
+    It answers 401 to every request.
+    """
     if case.context.description.router.frontend == "nginx" and "client_keys" not in case.context.description.secrets:
-        yield Found("inference_router.frontend", "nginx", "inference_secrets has no client_keys")
+        yield Finding.at(
+            "inference_router.frontend", "nginx", "a frontend is planned and inference_secrets has no client_keys"
+        )
 
 
 @RULES.rule(
@@ -232,38 +273,52 @@ def frontend_keys(case: Case) -> t.Iterator[Found]:
     "Set inference_router.certificate and certificate_key to absolute paths on the router's host.",
     "nginx: ssl_certificate, ssl_certificate_key",
 )
-def frontend_certificate(case: Case) -> t.Iterator[Found]:
-    """Certificate and key come together, as paths that a configuration file can hold."""
-    word = case.context.description.router
-    pair = (("certificate", word.certificate), ("certificate_key", word.certificate_key))
+def frontend_certificate(case: Case) -> t.Iterator[Finding]:
+    """Certificate and key of the frontend are incomplete or no paths.
+
+    nginx does not start.
+    """
+    router = case.context.description.router
+    pair = (("certificate", router.certificate), ("certificate_key", router.certificate_key))
     for name, path_ in pair:
         if path_ and not re.fullmatch(r"/[\w./@+-]+", path_):
-            yield Found(f"inference_router.{name}", path_)
-    if bool(word.certificate) != bool(word.certificate_key):
-        missing = "certificate_key" if word.certificate else "certificate"
-        yield Found(f"inference_router.{missing}", "", "the other one is set")
+            yield Finding.at(f"inference_router.{name}", path_, f"'{path_}' is not an absolute path without blanks")
+    if bool(router.certificate) != bool(router.certificate_key):
+        missing, given = "certificate_key", "certificate"
+        if router.certificate_key:
+            missing, given = given, missing
+        yield Finding.at(f"inference_router.{missing}", "", f"{missing} is missing although {given} is set")
 
 
 @RULES.rule(
     "FRONTEND-PLAIN",
-    "Set inference_router.certificate and certificate_key, or accept this rule where something before it speaks TLS.",
+    "Set inference_router.certificate and certificate_key, or accept this rule where a proxy before it terminates TLS.",
     "RFC 6750 section 5.3: bearer tokens need TLS",
     "warning",
 )
-def frontend_plain(case: Case) -> t.Iterator[Found]:
-    """Without TLS, clients' keys and prompts can be read on the way."""
-    word = case.context.description.router
-    if word.frontend == "nginx" and not word.certificate and not word.certificate_key:
-        yield Found("inference_router.frontend", "nginx", "it has no certificate")
+def frontend_plain(case: Case) -> t.Iterator[Finding]:
+    """The frontend has no certificate.
+
+    Clients' keys and prompts can be read on the network.
+    """
+    router = case.context.description.router
+    if router.frontend == "nginx" and not router.certificate and not router.certificate_key:
+        yield Finding.at("inference_router.frontend", "nginx", "the frontend has no certificate")
 
 
 @RULES.rule(
     "FRONTEND-RUNTIME",
-    "Use inference_runtime: systemd, or put a proxy of your own in front.",
+    "Use inference_runtime: systemd, or put a proxy of your own before the router.",
     "upstream's images have no nginx",
 )
-def frontend_runtime(case: Case) -> t.Iterator[Found]:
-    """The frontend is the distribution's nginx on the host, and stands in front of a router."""
-    word = case.context.description.router
-    if word.frontend == "nginx" and (case.context.contained or flavour(case.context) == "none"):
-        yield Found("inference_router.frontend", "nginx")
+def frontend_runtime(case: Case) -> t.Iterator[Finding]:
+    """The frontend is planned where it cannot run.
+
+    It is the distribution's nginx on a host, before a router: not part of the images, and useless without a router.
+    """
+    router = case.context.description.router
+    if router.frontend == "nginx" and (case.context.contained or flavour(case.context) == "none"):
+        where = (
+            f"runtime {case.context.description.runtime}" if case.context.contained else "a deployment without a router"
+        )
+        yield Finding.at("inference_router.frontend", "nginx", f"there is no frontend for {where}")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of names, paths, images and time-outs."""
+"""Rules of names, paths, images and timeouts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import posixpath
 import re
 import typing as t
 
+from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
-from .base import Case, Found, Rules
+from .base import Case, Rules
 
 RULES = Rules()
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
@@ -24,11 +25,15 @@ ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids
     "Use lower-case letters, digits and hyphens, such as inference-2.",
     "systemd.unit(5), docker and Kubernetes names",
 )
-def deployment(case: Case) -> t.Iterator[Found]:
-    """The deployment's name becomes part of units, containers and directories."""
+def deployment(case: Case) -> t.Iterator[Finding]:
+    """The deployment's name has characters that cannot be used.
+
+    It becomes part of units, containers, directories and Kubernetes objects.
+    """
     name = case.context.description.deployment
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name):
-        yield Found("inference_deployment", name)
+        problem = f"'{name}' is not a name of at most 40 lower-case letters, digits and hyphens"
+        yield Finding.at("inference_deployment", name, problem)
 
 
 @RULES.rule(
@@ -36,21 +41,25 @@ def deployment(case: Case) -> t.Iterator[Found]:
     "Choose a shorter path.",
     "unix(7); supervisor/http.py; vllm/envs.py VLLM_RPC_BASE_PATH",
 )
-def socket_path(case: Case) -> t.Iterator[Found]:
-    """A unix socket's path has at most 107 bytes: supervisor's below inference_root, vLLM's in its temporary folder."""
+def socket_path(case: Case) -> t.Iterator[Finding]:
+    """The path of a unix socket is too long.
+
+    The kernel takes at most 107 bytes; the process cannot bind the socket and ends at start. supervisor's socket is
+    below inference_root, vLLM's are in its temporary folder.
+    """
     context = case.context
     socket = posixpath.join(context.directory, SUPERVISOR_SOCKET)
     if context.description.runtime == "supervisor" and _bytes(socket + BEFORE_LINK) > SOCKET:
         allowed = SOCKET - _bytes(BEFORE_LINK)
-        message = f"{socket} has {_bytes(socket)} bytes, and supervisor's socket can have {allowed}"
-        yield Found("inference_root", context.description.root, message)
-    for words in case.words:
-        name = "VLLM_RPC_BASE_PATH" if "VLLM_RPC_BASE_PATH" in words.env else "TMPDIR"
-        folder = words.env.get(name, "")
+        problem = f"the socket {socket} has {_bytes(socket)} bytes; supervisor's may have {allowed}"
+        yield Finding.at("inference_root", context.description.root, problem)
+    for view in case.engine_views:
+        name = "VLLM_RPC_BASE_PATH" if "VLLM_RPC_BASE_PATH" in view.env else "TMPDIR"
+        folder = view.env.get(name, "")
         if _bytes(folder + ENGINE_SOCKET) > SOCKET:
             allowed = SOCKET - _bytes(ENGINE_SOCKET)
-            message = f"it has {_bytes(folder)} bytes, and the folder of vLLM's sockets can have {allowed}"
-            yield Found(words.env_path(name), folder, message)
+            problem = f"{name}, the folder of vLLM's sockets, has {_bytes(folder)} bytes; it may have {allowed}"
+            yield Finding.at(view.env_path(name), folder, problem)
 
 
 def _bytes(path: str) -> int:
@@ -58,13 +67,19 @@ def _bytes(path: str) -> int:
 
 
 @RULES.rule(
-    "ROOT-PATH", "Write an absolute path without blanks and '..'.", "the planner: paths in units and shell files"
+    "ROOT-PATH",
+    "Write an absolute path without blanks and '..'.",
+    "design of the planner: paths in units and shell files",
 )
-def root(case: Case) -> t.Iterator[Found]:
-    """Everything is written below an absolute path that no program has to quote."""
+def root(case: Case) -> t.Iterator[Finding]:
+    """inference_root is not an absolute path, or has characters that need quoting.
+
+    Everything is written below it, and its path appears in units and scripts.
+    """
     path = case.context.description.root
     if not re.fullmatch(r"/[A-Za-z0-9._/-]+", path) or ".." in path.split("/"):
-        yield Found("inference_root", path)
+        problem = f"'{path}' is not an absolute path of letters, digits and . _ / -"
+        yield Finding.at("inference_root", path, problem)
 
 
 @RULES.rule(
@@ -72,26 +87,34 @@ def root(case: Case) -> t.Iterator[Found]:
     "Write the absolute path of the model's folder, or owner/name of a model that is downloaded.",
     "vLLM: a path that does not exist is looked up on a hub",
 )
-def model_path(case: Case) -> t.Iterator[Found]:
-    """The model is an absolute path or owner/name; anything else is looked up somewhere unexpected."""
-    words = [("inference_model.path", case.context.description.model.path)]
+def model_path(case: Case) -> t.Iterator[Finding]:
+    """The model is neither an absolute path nor owner/name.
+
+    vLLM looks a path that does not exist up on a hub and downloads something unexpected, or ends at start.
+    """
+    paths = [("inference_model.path", case.context.description.model.path)]
     pools = case.context.description.pools.present()
-    words += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
-    for place, path in words:
+    paths += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
+    for place, path in paths:
         if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
-            yield Found(place, path or "''")
+            yield Finding.at(place, path or "''", f"'{path}' is empty or has a blank, ~ or .. in it")
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
-            yield Found(place, path, severity="warning")
+            problem = f"'{path}' is neither an absolute path nor owner/name"
+            yield Finding.at(place, path, problem, severity="warning")
 
 
 @RULES.rule(
     "MODEL-NAME", "Set inference_model.name.", "vLLM serves the basename of the path; HTTP clients send it", "warning"
 )
-def model_name(case: Case) -> t.Iterator[Found]:
-    """The served name is a word that clients can send without thinking."""
+def model_name(case: Case) -> t.Iterator[Finding]:
+    """The served model name needs quoting.
+
+    Clients send it in every request, and many will not quote it correctly.
+    """
     name = case.context.description.model.name
     if name and not re.fullmatch(r"[A-Za-z0-9][\w./:+-]*", name):
-        yield Found("inference_model.name", name)
+        problem = f"'{name}' has characters that need quoting"
+        yield Finding.at("inference_model.name", name, problem)
 
 
 @RULES.rule(
@@ -100,11 +123,15 @@ def model_name(case: Case) -> t.Iterator[Found]:
     "vllm-ascend versioning policy",
     "warning",
 )
-def candidate(case: Case) -> t.Iterator[Found]:
-    """Release candidates and the development branch are not maintained."""
+def candidate(case: Case) -> t.Iterator[Finding]:
+    """The release is a candidate or the development branch.
+
+    It is not maintained: faults are fixed in the final release only.
+    """
     name = case.context.release.name
     if "rc" in name or name == "main":
-        yield Found("inference_release", name)
+        kind = "the development branch" if name == "main" else "a release candidate"
+        yield Finding.at("inference_release", name, f"{name} is {kind}")
 
 
 @RULES.rule(
@@ -113,51 +140,65 @@ def candidate(case: Case) -> t.Iterator[Found]:
     "vllm-ascend: main and nightly tags move; even release tags were pushed again",
     "warning",
 )
-def image_tag(case: Case) -> t.Iterator[Found]:
-    """An image has a tag that stays, so that a restart runs what was tested."""
+def image_tag(case: Case) -> t.Iterator[Finding]:
+    """The image has a tag that moves.
+
+    A restart may then start other software than the one that was tested.
+    """
     image = case.context.description.image
     tag = image.rpartition(":")[2] if ":" in image.rpartition("/")[2] else ""
     if image and "@sha256:" not in image and (not tag or re.match(r"latest|main|nightly", tag)):
-        yield Found("inference_image", image)
+        yield Finding.at("inference_image", image, f"the tag '{tag or 'latest'}' moves")
 
 
 @RULES.rule(
     "IMAGE-RELEASE",
-    "Name the image of the release and hardware, or leave inference_image out.",
+    "Name the image of the release and hardware, or remove inference_image.",
     "vllm-ascend #5599: the socversion of bin package does not match; image suffixes by hardware",
 )
-def image_release(case: Case) -> t.Iterator[Found]:
-    """An image of vLLM-Ascend is the one of the release and of the hosts' hardware."""
+def image_release(case: Case) -> t.Iterator[Finding]:
+    """The image does not belong to the release or to the hosts' hardware.
+
+    The plan's options would not fit its vLLM; on other hardware the first operator fails.
+    """
     image, release = case.context.description.image, case.context.release.name
     found = re.search(r"vllm-ascend:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?(@|$)", image)
     if not found:
         return
     if found.group(1) != release:
-        yield Found("inference_image", image, f"inference_release is {release}")
+        problem = f"this is the image of release {found.group(1)}, and inference_release is {release}"
+        yield Finding.at("inference_image", image, problem)
     for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if IMAGE_SUFFIX.get(hardware, found.group(2)) != found.group(2):
-            yield Found(
-                "inference_image", image, f"the hosts are {hardware}, whose images end in '{IMAGE_SUFFIX[hardware]}'"
-            )
+            ending = f"end in '{IMAGE_SUFFIX[hardware]}'" if IMAGE_SUFFIX[hardware] else "have no suffix"
+            problem = f"this image has the suffix '{found.group(2)}', and images for {hardware} hosts {ending}"
+            yield Finding.at("inference_image", image, problem)
 
 
-@RULES.rule("IMAGE-UNUSED", "Set inference_runtime: docker, or remove the image.", "the planner", "warning")
-def image_unused(case: Case) -> t.Iterator[Found]:
-    """An image does something only where the runtime has containers."""
-    words = case.context.description
-    if words.image and words.runtime not in ("docker", "kubernetes"):
-        yield Found("inference_image", words.image, f"inference_runtime is {words.runtime}")
+@RULES.rule("IMAGE-UNUSED", "Set inference_runtime: docker, or remove the image.", "design of the runtimes", "warning")
+def image_unused(case: Case) -> t.Iterator[Finding]:
+    """An image is named and the runtime starts no containers.
+
+    The setting has no effect.
+    """
+    description = case.context.description
+    if description.image and description.runtime not in ("docker", "kubernetes"):
+        problem = f"inference_runtime {description.runtime} starts no containers"
+        yield Finding.at("inference_image", description.image, problem)
 
 
 @RULES.rule(
     "CPU-RUNTIME",
     "Use systemd or supervisor.",
-    "the collection: the CPU engine is installed into an environment, there is no image of it",
+    "design of the runtimes: the CPU engine is installed into an environment, there is no image of it",
 )
-def cpu_runtime(case: Case) -> t.Iterator[Found]:
-    """The CPU engine runs without containers."""
-    if not case.npu and case.context.description.runtime == "docker":  # K8S-ENGINE speaks of kubernetes
-        yield Found("inference_runtime", case.context.description.runtime)
+def cpu_runtime(case: Case) -> t.Iterator[Finding]:
+    """The CPU engine is planned in containers.
+
+    It is installed into an environment on the host; there is no image that could be started.
+    """
+    if not case.npu and case.context.description.runtime == "docker":  # K8S-ENGINE judges kubernetes
+        yield Finding.at("inference_runtime", "docker", "docker has no image of the CPU engine to start")
 
 
 @RULES.rule(
@@ -166,18 +207,23 @@ def cpu_runtime(case: Case) -> t.Iterator[Found]:
     "vLLM --shutdown-timeout: requests that still run are cut off by the runtime's SIGKILL",
     "warning",
 )
-def stop(case: Case) -> t.Iterator[Found]:
-    """The runtime waits longer for an engine to stop than the engine waits for its requests."""
-    for words in case.words:
-        told = words.integer("shutdown-timeout")
-        if told and words.said("shutdown-timeout") and told >= words.service.stop.timeout:
-            yield Found(words.path("shutdown-timeout"), told, f"the runtime kills after {words.service.stop.timeout} s")
+def stop(case: Case) -> t.Iterator[Finding]:
+    """The runtime kills an engine before it has finished its requests.
+
+    Requests that still run are cut off.
+    """
+    for view in case.engine_views:
+        value, limit = view.integer("shutdown-timeout"), view.service.stop.timeout
+        if value and view.user_value("shutdown-timeout") and value >= limit:
+            problem = f"the engine waits {value} s for its requests, and the runtime kills it after {limit} s"
+            yield Finding.at(view.path("shutdown-timeout"), value, problem)
 
 
-@RULES.rule(
-    "ROOT-USER", "Name an unprivileged user with inference_user, or leave it out.", "least privilege", "warning"
-)
-def user(case: Case) -> t.Iterator[Found]:
-    """Services do not run as root."""
+@RULES.rule("ROOT-USER", "Name an unprivileged user with inference_user, or remove it.", "least privilege", "warning")
+def user(case: Case) -> t.Iterator[Finding]:
+    """Services run as root.
+
+    A fault in a service then gives full control of the host.
+    """
     if case.context.description.user == "root":
-        yield Found("inference_user", "root")
+        yield Finding.at("inference_user", "root", "services would run as root")

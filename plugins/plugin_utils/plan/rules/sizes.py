@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .base import Case, Found, Rules
+from ...description.findings import Finding
+from .base import Case, Rules
 
 RULES = Rules()
 # Names of families without experts; Qwen3-30B-A3B and the like say with A that they have some
@@ -26,25 +27,33 @@ def connected(case: Case) -> bool:
     "Choose tensor_parallel_size of prefill as a multiple of decode's.",
     "vllm-ascend mooncake_connector.py: 'prefill_tp_size must be greater than or equal to the decode_tp_size'",
 )
-def tp_divides(case: Case) -> t.Iterator[Found]:
-    """Prefill's tensor parallel size is a multiple of decode's: each decode worker reads whole workers of prefill."""
+def tp_divides(case: Case) -> t.Iterator[Finding]:
+    """Prefill's tensor parallel size is not a multiple of decode's.
+
+    Each decode worker reads the KV cache of whole prefill workers; the connector refuses other sizes at start.
+    """
     if not connected(case):
         return
     prefill, decode = (
-        getattr(case.context.description.pools, one).tensor_parallel_size for one in ("prefill", "decode")
+        getattr(case.context.description.pools, name).tensor_parallel_size for name in ("prefill", "decode")
     )
     if prefill % decode:
-        yield Found("inference_pools.decode.tensor_parallel_size", decode, f"prefill has {prefill}, decode {decode}")
+        problem = f"prefill's size {prefill} is not a multiple of decode's size {decode}"
+        yield Finding.at("inference_pools.decode.tensor_parallel_size", decode, problem)
 
 
 @RULES.rule(
     "DECODE-PP", "Set inference_pools.decode.pipeline_parallel_size to 1.", "vllm-ascend: 'decode pp must be 1'"
 )
-def decode_pp(case: Case) -> t.Iterator[Found]:
-    """Decode has no pipeline parallelism."""
+def decode_pp(case: Case) -> t.Iterator[Finding]:
+    """Decode has pipeline parallelism.
+
+    The connector refuses it at start: it transfers KV cache to a single pipeline stage only.
+    """
     size = case.context.description.pools.decode.pipeline_parallel_size if connected(case) else 1
     if size > 1:
-        yield Found("inference_pools.decode.pipeline_parallel_size", size)
+        problem = f"decode has {size} pipeline stages"
+        yield Finding.at("inference_pools.decode.pipeline_parallel_size", size, problem)
 
 
 @RULES.rule(
@@ -52,23 +61,32 @@ def decode_pp(case: Case) -> t.Iterator[Found]:
     "Choose one of pipeline_parallel_size and prefill_context_parallel_size.",
     "vllm-ascend 0.23.0 release notes: PP with PCP is not supported",
 )
-def pp_pcp(case: Case) -> t.Iterator[Found]:
-    """Pipeline and prefill context parallelism exclude each other."""
+def pp_pcp(case: Case) -> t.Iterator[Finding]:
+    """A pool has both pipeline and prefill context parallelism.
+
+    vLLM-Ascend does not support the two together.
+    """
     for name, pool in case.context.description.pools.present().items():
         if case.npu and pool.pipeline_parallel_size > 1 and pool.prefill_context_parallel_size > 1:
-            yield Found(f"inference_pools.{name}.prefill_context_parallel_size", pool.prefill_context_parallel_size)
+            problem = f"pipeline_parallel_size of the same pool is {pool.pipeline_parallel_size}"
+            path = f"inference_pools.{name}.prefill_context_parallel_size"
+            yield Finding.at(path, pool.prefill_context_parallel_size, problem)
 
 
 @RULES.rule("LAYERWISE-PP", "Use inference_kv_transfer: mooncake, or pipeline_parallel_size 1.", "vllm-ascend #4244")
-def layerwise_pp(case: Case) -> t.Iterator[Found]:
-    """The layerwise connector ignores pipeline ranks up to 0.11 and binds the same port twice."""
+def layerwise_pp(case: Case) -> t.Iterator[Finding]:
+    """The layerwise connector of a release up to 0.11 meets pipeline parallelism.
+
+    It ignores pipeline ranks there, so two workers bind the same port and the engine does not start.
+    """
     for name, pool in case.context.description.pools.present().items():
-        layerwise = "mooncake_layerwise" in case.context.transfer_of(pool) and case.context.release.vllm_version < (
-            0,
-            12,
-        )
-        if layerwise and pool.pipeline_parallel_size > 1:
-            yield Found(f"inference_pools.{name}.pipeline_parallel_size", pool.pipeline_parallel_size)
+        layerwise = "mooncake_layerwise" in case.context.transfer_of(pool)
+        if layerwise and case.context.release.vllm_version < (0, 12) and pool.pipeline_parallel_size > 1:
+            problem = (
+                f"mooncake_layerwise of release {case.context.release.name} cannot have "
+                f"{pool.pipeline_parallel_size} pipeline stages"
+            )
+            yield Finding.at(f"inference_pools.{name}.pipeline_parallel_size", pool.pipeline_parallel_size, problem)
 
 
 @RULES.rule(
@@ -77,15 +95,17 @@ def layerwise_pp(case: Case) -> t.Iterator[Found]:
     "vllm-ascend #14322; 0.23.0 known issues",
     "warning",
 )
-def dcp_equal(case: Case) -> t.Iterator[Found]:
-    """Models with sparse attention lose accuracy if decode context parallelism differs between prefill and decode."""
+def dcp_equal(case: Case) -> t.Iterator[Finding]:
+    """Decode context parallelism differs between prefill and decode.
+
+    Models with sparse attention lose accuracy then.
+    """
     pools = case.context.description.pools
     if connected(case) and pools.prefill and pools.decode:
-        one, other = pools.prefill.decode_context_parallel_size, pools.decode.decode_context_parallel_size
-        if one != other:
-            yield Found(
-                "inference_pools.decode.decode_context_parallel_size", other, f"prefill has {one}, decode {other}"
-            )
+        prefill, decode = pools.prefill.decode_context_parallel_size, pools.decode.decode_context_parallel_size
+        if prefill != decode:
+            problem = f"prefill has {prefill}, decode has {decode}"
+            yield Finding.at("inference_pools.decode.decode_context_parallel_size", decode, problem)
 
 
 @RULES.rule(
@@ -93,12 +113,16 @@ def dcp_equal(case: Case) -> t.Iterator[Found]:
     "Choose a divisor of tensor_parallel_size.",
     "vLLM config/parallel.py: decode context parallelism reuses the devices of tensor parallelism",
 )
-def dcp_divides(case: Case) -> t.Iterator[Found]:
-    """The decode context parallel size divides the tensor parallel size."""
+def dcp_divides(case: Case) -> t.Iterator[Finding]:
+    """The decode context parallel size does not divide the tensor parallel size.
+
+    Decode context parallelism splits the devices of tensor parallelism; vLLM refuses other sizes at start.
+    """
     for name, pool in case.context.description.pools.present().items():
-        size, tp = pool.decode_context_parallel_size, pool.tensor_parallel_size
-        if tp % size:
-            yield Found(f"inference_pools.{name}.decode_context_parallel_size", size, f"tensor_parallel_size is {tp}")
+        size, tensor = pool.decode_context_parallel_size, pool.tensor_parallel_size
+        if tensor % size:
+            problem = f"{size} does not divide tensor_parallel_size {tensor}"
+            yield Finding.at(f"inference_pools.{name}.decode_context_parallel_size", size, problem)
 
 
 @RULES.rule(
@@ -106,13 +130,17 @@ def dcp_divides(case: Case) -> t.Iterator[Found]:
     "Use a release from 0.12.0rc1 on, or size 1.",
     "vLLM: --prefill-context-parallel-size came with 0.12, --decode-context-parallel-size with 0.11",
 )
-def context_parallel(case: Case) -> t.Iterator[Found]:
-    """The release's vLLM has context parallelism."""
+def context_parallel(case: Case) -> t.Iterator[Finding]:
+    """The release's vLLM has no context parallelism of this kind.
+
+    It ends at start with an unknown option.
+    """
     since = {"prefill_context_parallel_size": (0, 12), "decode_context_parallel_size": (0, 11)}
     for name, pool in case.context.description.pools.present().items():
-        for word, version in since.items():
-            if getattr(pool, word) > 1 and case.context.release.vllm_version < version:
-                yield Found(f"inference_pools.{name}.{word}", getattr(pool, word))
+        for size, version in since.items():
+            if getattr(pool, size) > 1 and case.context.release.vllm_version < version:
+                problem = f"vLLM {case.context.release.vllm} has no --{size.replace('_', '-')}"
+                yield Finding.at(f"inference_pools.{name}.{size}", getattr(pool, size), problem)
 
 
 @RULES.rule(
@@ -120,26 +148,35 @@ def context_parallel(case: Case) -> t.Iterator[Found]:
     "Set data_parallel_size to 1 and raise instances instead: each is then an engine of its own with its own ports.",
     "vllm-ascend #8344, #8345; vLLM resets data_parallel_size to 1 for models without experts from 0.14 on",
 )
-def dense_dp(case: Case) -> t.Iterator[Found]:
-    """A dense model has no data parallelism in vLLM from 0.14 on: the ranks do not find each other or share a port."""
+def dense_dp(case: Case) -> t.Iterator[Finding]:
+    """A dense model has data parallelism.
+
+    From 0.14 on vLLM drops data parallelism for models without experts: the ranks do not find each other, or share a
+    port.
+    """
     model = case.context.description.model
     named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
     if model.moe != "false" and not named or not case.context.release.dense_dp_breaks:
         return
+    reason = f"its name has {named.group(0).strip('/ ')}" if named else "inference_model.moe is false"
     for name, pool in case.context.description.pools.present().items():
         if pool.data_parallel_size > 1:
-            text = f"the model's name ({named.group(0).strip('/ ')}) says that it is dense" if named else ""
             path = f"inference_pools.{name}.data_parallel_size"
-            yield Found(path, pool.data_parallel_size, text, severity="warning" if named else "")
+            problem = f"the model is dense ({reason}) and has {pool.data_parallel_size} data-parallel ranks"
+            yield Finding.at(path, pool.data_parallel_size, problem, severity="warning" if named else "")
 
 
-@RULES.rule("DENSE-EP", "Leave expert parallelism out.", "vLLM: expert parallelism needs experts", "warning")
-def dense_ep(case: Case) -> t.Iterator[Found]:
-    """A dense model has no experts to spread."""
-    for words in case.words:
-        if case.context.description.model.moe == "false" and words.truth("enable-expert-parallel"):
-            named = words.said("enable-expert-parallel") is not None
-            yield Found(words.path("enable-expert-parallel") if named else f"{words.pool_path}.expert_parallel", True)
+@RULES.rule("DENSE-EP", "Remove expert parallelism.", "vLLM: expert parallelism needs experts", "warning")
+def dense_ep(case: Case) -> t.Iterator[Finding]:
+    """A dense model has expert parallelism.
+
+    It has no experts to distribute, so the setting only costs start time or fails.
+    """
+    for view in case.engine_views:
+        if case.context.description.model.moe == "false" and view.truth("enable-expert-parallel"):
+            written = view.user_value("enable-expert-parallel") is not None
+            path = view.path("enable-expert-parallel") if written else f"{view.pool_path}.expert_parallel"
+            yield Finding.at(path, True, "inference_model.moe is false: the model has no experts")
 
 
 @RULES.rule(
@@ -148,12 +185,16 @@ def dense_ep(case: Case) -> t.Iterator[Found]:
     "vllm-ascend 0.10.2rc1 release note: needs vLLM #23917",
     "warning",
 )
-def llmdatadist_tp(case: Case) -> t.Iterator[Found]:
-    """With LLMDataDist 0.10.2rc1 hangs if prefill and decode differ in tensor parallel size."""
+def llmdatadist_tp(case: Case) -> t.Iterator[Finding]:
+    """Prefill and decode differ in tensor parallel size with LLMDataDist.
+
+    From release 0.10.2rc1 on the transfer hangs then.
+    """
     if "llmdatadist" not in case.context.everywhere or not case.disaggregated:
         return
     prefill, decode = (
-        getattr(case.context.description.pools, one).tensor_parallel_size for one in ("prefill", "decode")
+        getattr(case.context.description.pools, name).tensor_parallel_size for name in ("prefill", "decode")
     )
     if prefill != decode and case.context.release.vllm_version >= (0, 10, 2):
-        yield Found("inference_pools.decode.tensor_parallel_size", decode, f"prefill has {prefill}, decode {decode}")
+        problem = f"prefill has {prefill}, decode has {decode}"
+        yield Finding.at("inference_pools.decode.tensor_parallel_size", decode, problem)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ...description.findings import nearest
-from ..placement import group_of, hosts_of
-from .base import Case, Found, Rules
+from ...description.findings import Finding, nearest
+from ..placement import Instance, group_of, hosts_of
+from .base import Case, Rules
 
 RULES = Rules()
 
@@ -17,56 +17,69 @@ RULES = Rules()
 @RULES.rule(
     "TOPO-POOLS", "Describe the missing pool in inference_pools.", "vllm-ascend docs: disaggregated_prefill design"
 )
-def pools(case: Case) -> t.Iterator[Found]:
-    """A service needs prefill and decode pools, or a colocated one."""
-    words = case.context.description.pools
-    serving = words.prefill or words.decode or words.colocated
-    if words.prefill and not words.decode and not words.colocated:
-        yield Found("inference_pools", message="there is a prefill pool but no decode pool")
-    if words.decode and not words.prefill and not words.colocated:
-        yield Found("inference_pools", message="there is a decode pool but no prefill pool")
-    if not serving:
-        yield Found("inference_pools", message="there is no pool that answers requests")
+def pools(case: Case) -> t.Iterator[Finding]:
+    """A pool that serving needs is missing.
+
+    A request is served either by prefill and decode together or by a colocated pool; with only half of it every request
+    fails.
+    """
+    planned = case.context.description.pools
+    names = ", ".join(planned.present()) or "none"
+    if planned.prefill and not planned.decode and not planned.colocated:
+        yield Finding.at("inference_pools", names, "there is a prefill pool but no decode pool")
+    if planned.decode and not planned.prefill and not planned.colocated:
+        yield Finding.at("inference_pools", names, "there is a decode pool but no prefill pool")
+    if not (planned.prefill or planned.decode or planned.colocated):
+        yield Finding.at(
+            "inference_pools", names, "no pool answers requests: prefill and decode, or colocated, are missing"
+        )
 
 
-@RULES.rule("POOL-EMPTY", "Set instances to 1 or more, or leave the pool out.", "the planner")
-def empty_pool(case: Case) -> t.Iterator[Found]:
-    """A pool without an instance serves nothing."""
+@RULES.rule("POOL-EMPTY", "Set instances to 1 or more, or remove the pool.", "design of the planner")
+def empty_pool(case: Case) -> t.Iterator[Finding]:
+    """A pool has no instance.
+
+    Nothing is started for it, so requests that need it fail.
+    """
     for name, pool in case.context.description.pools.present().items():
         if not pool.instances and not case.in_pods:
-            yield Found(f"inference_pools.{name}.instances", 0)
+            yield Finding.at(f"inference_pools.{name}.instances", 0, f"pool {name} has no instance")
 
 
-@RULES.rule("POOL-HOST", "Correct the name, or put the host into the pool's group.", "the planner")
-def pool_hosts(case: Case) -> t.Iterator[Found]:
-    """Words for one host of a pool name a host of that pool; a typing error would drop them silently."""
+@RULES.rule("POOL-HOST", "Correct the name, or put the host into the pool's group.", "design of the planner")
+def pool_hosts(case: Case) -> t.Iterator[Finding]:
+    """A pool has settings for a host that is not in its group.
+
+    The settings would silently have no effect.
+    """
     for name, pool in case.context.description.pools.present().items():
-        members = [one.name for one in hosts_of(group_of(name, pool), case.context.hosts)]
+        members = [host.name for host in hosts_of(group_of(name, pool), case.context.hosts)]
         for host in pool.hosts:
             if host not in members:
-                yield Found(
-                    f"inference_pools.{name}.hosts.{host}",
-                    message=f"the pool has no host of this name. {nearest(host, members)}".strip(),
-                )
+                problem = f"pool {name} has no host '{host}' in its group '{group_of(name, pool)}'"
+                yield Finding.at(f"inference_pools.{name}.hosts.{host}", "", problem, nearest(host, members))
 
 
 @RULES.rule(
-    "DEV-OVERLAP", "Give the pools different devices, or leave them to the planner.", "vllm-ascend #4725, #11968"
+    "DEV-OVERLAP", "Give the pools different devices, or leave the choice to the planner.", "vllm-ascend #4725, #11968"
 )
-def device_overlap(case: Case) -> t.Iterator[Found]:
-    """A device belongs to one service."""
-    owner: dict[tuple[str, int], tuple[str, t.Any]] = {}
+def device_overlap(case: Case) -> t.Iterator[Finding]:
+    """Two services are planned on the same device.
+
+    The second process to start fails or runs out of device memory.
+    """
+    owner: dict[tuple[str, int], tuple[str, Instance]] = {}
     for service, instance, _process in case.engines:
         for device in service.devices:
             name, other = owner.setdefault((service.host, device), (service.name, instance))
             if name != service.name:
                 blamed = other if other.pool.devices and not instance.pool.devices else instance
-                text = f"{name} and {service.name} both want this device of {service.host}"
-                yield Found(devices_path(blamed), device, text)
+                problem = f"{name} and {service.name} both use device {device} of {service.host}"
+                yield Finding.at(devices_path(blamed), device, problem)
 
 
-def devices_path(instance: t.Any) -> str:
-    """The word that decides on a pool's devices."""
+def devices_path(instance: Instance) -> str:
+    """The variable that decides on a pool's devices."""
     if instance.pool.devices:
         return f"inference_pools.{instance.kind}.devices"
     return f"inference_pools.{instance.kind}.{'device_offset' if instance.pool.device_offset else 'instances'}"
@@ -75,13 +88,20 @@ def devices_path(instance: t.Any) -> str:
 @RULES.rule(
     "DEV-MISSING", "Correct inference_devices of the host or the pool's devices.", "CANN: invalid device id at start"
 )
-def devices_exist(case: Case) -> t.Iterator[Found]:
-    """A planned device exists on its host."""
+def devices_exist(case: Case) -> t.Iterator[Finding]:
+    """A pool uses devices that the host does not have.
+
+    The engine ends at start with an invalid device id.
+    """
     for service, instance, process in case.engines:
-        missing = [one for one in service.devices if one not in process.host.devices]
+        missing = [device for device in service.devices if device not in process.host.devices]
         if missing:
-            text = f"{service.host} has devices {list(process.host.devices)}"
-            yield Found(devices_path(instance), missing, text)
+            problem = f"{service.host} has no device {_listed(missing)}; it has {_listed(process.host.devices)}"
+            yield Finding.at(devices_path(instance), missing, problem)
+
+
+def _listed(devices: t.Iterable[int]) -> str:
+    return ", ".join(str(device) for device in devices) or "none"
 
 
 @RULES.rule(
@@ -90,29 +110,36 @@ def devices_exist(case: Case) -> t.Iterator[Found]:
     "vllm-ascend #6597",
     "warning",
 )
-def device_pairs(case: Case) -> t.Iterator[Found]:
-    """On A3 two devices are the dies of one NPU, and a process that sees only one of them fails before CANN 8.5.1."""
+def device_pairs(case: Case) -> t.Iterator[Finding]:
+    """A process on A3 gets one die of an NPU without the other.
+
+    On A3 two devices are the dies of one NPU; before CANN 8.5.1 a process that sees only one of them fails.
+    """
     if case.context.release.cann_version >= (8, 5, 1) or not case.npu:
         return
     for service, instance, process in case.engines:
         own = set(service.devices)
-        if process.host.hardware == "a3" and any(device ^ 1 not in own for device in own):
-            yield Found(devices_path(instance), list(service.devices))
+        single = [device for device in service.devices if device ^ 1 not in own]
+        if process.host.hardware == "a3" and single:
+            problem = f"{service.name} gets device {_listed(single)} without the other die of the same NPU"
+            yield Finding.at(devices_path(instance), list(service.devices), problem)
 
 
 @RULES.rule(
     "HARDWARE-MIX",
     "Give every instance hosts of one generation.",
-    "HCCL: one generation a communicator; vllm-ascend #5599",
+    "HCCL: one generation per communicator; vllm-ascend #5599",
 )
-def hardware_mix(case: Case) -> t.Iterator[Found]:
-    """The hosts of one instance are of one hardware generation."""
-    for one in case.context.instances:
-        kinds = sorted({process.host.hardware for process in one.processes})
+def hardware_mix(case: Case) -> t.Iterator[Finding]:
+    """An instance spans hosts of different hardware generations.
+
+    HCCL cannot form one communicator over them.
+    """
+    for instance in case.context.instances:
+        kinds = sorted({process.host.hardware for process in instance.processes})
         if len(kinds) > 1:
-            yield Found(
-                f"inference_pools.{one.kind}", ", ".join(kinds), f"{one.name} spans hosts of {' and '.join(kinds)}"
-            )
+            problem = f"{instance.name} spans hosts of {' and '.join(kinds)}"
+            yield Finding.at(f"inference_pools.{instance.kind}", ", ".join(kinds), problem)
 
 
 @RULES.rule(
@@ -120,17 +147,21 @@ def hardware_mix(case: Case) -> t.Iterator[Found]:
     "Use A2, A3 or 950 hosts, or a colocated pool without a connector.",
     "vllm-ascend Dockerfile.310p: no Mooncake; LLMDataDist: same hardware on both sides",
 )
-def hardware_pd(case: Case) -> t.Iterator[Found]:
-    """The hardware can carry KV cache between engines: not 310P and older, and LLMDataDist not between generations."""
+def hardware_pd(case: Case) -> t.Iterator[Finding]:
+    """The hosts' hardware cannot transfer KV cache this way.
+
+    310P and older have no connector, and LLMDataDist does not connect different generations.
+    """
     kinds: dict[str, str] = {}
     for service, instance, process in case.engines:
-        if process.host.hardware in ("310p", "910a") and case.context.transfer_of(instance.pool):
-            yield Found(
-                f"inference_pools.{service.kind}", process.host.hardware, f"{service.host} is {process.host.hardware}"
-            )
-        kinds.setdefault(process.host.hardware, service.kind)
+        hardware = process.host.hardware
+        if hardware in ("310p", "910a") and case.context.transfer_of(instance.pool):
+            problem = f"{service.host} is {hardware}, which cannot transfer KV cache"
+            yield Finding.at(f"inference_pools.{service.kind}", hardware, problem)
+        kinds.setdefault(hardware, service.kind)
     if len(kinds) > 1 and "llmdatadist" in case.context.everywhere:
-        yield Found("inference_kv_transfer", "llmdatadist", f"it cannot connect {' and '.join(sorted(kinds))}")
+        problem = f"llmdatadist cannot connect {' and '.join(sorted(kinds))}"
+        yield Finding.at("inference_kv_transfer", "llmdatadist", problem)
 
 
 @RULES.rule(
@@ -138,15 +169,18 @@ def hardware_pd(case: Case) -> t.Iterator[Found]:
     "Choose a release with images for this hardware, or name your own with inference_image.",
     "vllm-ascend Dockerfiles by tag",
 )
-def image_hardware(case: Case) -> t.Iterator[Found]:
-    """The release has images for the hosts' hardware."""
+def image_hardware(case: Case) -> t.Iterator[Finding]:
+    """The release has no image for the hosts' hardware.
+
+    An image for other hardware fails at the first operator.
+    """
     description, known = case.context.description, case.context.release.image_hardware
     if description.runtime not in ("docker", "kubernetes") or description.image or not known or not case.npu:
         return
     for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if hardware not in known:
-            text = f"release {case.context.release.name} has images for {', '.join(known)}"
-            yield Found("inference_hardware", hardware, text)
+            problem = f"release {case.context.release.name} has no image for {hardware}, only for {', '.join(known)}"
+            yield Finding.at("inference_hardware", hardware, problem)
 
 
 @RULES.rule(
@@ -154,21 +188,24 @@ def image_hardware(case: Case) -> t.Iterator[Found]:
     "Set inference_address of each host to its own address in the network of the cluster.",
     "vllm-ascend #2390, #3633: addresses that others cannot reach",
 )
-def addresses(case: Case) -> t.Iterator[Found]:
-    """Every host has an address of its own that the others can reach."""
+def addresses(case: Case) -> t.Iterator[Finding]:
+    """A host's address is not its own, or others cannot reach it.
+
+    Engines give this address to their peers and to the router; KV transfers and requests to it fail.
+    """
     used = {service.host for service in case.services}
-    apart = not all(case.context.hosts[name].here for name in used)  # one machine reaches its own loopback addresses
+    remote = not all(case.context.hosts[name].here for name in used)  # one machine reaches its own loopback addresses
     owner: dict[str, str] = {}
     for name in sorted(used):
         address = case.context.hosts[name].address
         local = address.startswith("127.") or address in ("localhost", "::1")
         if address in ("0.0.0.0", "::"):  # compared with, nothing binds here
-            yield Found(f"{name}.inference_address", address, "this is no address of a host")
-        elif local and apart and len(used) > 1:
-            yield Found(f"{name}.inference_address", address, "other hosts cannot reach a loopback address")
+            yield Finding.at(f"{name}.inference_address", address, f"{address} is not the address of a host")
+        elif local and remote and len(used) > 1:
+            yield Finding.at(f"{name}.inference_address", address, "other hosts cannot reach a loopback address")
         other = owner.setdefault(address, name)
         if other != name and not local:
-            yield Found(f"{name}.inference_address", address, f"{other} has the same address")
+            yield Finding.at(f"{name}.inference_address", address, f"{other} has the same address")
 
 
 @RULES.rule(
@@ -176,59 +213,74 @@ def addresses(case: Case) -> t.Iterator[Found]:
     "Use IPv4 addresses.",
     "vllm-ascend #4103; the proxies split host:port at the first colon",
 )
-def ipv6(case: Case) -> t.Iterator[Found]:
-    """Mooncake's AscendDirect refuses IPv6 up to 0.14, and the releases' proxies never learn IPv6 instances later."""
+def ipv6(case: Case) -> t.Iterator[Finding]:
+    """An engine's host has an IPv6 address.
+
+    Mooncake's AscendDirect refuses IPv6 up to vLLM 0.14, and the releases' proxies cannot add IPv6 instances later.
+    """
     for name in sorted({service.host for service, dummy, dummy in case.engines}):
-        if ":" in case.context.hosts[name].address:
+        address = case.context.hosts[name].address
+        if ":" in address:
             severity = "" if case.npu and case.context.release.vllm_version < (0, 15) else "warning"
-            yield Found(f"{name}.inference_address", case.context.hosts[name].address, severity=severity)
+            problem = "this is an IPv6 address"
+            yield Finding.at(f"{name}.inference_address", address, problem, severity=severity)
 
 
 @RULES.rule(
     "INTERFACE",
-    "Set inference_interface of the host (or of all) to the name of the network card that owns its address.",
+    "Set inference_interface of the host (or of all) to the name of the network interface that owns its address.",
     "vllm-ascend #167, #2390, #3633",
     "warning",
 )
-def interfaces(case: Case) -> t.Iterator[Found]:
-    """Gloo and HCCL guess a network card where none is named, and guess wrong on hosts that have several."""
+def interfaces(case: Case) -> t.Iterator[Finding]:
+    """A host's network interface is not named.
+
+    Gloo and HCCL then choose one themselves, and choose wrong on hosts that have several.
+    """
     if not case.npu or case.in_pods:
         return
     for name in sorted({service.host for service, dummy, dummy in case.engines}):
         if not case.context.hosts[name].interface:
-            yield Found(f"{name}.inference_interface")
+            yield Finding.at(f"{name}.inference_interface", "", "no network interface is named")
 
 
 @RULES.rule(
     "SINGLE-HOST",
     "Leave one host in the group, or name another group.",
-    "the planner: one router, one mooncake_master in a deployment",
+    "design of the planner: one router and one mooncake_master per deployment",
     "warning",
 )
-def single(case: Case) -> t.Iterator[Found]:
-    """A group whose service exists once holds one host; of several only the first is used."""
-    words = case.context.description
+def single(case: Case) -> t.Iterator[Finding]:
+    """The group of a service that runs once has several hosts.
+
+    Only the first host is used; the others stay without the service.
+    """
+    description = case.context.description
     for name, group, kind in (
-        ("inference_router", words.router.group, "router"),
-        ("inference_mooncake_master", words.mooncake_master.group, "mooncake_master"),
+        ("inference_router", description.router.group, "router"),
+        ("inference_mooncake_master", description.mooncake_master.group, "mooncake_master"),
     ):
-        members = hosts_of(group, case.context.hosts)
+        members = [host.name for host in hosts_of(group, case.context.hosts)]
         if len(members) > 1 and case.named(kind):
-            yield Found(
-                f"{name}.group", group, f"{', '.join(one.name for one in members)} are in it, {members[0].name} is used"
-            )
+            problem = f"group '{group}' has the hosts {', '.join(members)}; only {members[0]} gets the {kind}"
+            yield Finding.at(f"{name}.group", group, problem)
 
 
 @RULES.rule(
     "INSTANCE-SPREAD",
-    "Give every instance a host, or set instances_per_host.",
-    "the planner",
+    "Plan more instances, set instances_per_host, or take the hosts out of the group.",
+    "design of the planner",
     "warning",
 )
-def unused_hosts(case: Case) -> t.Iterator[Found]:
-    """Hosts of a pool's group that carry no instance stay idle."""
+def unused_hosts(case: Case) -> t.Iterator[Finding]:
+    """Hosts of a pool's group carry no instance.
+
+    Their devices stay idle.
+    """
     busy = {service.host for service in case.services}
     for name, pool in case.context.description.pools.present().items():
-        idle = [one.name for one in hosts_of(group_of(name, pool), case.context.hosts) if one.name not in busy]
+        members = hosts_of(group_of(name, pool), case.context.hosts)
+        idle = [host.name for host in members if host.name not in busy]
         if idle:
-            yield Found(f"inference_pools.{name}.instances", pool.instances, f"idle: {', '.join(idle[:8])}")
+            problem = f"{', '.join(idle[:8])}{' and more' if len(idle) > 8 else ''} of pool {name} stay idle"
+            yield Finding.at(f"inference_pools.{name}.instances", pool.instances, problem)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan, on_host
 
 INVENTORY = {
@@ -67,7 +67,7 @@ def test_on_host_gives_only_that_hosts_services():
     assert [one["name"] for one in on_host(plan, "node4")] == ["decode-0-1"]
 
 
-def test_every_complaint_at_once():
+def test_all_unreadable_variables_are_reported_together():
     broken = words(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
     with pytest.raises(PlanError) as caught:
         launch_plan(broken, INVENTORY)
@@ -76,6 +76,38 @@ def test_every_complaint_at_once():
         "inference_pools.prefil",
         "inference_releas",
     ]
+
+
+def test_an_unknown_key_hides_no_error_of_a_rule():
+    broken = words()
+    broken["inference_pools"]["prefill"].update(inst=2, tensor_parallel_size=3)
+    broken["inference_pools"]["decode"].update(tensor_parallel_size=2, args={"no-such-flag": 1})
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY)
+    assert {"WORD-UNKNOWN", "TP-DIVIDES", "FLAG-UNKNOWN"} <= {finding.id for finding in refused.value.findings}
+
+
+@pytest.mark.parametrize(
+    "unreadable", [{"tensor_parallel_size": "three"}, {"tensor_paralel_size": 8}, {"data_parallel_size": 0}]
+)
+def test_no_error_is_reported_that_depends_on_an_unreadable_value(unreadable):
+    broken = words()
+    broken["inference_pools"]["prefill"].pop(next(iter(unreadable)), None)
+    broken["inference_pools"]["prefill"].pop("tensor_parallel_size", None)
+    broken["inference_pools"]["prefill"].update(unreadable)
+    broken["inference_pools"]["decode"].update(args={"no-such-flag": 1})
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY)
+    paths = [finding.path for finding in refused.value.findings]
+    assert paths == ["inference_pools.decode.args.no-such-flag", f"inference_pools.prefill.{next(iter(unreadable))}"]
+
+
+def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
+    conflict = Finding("inference_kv_transfer", "WORD-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2")
+    broken = words(inference_kv_transfer="none", inference_user="root", inference_deployment="My Service")
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY, [conflict])
+    assert {finding.id for finding in refused.value.findings} == {"WORD-CONFLICT", "DEPLOYMENT-NAME"}
 
 
 @pytest.mark.parametrize("too_much", [{"data_parallel_size": 64}, {"instances": 9, "data_parallel_size": 32}])

@@ -257,7 +257,7 @@ def test_three_pools_on_one_host():
 
 def test_pools_that_do_not_fit_one_host_name_each_other():
     inventory = {"n1": {"groups": ["prefill", "decode"], "variables": {"inference_devices": 8}}}
-    with pytest.raises(PlanError, match="beside 8 devices of pool prefill"):
+    with pytest.raises(PlanError, match="has 8 and already carries 8 devices of pool prefill"):
         services(inventory)
 
 

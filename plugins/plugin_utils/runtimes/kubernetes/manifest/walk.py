@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Holds a value against a shape: unknown fields, wrong types, missing fields, values out of their range, twins."""
+"""Compares a value with a shape: unknown fields, wrong types, missing fields, values out of range, duplicates."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ EXPECTED = {
 }
 
 
-def complaint(path: str, rule: str, message: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
-    """A complaint about one place of a manifest."""
+def complaint(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
+    """A finding about one place of a manifest."""
     shown = "" if value == "" else repr(value)[:120]
-    return Finding(path, rule, message, fix, value=shown, source=source)
+    return Finding(path, rule, problem, fix, value=shown, source=source)
 
 
 def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -42,24 +42,24 @@ def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _struct(shape: Struct, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield complaint(path, "K8S-TYPE", "a mapping is expected here", value=value)
+        yield complaint(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
         return
     for key in value:
         if key not in shape.fields:
             hint = f"{nearest(str(key), shape.fields)}Known fields: {', '.join(sorted(shape.fields))}."
-            yield complaint(f"{path}.{key}", "K8S-FIELD", "this version of the API does not know this field", hint)
+            yield complaint(f"{path}.{key}", "K8S-FIELD", f"unknown field '{key}' in this version of the API", hint)
         elif value[key] is not None:
             yield from walk(shape.fields[key], value[key], f"{path}.{key}")
         elif key not in shape.required and shape.fields[key].default is MISSING:
-            yield complaint(f"{path}.{key}", "K8S-TYPE", "the value is null", "Give a value or leave the field out.")
+            yield complaint(f"{path}.{key}", "K8S-TYPE", f"{key} is null", "Give a value or remove the field.")
     for key in shape.required:
         if value.get(key) is None and shape.fields[key].default is MISSING:
-            yield complaint(f"{path}.{key}", "K8S-REQUIRED", "this field is required", "Set it.")
+            yield complaint(f"{path}.{key}", "K8S-REQUIRED", f"the required field {key} is missing", "Set it.")
 
 
 def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield complaint(path, "K8S-TYPE", "a mapping is expected here", value=value)
+        yield complaint(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
         return
     for key in value:
         yield from walk(shape.value, value[key], f"{path}[{key}]")
@@ -67,7 +67,7 @@ def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _sequence(shape: Sequence, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, (list, tuple)):
-        yield complaint(path, "K8S-TYPE", "a list is expected here", value=value)
+        yield complaint(path, "K8S-TYPE", f"a list is expected, not {value!r:.40}", value=value)
         return
     if len(value) < shape.least or (shape.most is not None and len(value) > shape.most):
         span = f"at least {shape.least}" if len(value) < shape.least else f"at most {shape.most}"
@@ -78,7 +78,7 @@ def _sequence(shape: Sequence, value: t.Any, path: str) -> t.Iterator[Finding]:
         mark = _mark(shape, item)
         if mark is not None and mark in seen:
             what = " and ".join(shape.keys) or "value"
-            yield complaint(f"{path}[{index}]", "K8S-TWIN", f"an item before has the same {what}", value=mark)
+            yield complaint(f"{path}[{index}]", "K8S-TWIN", f"a previous item has the same {what}", value=mark)
         seen.append(mark)
 
 
@@ -98,11 +98,11 @@ def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not _is_kind(shape.kind, value):
         fix = "Write it without quotes." if shape.kind == "integer" and str(value).lstrip("-").isdigit() else ""
         expected = EXPECTED.get(shape.kind, "a value")
-        yield complaint(path, "K8S-TYPE", f"{expected} is expected here", fix, value)
+        yield complaint(path, "K8S-TYPE", f"{expected} is expected, not {value!r:.40}", fix, value)
         return
     if shape.choices and value not in shape.choices:
         known = f"{nearest(value, shape.choices)}Allowed: {', '.join(shape.choices)}."
-        yield complaint(path, "K8S-CHOICE", "this value is not supported", known, value)
+        yield complaint(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
     if isinstance(value, str) and shape.longest is not None and len(value) > shape.longest:
         yield complaint(path, "K8S-LENGTH", f"may not be longer than {shape.longest} characters", "Shorten it.", value)
     if isinstance(value, str) and len(value) < shape.shortest:
@@ -110,7 +110,7 @@ def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
     elif isinstance(value, str) and shape.pattern and not re.fullmatch(shape.pattern, value):
         yield complaint(path, "K8S-PATTERN", f"does not match {shape.pattern}", value=value)
     if isinstance(value, int) and shape.least is not None and not shape.least <= value <= t.cast(int, shape.most):
-        yield complaint(path, "K8S-RANGE", f"a number from {shape.least} to {shape.most} is expected here", value=value)
+        yield complaint(path, "K8S-RANGE", f"{value} is not a number from {shape.least} to {shape.most}", value=value)
 
 
 def _is_kind(kind: str, value: t.Any) -> bool:

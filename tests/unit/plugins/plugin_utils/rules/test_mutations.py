@@ -1,24 +1,42 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every single mistake on top of a valid deployment is found by its rule, at the word that is wrong."""
+"""Every single mistake on top of a valid deployment is found by its rule, at its place, and described as it is."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.base import Rules
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import FAMILIES, family
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import MISTAKES
 
+LOWER = (
+    "inference_",
+    "vLLM",
+    "mooncake",
+    "kv-transfer-config",
+    "use_ascend_direct",
+    "gpu-memory",
+    "enable_",
+    "nginx",
+    "enforce-eager",
+    "root_fs_dir",
+    "kthena-router",
+    "systemd",
+)
+
 
 def judged(name, changes):
-    """Every finding: those of a plan, or the complaints that refuse it."""
+    """Every finding: those of a plan, or the errors that refuse it."""
     try:
         return launch_plan(*family(name, changes))["findings"]
     except PlanError as error:
-        return [one.as_dict() for one in error.findings]
+        return [finding.as_dict() for finding in error.findings]
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -38,16 +56,67 @@ def test_only_what_follows_from_the_mistake_is_found(mistake):
     assert found - set(mistake.also) == {mistake.rule}
 
 
+def words(text):
+    return set(re.findall(r"[^\W_]+", text.lower()))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.rule}-{one.family}-{one.path}")
+def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mistake):
+    rule = next(rule for rule in RULES if rule.id == mistake.rule)
+    own = [
+        found
+        for found in judged(mistake.family, mistake.changes)
+        if (found["id"], found["path"]) == (mistake.rule, mistake.path)
+    ]
+    assert own
+    for found in own:
+        assert found["problem"], "no specific message"
+        assert found["problem"] not in (rule.problem, rule.why, rule.problem.rstrip(".")), (
+            "the rule instead of the mistake"
+        )
+        assert (found["why"], found["source"]) == (rule.why, rule.source)
+        assert not found["problem"].endswith("."), "a clause after a colon"
+        said = words(found["problem"])
+        written = (
+            words(found["value"]) | words(found["path"].rsplit(".", 1)[-1]) | words(str(list(mistake.changes.values())))
+        )
+        planned = {part for name in (*mistake.changes, found["path"]) for part in words(name)}
+        assert said & (written | planned), "neither the value nor the name that the user wrote"
+
+
 def test_every_rule_has_a_mistake():
     assert {rule.id for rule in RULES} - {one.rule for one in MISTAKES} == set()
     assert len({one.rule for one in MISTAKES}) >= 60
+
+
+INVARIANT = re.compile(r"\b(must|should|exists|is known|are known|fits|have to|has to)\b")
+
+
+def test_no_rule_states_what_should_be_in_place_of_what_is_wrong():
+    for rule in RULES:
+        assert rule.problem != rule.why and not INVARIANT.search(rule.problem), f"{rule.id}: {rule.problem}"
+
+
+def test_a_rule_without_a_reason_cannot_be_made():
+    def check(case):
+        """Something is wrong."""
+
+    with pytest.raises(ValueError, match="NEW-RULE.*does not say why"):
+        Rules().rule("NEW-RULE", "Do it.", "nothing")(check)
+
+
+def test_a_violation_without_a_message_cannot_be_made():
+    with pytest.raises(TypeError):
+        Finding.at("inference_user", "root")
 
 
 def test_every_rule_reads_well():
     for rule in RULES:
         assert rule.id == rule.id.upper() and " " not in rule.id
         assert rule.severity in ("error", "warning")
-        assert rule.why.endswith(".") and rule.fix.endswith(".") and rule.source, rule.id
+        for text in (rule.problem, rule.why, rule.fix):
+            assert text.endswith(".") and text[0] == text[0].upper() or text.startswith(LOWER), f"{rule.id}: {text}"
+        assert rule.source, rule.id
     assert len({rule.id for rule in RULES}) == len(RULES)
 
 
