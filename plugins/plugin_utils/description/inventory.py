@@ -79,7 +79,7 @@ def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> F
     shown = [f" {str(seen)[:60]!r}" if key != PREFIX + "secrets" else " a secret" for seen in (agreed, value)]
     return Finding(
         key,
-        "WORD-CONFLICT",
+        "VARIABLE-CONFLICT",
         f"conflicting values:{shown[0]} on {first},{shown[1]} on {host}",
         "Set it once for the whole deployment (what differs by pool or host belongs into inference_pools), or name the "
         "deployment's group with inference_group.",

@@ -62,11 +62,11 @@ def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
 
 
 WHY = {
-    "WORD-TYPE": "The value cannot be read, so it is not clear what to deploy.",
-    "WORD-RANGE": "The value is outside of what can be deployed.",
-    "WORD-CHOICE": "Another value has no meaning here.",
-    "WORD-UNKNOWN": "An unknown key would silently have no effect.",
-    "WORD-MISSING": "It has no default.",
+    "VARIABLE-TYPE": "The value cannot be read, so it is not clear what to deploy.",
+    "VARIABLE-RANGE": "The value is outside of what can be deployed.",
+    "VARIABLE-CHOICE": "Another value has no meaning here.",
+    "VARIABLE-UNKNOWN": "An unknown key would silently have no effect.",
+    "VARIABLE-MISSING": "It has no default.",
 }
 
 
@@ -81,10 +81,12 @@ class Reader:
         self.other = other
         self.findings: list[Finding] = []
 
-    def complain(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "WORD-TYPE") -> None:
+    def complain(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "VARIABLE-TYPE") -> None:
         """Add a finding and go on reading."""
         shown = "" if value is None else repr(plain(value))
-        self.findings.append(Finding(path, rule, problem, fix.strip(), value=shown[:120], why=WHY[rule]))
+        self.findings.append(
+            Finding(path, rule, problem, fix.strip() or "Correct the value.", value=shown[:120], why=WHY[rule])
+        )
 
     def record(self, cls: type, raw: t.Any, path: str) -> t.Any:
         """Read a mapping into the dataclass ``cls``."""
@@ -97,7 +99,7 @@ class Reader:
         for key in raw:
             if key not in fields:
                 hint = f"{nearest(key, fields)}Known keys: {', '.join(sorted(fields))}."
-                self.complain(f"{path}.{key}", None, f"unknown key '{key}'", hint, "WORD-UNKNOWN")
+                self.complain(f"{path}.{key}", None, f"unknown key '{key}'", hint, "VARIABLE-UNKNOWN")
                 raw = self._perhaps_meant(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
@@ -106,7 +108,7 @@ class Reader:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
                 self.complain(
-                    f"{path}.{name}", None, "this variable is required and not set", "Set it.", "WORD-MISSING"
+                    f"{path}.{name}", None, "this variable is required and not set", "Set it.", "VARIABLE-MISSING"
                 )
                 values[name] = self.substitute(hints[name])
         return cls(**values)
@@ -137,6 +139,8 @@ class Reader:
 
     def substitute(self, kind: t.Any) -> t.Any:
         """A value in the place of a missing required one, so that reading can go on."""
+        if dataclasses.is_dataclass(kind):
+            return Reader(self.other).record(t.cast(type, kind), {}, "")
         return {int: 1 if self.other else 0, bool: self.other}.get(kind, "/missing" if self.other else "")
 
     def _perhaps_meant(
@@ -159,7 +163,7 @@ class Reader:
             self.complain(path, raw, _expected("a whole number", raw))
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
             span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-            self.complain(path, raw, f"{number_} is not a whole number {span}", rule="WORD-RANGE")
+            self.complain(path, raw, f"{number_} is not a whole number {span}", rule="VARIABLE-RANGE")
         else:
             return number_
         default = t.cast(int, field.default) if isinstance(field.default, int) else least or 0
@@ -181,7 +185,7 @@ class Reader:
         if choices and text not in choices:
             allowed = ", ".join(choice or repr(choice) for choice in choices)
             hint = f"{nearest(text, choices)}Allowed values: {allowed}."
-            self.complain(path, raw, f"'{text}' is not an allowed value", hint, "WORD-CHOICE")
+            self.complain(path, raw, f"'{text}' is not an allowed value", hint, "VARIABLE-CHOICE")
             return t.cast(str, choices[-1] if self.other else choices[0])
         return text
 

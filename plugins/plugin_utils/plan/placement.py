@@ -257,7 +257,7 @@ def _besides(description: Description, host: Host, name: str, slot: int, shapes:
     others = {
         other: _demand(host, pools[other], shapes[other]) for other in _sharing(description, host) if other != name
     }
-    parts = [f"{slot} instances of this pool"] if slot else []
+    parts = [f"{slot} instance{'s' if slot > 1 else ''} of this pool"] if slot else []
     parts += [f"{count} devices of pool {other}" for other, count in others.items() if count]
     return f" and already carries {' and '.join(parts)}" if parts else ""
 

@@ -15,6 +15,8 @@ from .engine_view import EngineView
 RULES = Rules()
 QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", re.IGNORECASE)
 
+UNSET = "the default"  # the value of a flag that is not set
+
 
 def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
     """Decode's engine views whose value of a flag is none of prefill's, with both values."""
@@ -25,7 +27,7 @@ def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
     for view in case.of("decode"):
         own = " ".join(view.table.get(flag, ("",)))
         if own not in values or len(values) > 1:
-            yield view, own or "not set", " and ".join(sorted(value or "not set" for value in values))
+            yield view, own or UNSET, " and ".join(sorted(value or UNSET for value in values))
 
 
 def side(case: Case, view: EngineView, flag: str) -> str:
@@ -145,7 +147,7 @@ def block_size(case: Case) -> t.Iterator[Finding]:
     The connector copies block by block, so decode reads wrong parts of the KV cache.
     """
     for view, own, others in differing(case, "block-size"):
-        default = {own, *others.split(" and ")} <= {"not set", "128"}
+        default = {own, *others.split(" and ")} <= {UNSET, "128"}
         severity = "warning" if default or case.context.release.vllm_version >= (0, 20) else ""
         problem = f"--block-size differs: prefill has {others}, decode has {own}"
         yield Finding.at(side(case, view, "block-size"), own, problem, severity=severity)

@@ -84,7 +84,7 @@ def test_an_unknown_key_hides_no_error_of_a_rule():
     broken["inference_pools"]["decode"].update(tensor_parallel_size=2, args={"no-such-flag": 1})
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY)
-    assert {"WORD-UNKNOWN", "TP-DIVIDES", "FLAG-UNKNOWN"} <= {finding.id for finding in refused.value.findings}
+    assert {"VARIABLE-UNKNOWN", "TP-DIVIDES", "FLAG-UNKNOWN"} <= {finding.id for finding in refused.value.findings}
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,20 @@ def test_no_error_is_reported_that_depends_on_an_unreadable_value(unreadable):
     assert paths == ["inference_pools.decode.args.no-such-flag", f"inference_pools.prefill.{next(iter(unreadable))}"]
 
 
+def test_a_missing_required_variable_hides_no_error_of_a_rule():
+    broken = words(inference_deployment="My Service")
+    del broken["inference_model"]
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY)
+    assert {finding.path for finding in refused.value.findings} == {"inference_model", "inference_deployment"}
+
+
 def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
-    conflict = Finding("inference_kv_transfer", "WORD-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2")
+    conflict = Finding("inference_kv_transfer", "VARIABLE-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2")
     broken = words(inference_kv_transfer="none", inference_user="root", inference_deployment="My Service")
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY, [conflict])
-    assert {finding.id for finding in refused.value.findings} == {"WORD-CONFLICT", "DEPLOYMENT-NAME"}
+    assert {finding.id for finding in refused.value.findings} == {"VARIABLE-CONFLICT", "DEPLOYMENT-NAME"}
 
 
 @pytest.mark.parametrize("too_much", [{"data_parallel_size": 64}, {"instances": 9, "data_parallel_size": 32}])
