@@ -4,11 +4,13 @@
 """Writes the two pages of rules, in reStructuredText, from the rules themselves.
 
 python docs/rules_page.py [FOLDER]       # default: docs/build/rst; writes rules.rst and checks.rst; - prints both
+A name that ends in .rst is taken for the page of the rules; the other one is written beside it.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import textwrap
 import typing as t
@@ -43,19 +45,52 @@ playbook ``check`` runs them and changes nothing; an *error* stops a deployment 
 """
 
 
-def paragraph(text: str, indent: str = "") -> str:
-    """Text in lines of at most 120 characters, with what reStructuredText would read as markup made plain."""
-    plain = text.replace("\\", "\\\\").replace("*", "\\*").replace("`", "\\`").replace("_ ", "\\_ ").replace("|", "\\|")
-    return textwrap.fill(plain, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+REPOSITORIES = {
+    "vllm-ascend": "https://github.com/vllm-project/vllm-ascend",
+    "vLLM": "https://github.com/vllm-project/vllm",
+    "Mooncake": "https://github.com/kvcache-ai/Mooncake",
+}
+ISSUE = re.compile(rf"({'|'.join(REPOSITORIES)})|#(\d+)")
+
+
+def paragraph(text: str, indent: str = "", links: bool = False) -> str:
+    """Text in lines of at most 120 characters, with what reStructuredText would read as markup made plain.
+
+    With ``links`` an issue or pull request ("vllm-ascend #4725, #10019") becomes a link.
+    """
+    plain = text.replace("\\", "\\\\").replace("*", "\\*").replace("`", "\\`").replace("|", "\\|")
+    plain = re.sub(r"_(?!\w)", r"\\_", plain)  # else a link
+    plain = linked(plain) if links else plain
+    return textwrap.fill(
+        plain, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+
+
+def linked(text: str) -> str:
+    """Text whose "#4725" are links into the repository that is named before them."""
+    repository = ""
+
+    def link(match: re.Match[str]) -> str:
+        nonlocal repository
+        if match[1]:
+            repository = REPOSITORIES[match[1]]
+            return match[1]
+        return f"`#{match[2]} <{repository}/issues/{match[2]}>`__" if repository else match[0]
+
+    return ISSUE.sub(link, text)
 
 
 def entry(rule: t.Mapping[str, str], kind: str = "rule") -> str:
     """One rule: id and severity, what is wrong, why, the fix, the source. A check may share its id with a rule."""
-    lines = [f".. _ascend.inference.{kind}.{rule['id'].lower()}:", "", f"**{rule['id']}** ({rule['severity']})"]
-    lines.append(paragraph(rule["problem"], "  "))
+    lines = [
+        f".. _ansible_collections.ascend.inference.docsite.{kind}.{rule['id'].lower()}:",
+        "",
+        f"**{rule['id']}** ({rule['severity']})",
+        paragraph(rule["problem"], "  "),
+    ]
     for title, text in (("Why", rule["why"]), ("Fix", rule["fix"]), ("Source", rule["source"])):
         if text:
-            lines += ["", paragraph(f"{title}: {text}", "  ")]
+            lines += ["", paragraph(f"{title}: {text}", "  ", links=title == "Source")]
     return "\n".join([*lines, ""])
 
 
@@ -76,7 +111,7 @@ def main() -> None:
     if target == "-":
         sys.stdout.write("\n".join(pages().values()))
         return
-    folder = Path(target)
+    folder = Path(target).parent if target.endswith(".rst") else Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")

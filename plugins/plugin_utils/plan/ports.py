@@ -54,7 +54,8 @@ class Assigned:
 
 
 def ascend_direct_pool(release: Release, highest_device: int) -> Port:
-    """The pool in which AscendDirect binds at random: 20000 + stride x device, the upper end included (rules.md 1)."""
+    """The pool in which AscendDirect binds at random: 20000 + stride x device, the upper end included
+    (Mooncake ascend_direct_transport.cpp)."""
     return Port("ascend_direct", ASCEND_DIRECT_BASE, release.ascend_direct_stride * (highest_device + 1) + 1)
 
 

@@ -68,7 +68,7 @@ def _sizes(instance: Instance, process: Process, ports: Assigned) -> dict[str, t
 
 
 def _data_parallel(instance: Instance, process: Process, ports: Assigned) -> dict[str, t.Any]:
-    """Ranks, as vLLM's internal or external load balancing wants them (rules.md G3)."""
+    """Ranks, as vLLM's internal or external load balancing wants them."""
     flags: dict[str, t.Any] = {"data-parallel-size": instance.pool.data_parallel_size}
     if instance.pool.load_balancing == "external":
         flags["data-parallel-rank"] = process.first_rank

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a container needs around a process: image, devices, mounts (rules.md section 7)."""
+"""What a container needs around a process: image, devices, mounts (vllm-ascend docs: installation with Docker)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..deployment import Context
 DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 READ_ONLY = (
     "/etc/ascend_install.info",
-    "/etc/hccn.conf",  # without it a transfer is garbage, not an error (failure_modes.md N2)
+    "/etc/hccn.conf",  # without it a transfer is garbage, not an error (vllm-ascend #7711)
     "/usr/local/Ascend/driver/lib64",
     "/usr/local/Ascend/driver/tools/hccn_tool",
     "/usr/local/Ascend/driver/version.info",
@@ -41,7 +41,7 @@ def image(context: Context, host: Host) -> str:
 def container(context: Context, host: Host, name: str, directory: str, accelerated: bool = True) -> dict[str, t.Any]:
     """The container of one service.
 
-    All of a host's NPUs are passed on and chosen by ASCEND_RT_VISIBLE_DEVICES, which counts physical ids (rules.md G5).
+    All of a host's NPUs are passed on and chosen by ASCEND_RT_VISIBLE_DEVICES, which counts physical ids.
     """
     words, wide = context.description.container, host.hardware == "950"
     devices = [f"/dev/davinci{number}" for number in host.devices] if accelerated else []

@@ -4,7 +4,8 @@
 """``--kv-transfer-config`` of every connector, from the topology; both roles' sizes are told to both sides.
 
 What a release ignores is left out: ``kv_connector_module_path`` (fatal where it is stale), ``engine_id`` (a pinned one
-outlives its process and makes peers read stale addresses), ``kv_rank`` and the like. Sources: rules.md section 3.
+outlives its process and makes peers read stale addresses), ``kv_rank`` and the like. Sources: vllm-ascend's
+connectors by tag.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ BOTH_WAYS = ("ucm",)
 
 
 def connector_name(context: Context, word: str) -> str:
-    """The connector's registered name in this release (rules.md K1)."""
+    """The connector's registered name in this release."""
     if context.description.engine == "vllm_cpu":
         return CPU_NAMES.get(word, word)
     name = ASCEND_NAMES.get(word, word)
@@ -129,7 +130,7 @@ def _child(context: Context, instance: Instance, word: str, process: Process) ->
 
 
 def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
-    """The pool's part; its lookup number is no TCP port but names a socket file, unique on the host (rules.md 1.1)."""
+    """The pool's part; its lookup number is no TCP port but names a socket file, unique on the host."""
     number = ("prefill", "decode", "colocated", "encode").index(instance.kind) * 100 + instance.slot
     if context.description.engine == "vllm_cpu":
         return {"lookup_rpc_port": str(number)}

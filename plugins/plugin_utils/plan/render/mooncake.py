@@ -30,7 +30,7 @@ def ports(context: Context) -> tuple[int, int, int]:
 
 
 def master_service(context: Context, host: Host) -> Service:
-    """mooncake_master on ``host``; flags are gflags, an unknown one ends the process (rules.md 6.2)."""
+    """mooncake_master on ``host``; flags are gflags, an unknown one ends the process."""
     words, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
     npu = context.description.engine == "vllm_ascend"
     flags: dict[str, t.Any] = {"rpc_address": host.address, "rpc_port": rpc, "metrics_port": metrics}
@@ -71,7 +71,7 @@ def _binary(context: Context) -> str:
 def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
     """What many ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
 
-    64 RPC threads serve as many ranks as mount their segments at once (failure_modes.md K6); a number that grew with the
+    64 RPC threads serve as many ranks as mount their segments at once (vllm-ascend #4269); a number that grew with the
     deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the
     longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is rendered as whole milliseconds,
     because "11s" is understood only from 0.3.10.post1 on.
@@ -98,7 +98,7 @@ def longest_timeout(context: Context) -> int:
 
 
 def client_config(context: Context, directory: str, host: Host) -> File:
-    """mooncake.json of an engine on ``host``: strict JSON, keys of the release (rules.md 6.1).
+    """mooncake.json of an engine on ``host``: strict JSON, keys of the release.
 
     The segment counts for each rank. Releases 0.11.x want it in bytes, and their own address.
     """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environment of an engine on NPUs, by hardware, link and release (rules.md section 4). The user's words win."""
+"""Environment of an engine on NPUs, by hardware, link and release. The user's variables win."""
 
 from __future__ import annotations
 

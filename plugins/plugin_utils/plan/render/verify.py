@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan's section for verification: what has to be proved, where to ask, and what this release can tell.
 
-The shape is the one that the module ``service_verify`` reads; log lines by release: signals.md section 2.
+The shape is the one that the module ``service_verify`` reads; log lines by release: Release.listening_line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
-        # Quantised engines of different sizes may drift apart after some tokens (signals.md 1, steps 5-7).
+        # Quantised engines of different sizes may drift apart after some tokens.
         "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
     }
     if _api_key(apis):

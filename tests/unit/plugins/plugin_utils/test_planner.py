@@ -111,7 +111,9 @@ def test_a_missing_required_variable_hides_no_error_of_a_rule():
 
 
 def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
-    conflict = Finding("inference_kv_transfer", "VARIABLE-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2")
+    conflict = Finding(
+        "inference_kv_transfer", "VARIABLE-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2"
+    )
     broken = words(inference_kv_transfer="none", inference_user="root", inference_deployment="My Service")
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY, [conflict])
