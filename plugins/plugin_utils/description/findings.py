@@ -44,7 +44,7 @@ class Finding:
     @classmethod
     def from_dict(cls, data: t.Mapping[str, t.Any]) -> Finding:
         """The finding out of plain data, as ``as_dict`` returns it."""
-        return cls(**{one.name: str(data.get(one.name, "")) for one in dataclasses.fields(cls)})
+        return cls(**{part.name: str(data.get(part.name, "")) for part in dataclasses.fields(cls)})
 
     def as_dict(self) -> dict[str, str]:
         """The finding as plain data."""

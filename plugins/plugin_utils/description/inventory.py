@@ -47,7 +47,7 @@ def inventory_of(hostvars: t.Mapping[str, Variables], hosts: t.Mapping[str, list
 
 
 def is_word(name: str) -> bool:
-    """Whether a variable describes the deployment; those that steer the playbooks or belong to one host do not."""
+    """Whether a variable describes the deployment; those that control the playbooks or belong to one host do not."""
     return name.startswith(PREFIX) and name not in OPERATIONAL and name not in OWN
 
 

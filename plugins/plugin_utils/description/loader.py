@@ -81,7 +81,7 @@ class Reader:
         self.other = other
         self.findings: list[Finding] = []
 
-    def complain(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "VARIABLE-TYPE") -> None:
+    def add(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "VARIABLE-TYPE") -> None:
         """Add a finding and go on reading."""
         shown = "" if value is None else repr(plain(value))
         self.findings.append(
@@ -94,12 +94,12 @@ class Reader:
         if raw is None:
             raw = {}
         if not isinstance(raw, t.Mapping):
-            self.complain(path, raw, _expected("a mapping", raw), f"Known keys: {', '.join(sorted(fields))}.")
+            self.add(path, raw, _expected("a mapping", raw), f"Known keys: {', '.join(sorted(fields))}.")
             raw = {}
         for key in raw:
             if key not in fields:
                 hint = f"{nearest(key, fields)}Known keys: {', '.join(sorted(fields))}."
-                self.complain(f"{path}.{key}", None, f"unknown key '{key}'", hint, "VARIABLE-UNKNOWN")
+                self.add(f"{path}.{key}", None, f"unknown key '{key}'", hint, "VARIABLE-UNKNOWN")
                 raw = self._perhaps_meant(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
@@ -107,9 +107,7 @@ class Reader:
             if name in raw and raw[name] is not None:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                self.complain(
-                    f"{path}.{name}", None, "this variable is required and not set", "Set it.", "VARIABLE-MISSING"
-                )
+                self.add(f"{path}.{name}", None, "this variable is required and not set", "Set it.", "VARIABLE-MISSING")
                 values[name] = self.substitute(hints[name])
         return cls(**values)
 
@@ -152,7 +150,7 @@ class Reader:
 
     def _mapping(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> dict[str, t.Any]:
         if not isinstance(raw, t.Mapping):
-            self.complain(path, raw, _expected("a mapping", raw))
+            self.add(path, raw, _expected("a mapping", raw))
             return {}
         return {str(key): self.value(kind, raw[key], f"{path}.{key}", field) for key in sorted(raw, key=str)}
 
@@ -160,10 +158,10 @@ class Reader:
         least, most = field.metadata.get("least"), field.metadata.get("most")
         number_ = _whole(raw)
         if number_ is None:
-            self.complain(path, raw, _expected("a whole number", raw))
+            self.add(path, raw, _expected("a whole number", raw))
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
             span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-            self.complain(path, raw, f"{number_} is not a whole number {span}", rule="VARIABLE-RANGE")
+            self.add(path, raw, f"{number_} is not a whole number {span}", rule="VARIABLE-RANGE")
         else:
             return number_
         default = t.cast(int, field.default) if isinstance(field.default, int) else least or 0
@@ -172,20 +170,20 @@ class Reader:
     def _truth(self, raw: t.Any, path: str) -> bool:
         text = str(raw).lower()
         if text not in TRUE | FALSE:
-            self.complain(path, raw, _expected("true or false", raw))
+            self.add(path, raw, _expected("true or false", raw))
             return self.other
         return text in TRUE
 
     def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> str:
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
-            self.complain(path, raw, _expected("text", raw))
+            self.add(path, raw, _expected("text", raw))
             return "substitute" if self.other and "choices" not in field.metadata else ""
         text = str(raw)
         choices = field.metadata.get("choices")
         if choices and text not in choices:
             allowed = ", ".join(choice or repr(choice) for choice in choices)
             hint = f"{nearest(text, choices)}Allowed values: {allowed}."
-            self.complain(path, raw, f"'{text}' is not an allowed value", hint, "VARIABLE-CHOICE")
+            self.add(path, raw, f"'{text}' is not an allowed value", hint, "VARIABLE-CHOICE")
             return t.cast(str, choices[-1] if self.other else choices[0])
         return text
 

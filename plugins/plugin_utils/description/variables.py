@@ -374,7 +374,7 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
     try:
         return int(raw or 0)
     except (TypeError, ValueError):
-        reader.complain(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
+        reader.add(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
         return 0
 
 
@@ -392,5 +392,5 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         return tuple(range(int(raw or DEVICES.get(hardware, 8))))
     except (TypeError, ValueError):
         problem = f"'{raw}' is neither a number of devices nor a list of device ids"
-        reader.complain(f"{host}.inference_devices", raw, problem)
+        reader.add(f"{host}.inference_devices", raw, problem)
         return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()

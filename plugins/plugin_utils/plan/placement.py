@@ -104,7 +104,7 @@ def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
 def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[Instance], list[Finding]]:
     """Place every instance of every pool; what does not fit is a finding."""
     instances: list[Instance] = []
-    complaints: list[Finding] = []
+    findings: list[Finding] = []
     pools = description.pools.present()
     shapes = {name: _shape(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
     for name, pool in pools.items():
@@ -116,8 +116,8 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
             if problem:
                 break
         if problem:
-            complaints.append(problem)
-    return instances, complaints
+            findings.append(problem)
+    return instances, findings
 
 
 def _shape(description: Description, pool: Pool, members: list[Host]) -> Shape:
@@ -235,11 +235,11 @@ def _devices(
         return usable[slot * share : (slot + 1) * share]
     sharing = _sharing(description, host)
     if sharing[-1] == name and len(sharing) > 1:
-        others = sum(_demand(host, pools[one], shapes[one]) for one in sharing[:-1])
+        others = sum(_demand(host, pools[other], shapes[other]) for other in sharing[:-1])
         if len(usable) - (slot + 1) * share < others:
             return None
         return usable[len(usable) - (slot + 1) * share : len(usable) - slot * share]
-    before = sum(_demand(host, pools[one], shapes[one]) for one in sharing[: sharing.index(name)])
+    before = sum(_demand(host, pools[other], shapes[other]) for other in sharing[: sharing.index(name)])
     if before + (slot + 1) * share > len(usable):
         return None
     return usable[before + slot * share : before + (slot + 1) * share]
@@ -248,7 +248,7 @@ def _devices(
 def _sharing(description: Description, host: Host) -> list[str]:
     """The pools whose group a host is in, in start order."""
     pools = description.pools.present()
-    return [one for one in POOLS if one in pools and group_of(one, pools[one]) in host.groups]
+    return [name for name in POOLS if name in pools and group_of(name, pools[name]) in host.groups]
 
 
 def _besides(description: Description, host: Host, name: str, slot: int, shapes: t.Mapping[str, Shape]) -> str:
