@@ -88,6 +88,10 @@ devices:
     errors:
       description: Query to message for each query that failed. Empty if all went well.
       type: dict
+    hung:
+      description: The message of the query that the device did not answer in time. Its later queries were not asked.
+      type: str
+      returned: when a query timed out
     link:
       description: C(up) or C(down).
       type: str

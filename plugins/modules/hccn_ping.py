@@ -116,6 +116,12 @@ unreachable_pairs:
   type: list
   elements: dict
   sample: [{device_id: 3, address: 10.20.1.13, sdid: null, reason: "100 % of 3 packets lost, allowed are 0 %"}]
+given_up:
+  description: Devices whose pings did not end in time, so that the rest of their peers was left out.
+  returned: always when the options are right
+  type: list
+  elements: dict
+  sample: [{device_id: 3, pinged: 2, planned: 49}]
 """
 
 from ansible.module_utils.basic import AnsibleModule

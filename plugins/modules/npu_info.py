@@ -22,14 +22,15 @@ options:
     description:
       - What to ask for. By default the table, and on A3 the super pod.
       - V(table) is C(npu-smi info). It is read anyway if another part has to know the chips.
-      - V(board), V(health), V(usages), V(common) and V(memory) are C(npu-smi info -t) of that name for each NPU or chip. They
-        end up under the keys C(board), C(health_report), C(usages), C(common) and C(memory) of each entry of RV(npus).
+      - V(board), V(health), V(usages), V(common), V(memory) and V(ecc) are C(npu-smi info -t) of that name for each NPU or
+        chip. They end up under the keys C(board), C(health_report), C(usages), C(common), C(memory) and C(ecc) of each entry of
+        RV(npus).
       - V(superpod) is C(npu-smi info -t spod-info) for each chip of an A3 or 950.
       - V(topology) is C(npu-smi info -t topo).
       - A part that no chip answers is an error if it is named here. A part that some chips answer is a warning.
     type: list
     elements: str
-    choices: [table, board, health, usages, common, memory, topology, superpod]
+    choices: [table, board, health, usages, common, memory, ecc, topology, superpod]
 seealso:
   - module: ascend.inference.hccn_info
 author:
@@ -164,6 +165,10 @@ npus:
       description: The answer to C(-t memory), such as C(hbm_capacity_mib).
       type: dict
       returned: when O(gather) contains V(memory)
+    ecc:
+      description: The answer to C(-t ecc), such as C(hbm_double_bit_error_count).
+      type: dict
+      returned: when O(gather) contains V(ecc)
   sample:
     - {npu_id: 4, chip_id: 1, device_id: 9, name: Ascend910, health: OK, bus_id: "0000:8F:00.0", power_watts: null,
        temperature_celsius: 51, aicore_percent: 0, memory_used_mib: 0, memory_total_mib: 0, hbm_used_mib: 2914,

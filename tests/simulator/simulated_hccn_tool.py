@@ -102,7 +102,8 @@ def _optical(host, device, args):
     if not device["optical"]:
         return say("Optical module is not present.\n", 20)
     pairs = [("present", "present"), ("temperature", "44 C"), ("vendor name", "Simulated"), ("Vcc", "3290.10 mV")]
-    pairs += [("Rx Power0", "1.1020 mW"), ("Host SNR Lane0", "not supported")]
+    pairs += [("RxPower High Thres", "3.5481 mW"), ("RxPower Low Thres", "0.1445 mW")]
+    pairs += [("Rx Power0", f"{device.get('rx_power', 1.1020):.4f} mW"), ("Host SNR Lane0", "not supported")]
     return say("optical info:\n" + "".join(f"{key:<21}: {value}\n" for key, value in pairs))
 
 
@@ -110,8 +111,8 @@ def _link_stat(host, device, args):
     prefix = f"[devid {device['id']}]"
     lines = [
         "current time        : Mon Nov  2 10:00:00 2026",
-        "link up count       : 1",
-        "link down count     : 0",
+        f"link up count       : {device.get('link_downs', 0) + 1}",
+        f"link down count     : {device.get('link_downs', 0)}",
         "link change records :",
     ]
     lines.append("    Sun Nov  1 09:00:00 2026    LINK UP")
@@ -119,7 +120,11 @@ def _link_stat(host, device, args):
 
 
 def _stat(host, device, args):
-    counters = {"mac_tx_mac_pause_num": 0, "roce_rx_err_pkt_num": 0, "nic_tx_all_pkg_num": 1000 + device["id"]}
+    counters = {
+        "mac_tx_mac_pause_num": 0,
+        "roce_rx_err_pkt_num": device.get("rx_errors", 0),
+        "nic_tx_all_pkg_num": 1000 + device["id"],
+    }
     return say("packet statistics:\n" + "".join(f"{name}:{number}\n" for name, number in counters.items()))
 
 

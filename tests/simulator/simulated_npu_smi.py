@@ -203,6 +203,7 @@ def _typed(host, kind, args):
         "usages": _usages,
         "common": _common,
         "memory": _memory,
+        "ecc": _ecc,
         "spod-info": _superpod,
     }.get(kind)
     if not writer:
@@ -212,6 +213,17 @@ def _typed(host, kind, args):
 
 def _head(device, per_chip):
     return "" if per_chip else keys([("NPU ID", device["npu"]), ("Chip Count", 1)]) + "\n"
+
+
+def _ecc(host, device, per_chip):
+    counts = {"Single Bit Error Count": 0, "Double Bit Error Count": 0, "Single Bit Aggregate Total Err Cnt": 0}
+    counts["Double Bit Aggregate Total Err Cnt"] = 0
+    counts["Single Bit Isolated Pages Count"] = counts["Double Bit Isolated Pages Count"] = 0
+    counts.update(device.get("ecc", {}))
+    return say(
+        _head(device, per_chip)
+        + keys([*((f"HBM {name}", count) for name, count in counts.items()), ("Chip ID", device["chip"])])
+    )
 
 
 def _board(host, device, per_chip):

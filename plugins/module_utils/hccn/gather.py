@@ -94,9 +94,10 @@ class Patience:
 
 
 def read_devices(tool, devices, queries, workers):
-    """Ask every device every query -> {device: dict(values={query: value}, errors={query: message}, warnings=[...])}.
+    """Ask every device every query -> {device: dict(values={query: value}, errors={query: message}, warnings=[...], hung)}.
 
-    At most ``workers`` devices are asked at the same time. After a time-out the device's other queries aren't asked.
+    At most ``workers`` devices are asked at the same time. After a timeout the device's other
+    queries aren't asked, and ``hung`` is the message (else None).
     """
     patient = tool if isinstance(tool, Patience) else Patience(tool)
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(devices) or 1))) as pool:
@@ -105,7 +106,7 @@ def read_devices(tool, devices, queries, workers):
 
 
 def _read_device(patient, device, queries):
-    values, errors, warnings, hung = dict.fromkeys(queries), {}, [], False
+    values, errors, warnings, hung = dict.fromkeys(queries), {}, [], None
     for name in queries:
         if hung:
             errors[name] = f"not asked, for device {device} did not answer the query before"
@@ -115,8 +116,8 @@ def _read_device(patient, device, queries):
             warnings += notes
         except ToolError as error:
             errors[name] = str(error)
-            hung = error.kind == "hung"
-    return dict(values=values, errors=errors, warnings=warnings)
+            hung = str(error) if error.kind == "hung" else None
+    return dict(values=values, errors=errors, warnings=warnings, hung=hung)
 
 
 def _ask(patient, device, query):

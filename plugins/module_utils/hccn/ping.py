@@ -12,6 +12,7 @@ from ..tools.errors import failure
 from ..tools.text import ParseError
 from .measures import parse_hccs_ping, parse_ping
 
+GIVE_UP = 2  # pings of a device in a row that may time out before its other ones are left out
 ROCE_PACKETS = 3  # -ping always sends three: more is asked for by asking again
 
 
@@ -44,15 +45,28 @@ def pairs(devices, peers):
 
 
 def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
-    """Ping every pair -> dict(matrix={device: {peer: result}}, unreachable=[...]). One device's pings run one after the other."""
+    """Ping every pair -> dict(matrix={device: {peer: result}}, unreachable=[...], given_up=[...]).
+
+    One device's pings run one after the other. A device whose pings do not end in time (a chip that dropped off the bus) is
+    given up after GIVE_UP of them in a row: each costs a whole timeout.
+    """
     by_device = {}
     for device, peer in todo:
         by_device.setdefault(device, []).append(peer)
 
+    given_up = []
+
     def ping_device(device):
-        return [
-            (peer, _judge(_ping(patient, device, peer, kind, count), max_loss, max_time)) for peer in by_device[device]
-        ]
+        results, timeouts = [], 0
+        for peer in by_device[device]:
+            if timeouts >= GIVE_UP:
+                break
+            found = _ping(patient, device, peer, kind, count)
+            timeouts = timeouts + 1 if found.pop("timed_out") else 0
+            results.append((peer, _judge(found, max_loss, max_time)))
+        if len(results) < len(by_device[device]):
+            given_up.append(dict(device_id=device, pinged=len(results), planned=len(by_device[device])))
+        return results
 
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(by_device) or 1))) as pool:
         answers = list(zip(sorted(by_device), pool.map(ping_device, sorted(by_device))))
@@ -63,7 +77,7 @@ def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
         for peer, result in results
         if not result["reachable"]
     ]
-    return dict(matrix=matrix, unreachable=unreachable)
+    return dict(matrix=matrix, unreachable=unreachable, given_up=sorted(given_up, key=lambda entry: entry["device_id"]))
 
 
 def _ping(patient, device, peer, kind, count):
@@ -73,11 +87,12 @@ def _ping(patient, device, peer, kind, count):
         calls = [["-hccs_ping", "-g"] + target + ["cnt", str(count)]]
     else:
         calls = [["-ping", "-g"] + target] * -(-count // ROCE_PACKETS)
-    total = dict(transmitted=0, received=0, times=[], plane_errors=[], message=None)
+    total = dict(transmitted=0, received=0, times=[], plane_errors=[], message=None, timed_out=False)
     for call in calls:
         output = patient(["-i", str(device)] + call)
         try:
             if output.timed_out:
+                total["timed_out"] = True
                 raise ParseError("no answer in time", output.stdout)
             ping = parse_hccs_ping(output.stdout) if kind == "hccs" else parse_ping(output.stdout)
             _about(ping, device, target[1], output.stdout)

@@ -59,6 +59,8 @@ def _entry(device, answer, warnings):
         entry.update(tls_enabled=tls.get("enabled"), tls_certificates=tls.get("certificates", []))
     if "ip" in values:
         entry["ip"] = _first_pair(device, values["ip"], warnings)
+    if answer["hung"]:
+        entry["hung"] = answer["hung"]
     warnings += answer["warnings"]
     return entry
 

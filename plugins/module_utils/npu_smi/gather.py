@@ -9,7 +9,7 @@ from ..tools.errors import ToolError, answer
 from .queries import parse_health, parse_pairs, parse_superpod, parse_topology, sdid_complaints
 from .table import parse_info
 
-PARTS = ("table", "board", "health", "usages", "common", "memory", "topology", "superpod")
+PARTS = ("table", "board", "health", "usages", "common", "memory", "ecc", "topology", "superpod")
 SUPERPOD = ("super_pod_id", "super_pod_size", "sdid", "server_index")
 GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: each may cost a whole time-out
 
@@ -19,12 +19,16 @@ _QUERIES = {
     "health": ("health", True, "health_report", parse_health),
     "usages": ("usages", True, "usages", lambda text, npu, chip: parse_pairs(text, npu, "_rate_percent", chip)),
     "common": ("common", True, "common", lambda text, npu, chip: parse_pairs(text, npu, "temperature|aicore", chip)),
+    "ecc": ("ecc", True, "ecc", lambda text, npu, chip: parse_pairs(text, npu, "ecc|bit|isolated", chip)),
     "memory": ("memory", True, "memory", lambda text, npu, chip: parse_pairs(text, npu, "capacity", chip)),
 }
 
 
-def gather(tool, parts=None):
-    """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails wholly."""
+def gather(tool, parts=None, extra=()):
+    """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails wholly.
+
+    ``extra`` parts are asked as well; one that no chip answers is a warning.
+    """
     asked = set(parts or ["table"])
     result = dict(npus=[], npu_smi_version=None, driver_version=None, generation=None, warnings=[])
     if asked - {"topology"}:
@@ -32,8 +36,8 @@ def gather(tool, parts=None):
         result.update(table)
         result["warnings"] = table["warnings"] + warnings
     for part in PARTS:
-        if part in asked and part in _QUERIES:
-            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=True)
+        if (part in asked or part in extra) and part in _QUERIES:
+            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=part in asked)
     if "superpod" in asked or (parts is None and result["generation"] == "a3"):
         _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, required=parts is not None)
     if "topology" in asked:

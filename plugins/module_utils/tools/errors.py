@@ -176,6 +176,9 @@ def failure(output, why=""):
     found = complaint(output)
     if found:
         return ToolError(found.message, found.kind)
+    said = next((line.strip()[:200] for line in output.stderr.splitlines() if line.strip()), "")
+    if why and said:
+        why = f"{why} (stderr: {said})"
     return ToolError(f"{_command(output)}: exit status {output.rc}, {why or first_line(output) or 'no output'}")
 
 

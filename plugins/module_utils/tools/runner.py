@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import shutil
 import signal
 import subprocess
+import time
 from collections import namedtuple
 
 Output = namedtuple("Output", "argv rc stdout stderr timed_out")
@@ -27,7 +29,9 @@ LIBRARIES = (
     "/usr/local/Ascend/driver/lib64/common",
     "/usr/local/Ascend/driver/lib64/driver",
 )
-GRACE = 5  # seconds to collect what is left after a kill; a process in uninterruptible sleep is then left behind
+GRACE = 5  # seconds that a killed process may take to end; one in uninterruptible sleep is then left behind
+DRAIN = 0.5  # seconds that the pipes are read after the tool ended
+MOST_OUTPUT = 4 * 2**20  # bytes of one stream; the longest real answer has some 60 KiB
 
 
 class ToolMissing(Exception):
@@ -38,6 +42,8 @@ def find_executable(name, given=None):
     """Path of the tool: ``given`` if the user named one, else from PATH and the driver's usual places."""
     if given:
         found = shutil.which(given)
+        if not found and os.path.exists(given):
+            raise ToolMissing(f"executable={given}: the file exists, but it is not executable for this user")
         if not found:
             raise ToolMissing(f"executable={given}: there is no such executable file")
         return found
@@ -82,24 +88,68 @@ def run(argv, timeout, stdin=None, env=None):
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be started: {error.strerror or error}") from error
-    text = None if stdin is None else stdin.encode()
-    try:
-        out, err = process.communicate(text, timeout=timeout)
-        return Output(argv, process.returncode, _decode(out), _decode(err), False)
-    except subprocess.TimeoutExpired:
-        out, err = _kill(process)
+    with process.stdout, process.stderr:
+        _feed(process, stdin)
+        streams, timed_out = _collect(process, timeout)
+    out, err = (bytes(streams[name]) for name in ("stdout", "stderr"))
+    if timed_out or process.returncode is None:
         return Output(argv, None, _decode(out), _decode(err), True)
+    if max(len(out), len(err)) >= MOST_OUTPUT:
+        err += b"\nstopped: the tool printed more than %d MiB" % (MOST_OUTPUT // 2**20)
+    return Output(argv, process.returncode, _decode(out), _decode(err), False)
+
+
+def _feed(process, stdin):
+    """Write ``stdin`` (a few letters for a prompt) and close the pipe; a tool that does not read it is no error."""
+    if stdin is not None:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(stdin.encode())
+            process.stdin.close()
+
+
+def _collect(process, timeout):
+    """Read both streams until they end, the tool ends, prints too much or takes too long -> ({name: bytes}, timed out).
+
+    A daemon that the tool leaves behind may hold the pipes open; what the tool itself printed is complete once it ended, so
+    that its pipes are read for DRAIN more seconds only.
+    """
+    streams, deadline = {"stdout": bytearray(), "stderr": bytearray()}, time.monotonic() + timeout
+    with selectors.DefaultSelector() as selector:
+        for name in streams:
+            selector.register(getattr(process, name), selectors.EVENT_READ, name)
+        drain = None
+        while selector.get_map():
+            if drain is None and process.poll() is not None:
+                drain = time.monotonic() + DRAIN
+            if time.monotonic() >= (deadline if drain is None else min(drain, deadline)):
+                break
+            _read_ready(selector, streams)
+            if any(len(data) >= MOST_OUTPUT for data in streams.values()):
+                _kill(process)
+                return streams, False
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        return streams, True
+    return streams, False
+
+
+def _read_ready(selector, streams):
+    for key, _events in selector.select(0.1):
+        data = os.read(key.fd, 65536)
+        if data:
+            streams[key.data] += data[: MOST_OUTPUT - len(streams[key.data])]
+        else:
+            selector.unregister(key.fileobj)
 
 
 def _kill(process):
-    with contextlib.suppress(ProcessLookupError):  # it may end between the time-out and the kill
+    """Kill the tool with its children; one in uninterruptible sleep is left behind after GRACE seconds."""
+    with contextlib.suppress(ProcessLookupError):  # it may end between the timeout and the kill
         os.killpg(process.pid, signal.SIGKILL)
-    try:
-        return process.communicate(timeout=GRACE)
-    except subprocess.TimeoutExpired:
-        for pipe in (process.stdout, process.stderr):
-            pipe.close()
-        return b"", b""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
 
 
 def _decode(data):
