@@ -31,7 +31,7 @@ options:
     elements: path
     default: []
   reference:
-    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is told against it.
+    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
     type: float
 attributes:
   check_mode:
@@ -79,18 +79,32 @@ own_processes:
   elements: dict
   sample: [{pid: 4711, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
 interfaces:
-  description: Interfaces by name, whether they are up, and their addresses.
+  description: Interfaces by name, whether they are up, and their addresses. Null where they are not known.
   returned: success
   type: dict
   sample: {eth0: {up: true, addresses: [10.0.0.1]}}
 memory:
-  description: Memory in MiB and huge pages as counts.
+  description: Memory and shared memory (C(/dev/shm)) in MiB, and huge pages as counts.
   returned: success
   type: dict
 limits:
   description: Hard limits C(memlock_bytes) and C(nofile) of the connecting user; null is unlimited.
   returned: success
   type: dict
+sysctl:
+  description: Kernel settings that engines depend on.
+  returned: success
+  type: dict
+  sample: {vm.max_map_count: 1000000}
+software:
+  description: Installed versions of C(driver), C(firmware) and C(cann). Empty where there is none.
+  returned: success
+  type: dict
+user:
+  description: Id of the connected user, and whether it sees the owners of all sockets and processes.
+  returned: success
+  type: dict
+  sample: {uid: 0, sees_processes: true}
 clock:
   description: Seconds since 1970, offset to the controller, whether the clock is synchronised, and the kernel's bound of its error.
   returned: success
@@ -108,64 +122,14 @@ models:
   elements: dict
   sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, quantized: true, fingerprint: 0c1f}]
 system:
-  description: Kernel, machine, C library, Python, host name and the addresses that the host name resolves to.
+  description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that the host name resolves to.
   returned: success
   type: dict
 """
 
-import json
-import os
-import platform
-import socket
-import time
-
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.host import facts
-from ..module_utils.host.model_facts import model_facts
-
-
-def interfaces(module):
-    # type: (AnsibleModule) -> t.Dict[str, t.Any]
-    """Interfaces as ``ip`` shows them; none where the command is missing."""
-    command = module.get_bin_path("ip", opt_dirs=["/sbin", "/usr/sbin"])
-    if not command:
-        module.warn("the command ip (package iproute2) is missing: interfaces are not known")
-        return {}
-    rc, out, err = module.run_command([command, "-json", "address"], check_rc=False)
-    if rc != 0:
-        module.warn(f"ip -json address failed: {err.strip()}")
-        return {}
-    return facts.addresses(json.loads(out or "[]"))
-
-
-def system():
-    # type: () -> t.Dict[str, t.Any]
-    """What the machine is."""
-    name = socket.gethostname()
-    try:
-        resolved = sorted({str(one[4][0]) for one in socket.getaddrinfo(name, None, socket.AF_INET)})
-    except OSError:
-        resolved = []
-    kernel = os.uname()
-    return {
-        "hostname": name,
-        "hostname_addresses": resolved,
-        "kernel": kernel.release,
-        "machine": kernel.machine,
-        "libc": " ".join(platform.libc_ver()),
-        "python": platform.python_version(),
-        "proxy_variables": sorted(
-            one for one in os.environ if one.lower() in ("http_proxy", "https_proxy", "all_proxy")
-        ),
-    }
-
-
-def clock(reference):
-    # type: (t.Optional[float]) -> t.Dict[str, t.Any]
-    """The clock's state, and how far it is from the controller's."""
-    now = time.time()
-    return dict(facts.clock(), epoch=now, offset=None if reference is None else now - reference)
+from ..module_utils.host.gather import gather_host
 
 
 def main():
@@ -181,18 +145,10 @@ def main():
         supports_check_mode=True,
     )
     wanted = module.params
-    module.exit_json(
-        changed=False,
-        listening=facts.listening(),
-        own_processes=facts.own_processes(),
-        interfaces=interfaces(module),
-        memory=facts.parse_meminfo(facts.read("/proc/meminfo")),
-        limits=facts.parse_limits(facts.read("/proc/self/limits")),
-        clock=clock(wanted["reference"]),
-        disks=[facts.disk(one) for one in wanted["disks"]],
-        models=[model_facts(one, wanted["every_byte"]) for one in wanted["models"]],
-        system=system(),
-    )
+    found = gather_host(wanted["models"], wanted["every_byte"], wanted["disks"], wanted["reference"])
+    for warning in found.pop("warnings"):
+        module.warn(warning)
+    module.exit_json(changed=False, **found)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from collections import namedtuple
 Package = namedtuple("Package", "path name kind version arch hardware")
 Facts = t.Dict[str, t.Any]
 
+ROOT = "/usr/local/Ascend"  # where the vendor's installers put driver, firmware and, unless told otherwise, CANN
 ORDER = ("cann", "toolkit", "kernels", "nnal")
 NAME = re.compile(
     r"^(?:Ascend|Atlas-(?P<series>A3))-cann"
@@ -114,7 +115,7 @@ def environment(root):
     return found + [one for one in [os.path.join(root, "nnal", "atb", "set_env.sh")] if os.path.isfile(one)]
 
 
-def driver(root="/usr/local/Ascend"):
+def driver(root=ROOT):
     # type: (str) -> Facts
     """Versions of driver and firmware; empty where they are not installed. ``package_version`` wins over ``Version``."""
     versions = {}

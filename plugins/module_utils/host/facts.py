@@ -90,6 +90,12 @@ def own_processes(proc="/proc"):
     return found
 
 
+def sees_all_processes(proc="/proc"):
+    # type: (str) -> bool
+    """Whether this user may read the environment of every process, as root may: else owners of sockets stay unknown."""
+    return os.access(os.path.join(proc, "1", "environ"), os.R_OK)
+
+
 def service_of(pid, proc="/proc"):
     # type: (int, str) -> str
     """The directory of the service that the process belongs to, or nothing."""

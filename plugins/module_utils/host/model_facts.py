@@ -13,6 +13,7 @@ SMALL = 64 * 2**20
 """Files up to this many bytes are hashed whole; of larger ones (weights) name, size, head and tail count."""
 
 EDGE = 2**20
+WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 
 KEYS = (
     "architectures",
@@ -37,11 +38,12 @@ def model_facts(path, every_byte=False):
     # type: (str, bool) -> t.Dict[str, t.Any]
     """Facts of one model folder.
 
-    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint}``; ``config`` has the keys of
-    config.json (and of its text_config) that engines stumble over; ``fingerprint`` is equal where the folders are.
+    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing}``; ``config`` has the keys of
+    config.json (and of its text_config) that engines stumble over; ``fingerprint`` is equal where the folders are;
+    ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there are none.
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
-    found.update(size_mib=0, files=0, fingerprint="")
+    found.update(size_mib=0, files=0, fingerprint="", missing=[])
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
@@ -50,7 +52,31 @@ def model_facts(path, every_byte=False):
     found["files"] = len(names)
     found["size_mib"] = sum(os.path.getsize(os.path.join(path, one)) for one in names) // 2**20
     found["fingerprint"] = fingerprint(path, names, every_byte)
+    found["missing"] = missing_files(path)
     return found
+
+
+def missing_files(path):
+    # type: (str) -> t.List[str]
+    """Names of files that the folder announces and does not have; ``weights`` where it has none at all."""
+    present = os.listdir(path)
+    wanted = {name for name in present if os.path.islink(os.path.join(path, name)) and not name.startswith(".")}
+    for name in present:
+        if name.endswith(".index.json"):
+            wanted.update(_shards(os.path.join(path, name)))
+    lacking = sorted(name for name in wanted if not os.path.exists(os.path.join(path, name)))
+    if not lacking and not any(name.endswith(WEIGHTS) for name in present):
+        return ["weights (" + ", ".join("*" + ending for ending in WEIGHTS) + ")"]
+    return lacking
+
+
+def _shards(path):
+    # type: (str) -> t.Set[str]
+    try:
+        with open(path, encoding="utf-8") as handle:
+            return {str(shard) for shard in json.load(handle)["weight_map"].values()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
 
 
 def read_config(path):

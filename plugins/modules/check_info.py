@@ -1,0 +1,180 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: check_info
+short_description: Gather everything that a check of a host judges, in one call
+version_added: 0.1.0
+description:
+  - Gathers what M(ascend.inference.host_info), M(ascend.inference.npu_info) and M(ascend.inference.hccn_info) return, in one
+    module execution. npu-smi and hccn_tool are asked at the same time.
+  - A part that fails does not lose the others. It has its message under C(error) instead of its result.
+  - Changes nothing.
+options:
+  devices:
+    description: Physical ids of the devices whose network is looked at. Without any, NPUs are not looked at either.
+    type: list
+    elements: int
+    default: []
+  link_details:
+    description: Ask for optical module, counters, link history, MTU and speed of each device's RoCE port as well.
+    type: bool
+    default: true
+  npu_smi:
+    description: Path of npu-smi. By default it is searched in E(PATH) and in the driver's usual places.
+    type: path
+  hccn_tool:
+    description: Path of hccn_tool. By default it is searched in E(PATH) and in the driver's usual places.
+    type: path
+  timeout:
+    description: Seconds that one call of a vendor tool may take. Then it is killed with all its children.
+    type: float
+    default: 30
+  workers:
+    description: How many devices hccn_tool is asked about at the same time.
+    type: int
+    default: 16
+  hccn_conf:
+    description: The driver's file of NPU addresses.
+    type: path
+    default: /etc/hccn.conf
+  models:
+    description: Folders of models whose configuration, size and fingerprint are wanted.
+    type: list
+    elements: path
+    default: []
+  every_byte:
+    description: Hash the weights whole instead of both ends of each large file.
+    type: bool
+    default: false
+  disks:
+    description: Paths on whose file systems free space is wanted. They need not exist.
+    type: list
+    elements: path
+    default: []
+  cann_path:
+    description: Folder in which CANN is installed.
+    type: path
+    default: /usr/local/Ascend
+  reference:
+    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
+    type: float
+attributes:
+  check_mode:
+    description: Can run in check mode and return what it would return otherwise.
+    support: full
+  diff_mode:
+    description: Changes nothing, so there is no difference to show.
+    support: none
+author:
+  - The ascend.inference contributors (@ascend-inference)
+seealso:
+  - module: ascend.inference.host_info
+  - module: ascend.inference.npu_info
+  - module: ascend.inference.hccn_info
+"""
+
+EXAMPLES = r"""
+- name: Gather what a check judges on a host with sixteen planned devices
+  ascend.inference.check_info:
+    devices: "{{ range(16) | list }}"
+    models: [/models/DeepSeek-R1_w8a8_mtp]
+    disks: [/opt]
+  register: gathered
+"""
+
+RETURN = r"""
+host:
+  description: As M(ascend.inference.host_info) returns it, with C(warnings); or C(error) alone.
+  returned: success
+  type: dict
+npu:
+  description:
+    - As M(ascend.inference.npu_info) returns it, with C(warnings); or C(error) alone.
+    - The parts C(board) and C(ecc) are asked, too. A part that no chip answers is a warning.
+  returned: when O(devices) are given
+  type: dict
+hccn:
+  description: As M(ascend.inference.hccn_info) returns it, with C(warnings); or C(error) alone.
+  returned: when O(devices) are given
+  type: dict
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.hccn.gather import BASIC
+from ..module_utils.hccn.report import report
+from ..module_utils.host.gather import gather_host
+from ..module_utils.npu_smi.gather import gather
+from ..module_utils.tools.errors import ToolError
+from ..module_utils.tools.runner import Tool, ToolMissing, find_executable
+
+DETAILS = ("optical", "link_stat", "stats", "mtu", "speed")
+SPEC = dict(
+    devices=dict(type="list", elements="int", default=[]),
+    link_details=dict(type="bool", default=True),
+    npu_smi=dict(type="path"),
+    hccn_tool=dict(type="path"),
+    timeout=dict(type="float", default=30),
+    workers=dict(type="int", default=16),
+    hccn_conf=dict(type="path", default="/etc/hccn.conf"),
+    models=dict(type="list", elements="path", default=[]),
+    every_byte=dict(type="bool", default=False),
+    disks=dict(type="list", elements="path", default=[]),
+    cann_path=dict(type="path", default="/usr/local/Ascend"),
+    reference=dict(type="float"),
+)
+
+
+def host_part(params):
+    """The part ``host``."""
+    return gather_host(
+        params["models"], params["every_byte"], params["disks"], params["reference"], params["cann_path"]
+    )
+
+
+def npu_part(params):
+    """The part ``npu``: npu-smi's table and, where chips answer, their boards and memory errors."""
+    tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"])
+    return gather(tool, None, extra=("board", "ecc"))
+
+
+def hccn_part(params):
+    """The part ``hccn``: what hccn_tool says about each planned device."""
+    tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"])
+    queries = BASIC + (DETAILS if params["link_details"] else ())
+    return report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
+
+
+def attempt(part, params):
+    """A part's result, or its error alone."""
+    try:
+        return part(params)
+    except (ToolMissing, ToolError, ValueError, OSError) as error:
+        return {"error": str(error)}
+
+
+def main():
+    module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
+    params = module.params
+    wrong = [name for name in ("timeout", "workers") if params[name] <= 0]
+    wrong += ["devices"] if any(device < 0 for device in params["devices"]) else []
+    if wrong:
+        module.fail_json(msg=f"{', '.join(wrong)}: a positive number is expected")
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        parts = {"host": pool.submit(attempt, host_part, params)}
+        if params["devices"]:
+            parts["npu"] = pool.submit(attempt, npu_part, params)
+            parts["hccn"] = pool.submit(attempt, hccn_part, params)
+        result = {name: part.result() for name, part in parts.items()}
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()
