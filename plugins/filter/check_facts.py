@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters check_facts and fabric_peers: what was registered on all hosts, and who pings whom."""
+"""Filters check_facts, fabric_peers and fabric_plane: what was recorded on all hosts, and who pings whom."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.hosts.facts import REGISTERED, check_facts, fabric_peers, fabric_plane
+from ..plugin_utils.hosts.facts import check_facts
+from ..plugin_utils.hosts.pairs import fabric_peers, fabric_plane
 
 
-def facts_filter(plan: t.Any, hostvars: t.Any, registered: t.Any = REGISTERED) -> dict[str, t.Any]:
-    """Facts by host, as plain data; ``registered`` begins the names of the variables that hold them."""
-    return plain(check_facts(plain(plan), hostvars, str(registered)))
+def facts_filter(plan: t.Any, results: t.Any) -> dict[str, t.Any]:
+    """Facts by host, as plain data."""
+    return check_facts(plain(plan), plain(results))
 
 
-def peers_filter(plan: t.Any, hostvars: t.Any, host: t.Any, mode: t.Any = "rail") -> list[dict[str, t.Any]]:
-    """The peers that a host's devices ping."""
+def peers_filter(plan: t.Any, results: t.Any, mode: t.Any = "plan", left_out: t.Any = ()) -> dict[str, t.Any]:
+    """The peers that each host's devices ping."""
     try:
-        return fabric_peers(plain(plan), facts_filter(plan, hostvars), str(host), str(mode))
+        return fabric_peers(plain(plan), facts_filter(plan, results), str(mode), plain(list(left_out)))
     except ValueError as error:
         raise AnsibleFilterError(f"fabric_peers: {error}") from error
 

@@ -1,19 +1,24 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter check_plan: a plan and what was observed become complaints."""
+"""Filter check_plan: a plan and what was observed become findings."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleFilterError
+
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.hosts.check_plan import check_plan
 
 
-def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = ()) -> list[dict[str, str]]:
-    """Complaints of a plan about what was observed on its hosts."""
-    return check_plan(plain(plan), plain(facts), plain(list(ignore)))
+def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = (), options: t.Any = None) -> list[dict[str, str]]:
+    """Findings of a plan about what was observed on its hosts."""
+    try:
+        return check_plan(plain(plan), plain(facts), plain(list(ignore)), plain(options or {}))
+    except ValueError as error:
+        raise AnsibleFilterError(f"check_plan: {error}") from error
 
 
 class FilterModule:

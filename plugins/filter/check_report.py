@@ -8,12 +8,18 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.hosts.report import check_report, check_text
+from ..plugin_utils.hosts.report_page import check_report
+from ..plugin_utils.hosts.report_text import check_text
 
 
-def report_filter(plan: t.Any, facts: t.Any, findings: t.Any) -> str:
+def report_filter(plan: t.Any, facts: t.Any, findings: t.Any, options: t.Any = None, run: t.Any = None) -> str:
     """The page's text."""
-    return check_report(plain(plan), plain(facts), plain(findings))
+    return check_report(plain(plan), plain(facts), plain(findings), plain(options or {}), plain(run or {}))
+
+
+def text_filter(plan: t.Any, facts: t.Any, findings: t.Any, options: t.Any = None) -> str:
+    """The text for a terminal."""
+    return check_text(plain(plan), plain(facts), plain(findings), plain(options or {}))
 
 
 class FilterModule:
@@ -21,4 +27,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"check_report": report_filter, "check_text": lambda findings: check_text(plain(findings))}
+        return {"check_report": report_filter, "check_text": text_filter}

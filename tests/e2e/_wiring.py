@@ -37,7 +37,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict im
 from ansible_collections.ascend.inference.plugins.modules.hccn_ping import ping
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import fabric_peers, fabric_plane
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.pairs import fabric_peers, fabric_plane
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, upstream_proxies
@@ -98,11 +98,13 @@ class Host:
         return {**own, "ASCEND_SIMULATOR_STATE": str(self.state), "VLLM_RPC_BASE_PATH": str(self.folder)}
 
     def look(self, plan):
-        """What role host_check registers on the host, by the functions of its modules."""
-        devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
+        """What role host_check records on the host, by the functions of its modules."""
+        devices = sorted(
+            number for service in plan["services"] if service["host"] == self.name for number in service["devices"]
+        )
         interfaces = {"lo": {"addresses": [self.address], "up": True}}
         host = {
-            "listening": [one for one in host_facts.listening() if one["address"] == self.address],
+            "listening": [socket for socket in host_facts.listening() if socket["address"] == self.address],
             "own_processes": [],
             "interfaces": interfaces,
             "memory": host_facts.parse_meminfo(host_facts.read("/proc/meminfo")),
@@ -116,14 +118,10 @@ class Host:
         npu = gather(Tool(str(self.bin / "npu-smi"), 60))
         return {"host": host, "npu": npu, "hccn": report(hccn, devices, BASIC, 4, str(self.hccn_conf))}
 
-    def ping(self, plan, facts):
-        """What it registers of the fabric, when all hosts have been looked at."""
-        devices = sorted(number for one in plan["services"] if one["host"] == self.name for number in one["devices"])
-        asked = {
-            "peers": fabric_peers(plan, facts, self.name),
-            "devices": devices,
-            "kind": fabric_plane(plan, self.name),
-        }
+    def ping(self, plan, peers):
+        """What it records of the fabric, when all hosts have been looked at."""
+        devices = sorted({device for peer in peers for device in peer["devices"]})
+        asked = {"peers": peers, "devices": devices, "kind": fabric_plane(plan, self.name)}
         limits = {"count": 3, "workers": 4, "max_loss_percent": 0, "max_time_ms": None}
         found = ping({**asked, **limits}, Tool(str(self.bin / "hccn_tool"), 60))
         found["unreachable_pairs"] = found.pop("unreachable")
@@ -185,9 +183,10 @@ class Deployment:
     def check(self):
         """Look at the hosts as playbooks/check.yml does; the errors' texts."""
         self.facts = {name: host.look(self.plan) for name, host in self.hosts.items()}
+        peers = fabric_peers(self.plan, self.facts)
         for name, host in self.hosts.items():
-            if fabric_peers(self.plan, self.facts, name):
-                self.facts[name]["ping"] = host.ping(self.plan, self.facts)
+            if peers[name]:
+                self.facts[name]["ping"] = host.ping(self.plan, peers[name])
         found = [one for one in check_plan(self.plan, self.facts) if one["severity"] == "error"]
         return "\n".join(f"{one['path']}: {one['problem']} [{one['id']}]" for one in found)
 

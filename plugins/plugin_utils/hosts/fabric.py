@@ -1,224 +1,414 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the fabric between the NPUs: links, addresses, TLS, reachability."""
+"""Rules of the fabric between the NPUs: answers, links, addresses, TLS.
+
+An A3 has two planes: HCCS (virtual NICs, inside a super pod) and RoCE (ports with cables). The plan says which of them
+carries KV. What is wrong with the other one is a remark.
+"""
 
 from __future__ import annotations
 
+import datetime
 import typing as t
 
-from ..plan.rules.base import Found, Rule
-from .observed import Observed, Record, fabric_address, place, plane
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
+from .observed import Observed, Record, fabric_address, majority, place, plane
+
+RULES = Rules()
+FAILURES = "knowledge_failures, host, driver and network:"
+# queries whose failure the deployment depends on, and those that only explain other findings; all others are remarks
+DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",)}
+HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",)}
+REMARK = "remark"
 
 
-def _each(case: Observed) -> t.Iterator[tuple[Record, int, Record]]:
-    for host, links in case.links():
-        for device in sorted(links):
-            yield host, device, links[device]
+def used(case: Observed, host: Record, on: str, severity: str = "") -> str:
+    """The severity of a finding on a plane: a remark where the plan does not use the plane on this host."""
+    return severity if plane(case.plan, host) == on else REMARK
 
 
-def unanswered(case: Observed) -> t.Iterator[Found]:
-    """Devices of which hccn_tool could not say something that was asked."""
-    for host, device, record in _each(case):
-        for query in sorted(record.get("errors") or {}):
-            yield Found(place(host, device), record["errors"][query], f"hccn_tool does not answer for {query}")
+@RULES.rule(
+    "HCCN-HUNG",
+    "Check the chip with npu-smi info -t health; reset it or have it serviced, or plan without it (inference_devices).",
+    FAILURES + " N3",
+)
+def hung(case: Observed) -> t.Iterator[Finding]:
+    """hccn_tool did not answer for a device in time.
+
+    A chip that dropped off the bus hangs its tools, and every engine that uses it.
+    """
+    for host, device, record in case.each_link():
+        if record.get("hung"):
+            yield Finding.at(
+                place(host, device),
+                record["hung"],
+                "the device does not answer: hccn_tool was stopped after its timeout",
+            )
 
 
-def link_down(case: Observed) -> t.Iterator[Found]:
-    """Devices whose port has no link."""
-    for host, device, record in _each(case):
+@RULES.rule(
+    "HCCN-ANSWER", "Run the same command by hand as root; another process may hold the tool's lock.", "hccn_tool"
+)
+def unanswered(case: Observed) -> t.Iterator[Finding]:
+    """hccn_tool does not answer a question about a device.
+
+    The state of the device's network is not known.
+    """
+    for host, device, record in case.each_link():
+        errors = {} if record.get("hung") else record.get("errors") or {}
+        on = plane(case.plan, host)
+        by_severity: dict[str, list[str]] = {}
+        for query in sorted(errors):
+            severity = "error" if query in DECISIVE[on] else "warning" if query in HELPFUL[on] else REMARK
+            by_severity.setdefault(severity, []).append(query)
+        for severity, queries in by_severity.items():
+            problem = f"hccn_tool does not answer for {', '.join(queries)}: {errors[queries[0]]}"
+            yield Finding.at(place(host, device), "", problem, severity=severity)
+
+
+@RULES.rule(
+    "LINK-DOWN",
+    "Check cable, optical module and switch port; hccn_tool -i DEVICE -lldp -g names the port.",
+    FAILURES + " N3",
+)
+def link_down(case: Observed) -> t.Iterator[Finding]:
+    """The RoCE port of a planned device has no link.
+
+    Without link nothing is transferred over RoCE.
+    """
+    for host, device, record in case.each_link():
         if record.get("link") is not None and str(record["link"]).lower() != "up":
-            yield Found(place(host, device), record["link"], "the device's network link is down")
+            port = _switch_port(record)
+            problem = f"the device's RoCE link is {record['link']}" + (f"; it is cabled to {port}" if port else "")
+            yield Finding.at(place(host, device), record["link"], problem, severity=used(case, host, "roce"))
 
 
-def net_health(case: Observed) -> t.Iterator[Found]:
-    """Devices whose network check does not end in success."""
-    for host, device, record in _each(case):
+def _switch_port(record: Record) -> str:
+    lldp = record.get("lldp") or {}
+    return " ".join(str(lldp[key]) for key in ("system_name", "port") if lldp.get(key))
+
+
+@RULES.rule(
+    "VNIC-DOWN",
+    "Check the super pod's HCCS switches and the driver; hccn_tool -i DEVICE -vnic -g shows the state.",
+    FAILURES + " N6",
+)
+def vnic_down(case: Observed) -> t.Iterator[Finding]:
+    """The virtual NIC of a planned device is down.
+
+    On the HCCS plane KV is transferred through the virtual NIC.
+    """
+    for host, device, record in case.each_link():
+        state = (record.get("vnic") or {}).get("link")
+        if state is not None and str(state).lower() != "up":
+            problem = f"the device's virtual NIC is {state}"
+            yield Finding.at(place(host, device), state, problem, severity=used(case, host, "hccs"))
+
+
+@RULES.rule(
+    "NET-HEALTH",
+    "Check netdetect and gateway of the device, and that the detection address answers.",
+    FAILURES + " N3",
+)
+def net_health(case: Observed) -> t.Iterator[Finding]:
+    """The network check of a device does not succeed.
+
+    The chip itself reports that its detection address does not answer.
+    """
+    for host, device, record in case.each_link():
         if record.get("healthy") is False and str(record.get("link") or "up").lower() == "up":
-            yield Found(place(host, device), record.get("net_health"), "the device's network check does not succeed")
+            problem = f"the device's network check says {record.get('net_health')}"
+            if record.get("netdetect"):
+                problem += f" for the detection address {record['netdetect']}"
+            severity = used(case, host, "roce")
+            yield Finding.at(place(host, device), record.get("net_health"), problem, severity=severity)
 
 
-def no_address(case: Observed) -> t.Iterator[Found]:
-    """Devices without an address on the plane that carries KV."""
-    for host, device, record in _each(case):
-        asked = "vnic" if plane(case.plan, host) == "hccs" else "ip"
+@RULES.rule("NPU-ADDRESS", "Set it with ascend.inference.hccn_config.", FAILURES + " N3")
+def no_address(case: Observed) -> t.Iterator[Finding]:
+    """A planned device has no address on the plane that carries KV.
+
+    Other devices cannot reach it.
+    """
+    for host, device, record in case.each_link():
+        on = plane(case.plan, host)
+        query = "vnic" if on == "hccs" else "ip"
+        known = query in record and query not in (record.get("errors") or {})
         if (
-            asked in record
-            and not fabric_address(record, plane(case.plan, host))
-            and asked not in (record.get("errors") or {})
+            known
+            and not fabric_address(record, on)
+            and not (query == "vnic" and record[query] is None and "vnic" not in record)
         ):
-            yield Found(place(host, device), "", f"the device has no {asked} address")
+            yield Finding.at(
+                place(host, device), "", f"the device has no {query} address (hccn_tool -i {device} -{query} -g)"
+            )
 
 
-def address_twice(case: Observed) -> t.Iterator[Found]:
-    """Two devices with the same address."""
-    owner: dict[str, str] = {}
-    for host, device, record in _each(case):
+@RULES.rule("NPU-ADDRESS-TWICE", "Correct one of them with ascend.inference.hccn_config.", FAILURES + " N3")
+def address_twice(case: Observed) -> t.Iterator[Finding]:
+    """Two devices have the same address.
+
+    Transfers reach the wrong device, or none.
+    """
+    owners: dict[str, list[str]] = {}
+    for host, device, record in case.each_link():
         address = fabric_address(record, plane(case.plan, host))
-        other = owner.setdefault(address, place(host, device)) if address else ""
-        if other and other != place(host, device):
-            yield Found(place(host, device), address, f"{other} has the same address")
+        if address:
+            owners.setdefault(address, []).append(place(host, device))
+    same_hosts: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for address, places in owners.items():
+        for other in places[1:]:
+            pair = (places[0].rsplit(" device ", 1)[0], other.rsplit(" device ", 1)[0])
+            same_hosts.setdefault(pair, []).append((other, address))
+    for (first, second), found in same_hosts.items():
+        count = len(case.planned_devices(second))
+        if first != second and count > 1 and len(found) == count:
+            problem = f"all {count} devices have the addresses of {first}'s devices: both names may be one machine"
+            yield Finding.at(
+                second, found[0][1], problem, "Compare ansible_host of the two; remove one from the inventory."
+            )
+            continue
+        for other, address in found:
+            yield Finding.at(other, address, f"{owners[address][0]} has the same address {address}")
 
 
-def stale(case: Observed) -> t.Iterator[Found]:
-    """Devices whose live address is not the one in /etc/hccn.conf, which is what engines read."""
+@RULES.rule(
+    "HCCN-STALE",
+    "Write it again with ascend.inference.hccn_config, or apply the file (hccn_tool -i DEVICE -cfg recovery) and restart.",
+    "https://github.com/vllm-project/vllm-ascend/pull/16847",
+)
+def stale(case: Observed) -> t.Iterator[Finding]:
+    """The live address of a device is not the one in /etc/hccn.conf.
+
+    Engines read the file: they advertise an address that nobody has.
+    """
     for host, facts in case.asked("hccn"):
         planned = case.planned_devices(host["name"])
-        for one in facts.get("stale") or []:
-            device = int(one["device_id"])
+        for entry in facts.get("stale") or []:
+            device = int(entry["device_id"])
             if device in planned:
-                live, wanted = one.get("live"), one.get("expected") or one.get("file")
-                yield Found(place(host, device), live, f"the live address is {live}, the file says {wanted}")
+                live, wanted = entry.get("live"), entry.get("expected") or entry.get("file")
+                problem = f"the live address is {live}, /etc/hccn.conf has {wanted}"
+                yield Finding.at(place(host, device), live, problem, severity=used(case, host, "roce"))
 
 
-def tls_differs(case: Observed) -> t.Iterator[Found]:
-    """Devices whose TLS switch differs from the others'."""
-    seen = [(place(host, device), record.get("tls_enabled")) for host, device, record in _each(case)]
-    known = [one for one in seen if one[1] is not None]
-    off = [one for one in known if one[1] is False]
-    usual = len(off) * 2 < len(known)
-    if len({one[1] for one in known}) > 1:
-        for where, value in known:
+@RULES.rule(
+    "TLS-DIFFERS",
+    "Switch TLS off on all devices: ascend.inference.hccn_config with tls: false.",
+    "https://github.com/vllm-project/vllm-ascend/issues/10224",
+)
+def tls_differs(case: Observed) -> t.Iterator[Finding]:
+    """The TLS switch of a device differs from that of the others.
+
+    Devices with and without TLS cannot connect: transfers fail with status 103900.
+    """
+    seen = [(host, device, record.get("tls_enabled")) for host, device, record in case.each_link()]
+    known = [entry for entry in seen if entry[2] is not None]
+    usual = sum(value is False for _host, _device, value in known) * 2 < len(known)
+    if len({value for _host, _device, value in known}) > 1:
+        for host, device, value in known:
             if value != usual:
-                yield Found(
-                    where, "on" if value else "off", f"TLS is {_word(value)} here and {_word(usual)} on most devices"
+                problem = f"TLS is {_word(value)} here and {_word(usual)} on most of the {len(known)} devices"
+                yield Finding.at(place(host, device), _word(value), problem, severity=used(case, host, "roce", ""))
+
+
+@RULES.rule(
+    "TLS-ON",
+    "Switch TLS off on all devices: ascend.inference.hccn_config with tls: false.",
+    "https://docs.vllm.ai/projects/ascend/en/latest/tutorials/features/pd_disaggregation_mooncake_multi_node.html",
+    "warning",
+)
+def tls_on(case: Observed) -> t.Iterator[Finding]:
+    """TLS is on for all devices.
+
+    vLLM-Ascend's guides switch it off; with TLS on, each device needs a valid certificate, or no transfer works.
+    """
+    known = [
+        (host, device, record) for host, device, record in case.each_link() if record.get("tls_enabled") is not None
+    ]
+    if known and all(record["tls_enabled"] for _host, _device, record in known):
+        for host, device, _record in known:
+            severity = used(case, host, "roce", "warning")
+            yield Finding.at(place(host, device), "on", "TLS is on for the device's network", severity=severity)
+
+
+@RULES.rule(
+    "TLS-CERTIFICATE",
+    "Renew the device's certificate (hccn_tool -i DEVICE -tls), or switch TLS off.",
+    "hccn_tool reference, -tls",
+)
+def certificates(case: Observed) -> t.Iterator[Finding]:
+    """A device's certificate is expired or ends soon, and TLS is on.
+
+    Devices refuse connections with an expired certificate.
+    """
+    for host, device, record in case.each_link():
+        if not record.get("tls_enabled"):
+            continue
+        now = float((case.part(host, "host").get("clock") or {}).get("epoch") or 0)
+        for certificate in record.get("tls_certificates") or []:
+            end = _seconds(str(certificate.get("not_after") or ""))
+            if not end or not now:
+                continue
+            days = int((end - now) // 86400)
+            if days < case.thresholds.certificate_days:
+                state = f"ended {-days} days ago" if days < 0 else f"ends in {days} days"
+                name = certificate.get("name") or "certificate"
+                severity = used(case, host, "roce", "" if days < 0 else "warning")
+                yield Finding.at(
+                    place(host, device), certificate.get("not_after"), f"the {name} {state}", severity=severity
                 )
+
+
+def _seconds(text: str) -> float:
+    """OpenSSL's date (Sat Jan  5 00:00:00 2036 GMT) in seconds since 1970; 0 where it is none."""
+    try:
+        parsed = datetime.datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y GMT")
+    except ValueError:
+        return 0.0
+    return parsed.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
 def _word(value: t.Any) -> str:
     return "on" if value else "off"
 
 
-def unreachable(case: Observed) -> t.Iterator[Found]:
-    """Devices that do not reach each other: one finding for a device that nobody reaches or that reaches nobody."""
-    tried, failed = _pairs(case)
-    deaf = {one for one in {pair[1] for pair in failed} if _all(tried, failed, 1, one)}
-    mute = {one for one in {pair[0] for pair in failed} if _all(tried, failed, 0, one)} - deaf
-    for name in sorted(deaf):
-        yield Found(name, message="no other device reaches it")
-    for name in sorted(mute):
-        yield Found(name, message="it reaches no other device")
-    for source, target in sorted(failed):
-        if target not in deaf and source not in mute | deaf:
-            yield Found(source, target, f"{target} is not reached: {failed[source, target]}")
+@RULES.rule("NET-GATEWAY", "Set them with ascend.inference.hccn_config.", FAILURES + " N3", "warning")
+def gateway(case: Observed) -> t.Iterator[Finding]:
+    """A RoCE device has no gateway or detection address.
+
+    Without them the chip cannot check its network, and devices in other subnets are out of reach.
+    """
+    for host, device, record in case.each_link():
+        errors = {} if record.get("hung") else record.get("errors") or {}
+        unknown = set(record.get("errors") or {}) | set(errors)
+        names = [
+            name for name in ("gateway", "netdetect") if name in record and not record[name] and name not in unknown
+        ]
+        if names and host["hardware"] == "a2" and not record.get("hung"):
+            yield Finding.at(place(host, device), ", ".join(names), f"not set: {', '.join(names)}")
 
 
-def _pairs(case: Observed) -> tuple[set[tuple[str, str]], dict[tuple[str, str], str]]:
-    """Pairs of devices that were pinged, and those that failed with the reason."""
-    names, tried, failed = case.names(), set(), {}
-    for host, facts in case.asked("ping"):
-        for device, peers in (facts.get("matrix") or {}).items():
-            tried |= {(place(host, int(device)), names.get(peer, peer)) for peer in peers}
-        for one in facts.get("unreachable_pairs") or []:
-            peer = str(one.get("address") or one.get("sdid"))
-            failed[place(host, int(one["device_id"])), names.get(peer, peer)] = str(one.get("reason"))
-    return tried | set(failed), failed
+@RULES.rule(
+    "HCCN-CONF",
+    "Configure the devices with ascend.inference.hccn_config, which writes the file.",
+    "https://github.com/vllm-project/vllm-ascend/issues/7711",
+)
+def no_file(case: Observed) -> t.Iterator[Finding]:
+    """/etc/hccn.conf has no address for a planned device.
 
-
-def _all(tried: set[tuple[str, str]], failed: t.Collection[tuple[str, str]], side: int, name: str) -> bool:
-    """Whether every ping on this side of the device failed, and there were several."""
-    pairs = [one for one in tried if one[side] == name]
-    return len(pairs) > 1 and all(one in failed for one in pairs)
-
-
-def gateway(case: Observed) -> t.Iterator[Found]:
-    """A2 devices without gateway or detection address, whose network health cannot be told."""
-    for host, device, record in _each(case):
-        missing = [name for name in ("gateway", "netdetect") if name in record and not record[name]]
-        if missing and host["hardware"] == "a2":
-            yield Found(place(host, device), ", ".join(missing), f"{' and '.join(missing)} is not set")
-
-
-def no_file(case: Observed) -> t.Iterator[Found]:
-    """Hosts without a usable /etc/hccn.conf: KV transfer gives garbage there, silently."""
+    Engines read device addresses there; without the file KV transfer returns garbage, without an error.
+    """
     for host, facts in case.asked("hccn"):
         if "hccn_conf" not in facts:
             continue
-        known = {int(one) for one in facts["hccn_conf"] or {}}
-        missing = sorted(set(case.planned_devices(host["name"])) - known)
-        if missing and host["hardware"] != "a3":
-            yield Found(place(host), missing, f"/etc/hccn.conf has no address for devices {missing}")
+        known = {int(device) for device in facts["hccn_conf"] or {}}
+        lacking = sorted(set(case.planned_devices(host["name"])) - known)
+        if lacking and host["hardware"] != "a3":
+            yield Finding.at(place(host), lacking, f"/etc/hccn.conf has no address for devices {lacking}")
 
 
-RULES = (
-    Rule(
-        "HCCN-ANSWER",
-        "error",
-        "hccn_tool answers every question for every planned device.",
-        "Run the same command by hand as root; a busy or hanging tool often means another one still runs.",
-        "hccn_tool",
-        unanswered,
-    ),
-    Rule(
-        "LINK-DOWN",
-        "error",
-        "Every planned device has its network link up.",
-        "Look at the optical module and the switch port (hccn_tool -i <device> -lldp -g names it).",
-        "failure mode N3",
-        link_down,
-    ),
-    Rule(
-        "NET-HEALTH",
-        "error",
-        "Every planned device's network check succeeds.",
-        "Check netdetect and gateway of the device, and that the detection address answers.",
-        "failure mode N3",
-        net_health,
-    ),
-    Rule(
-        "NPU-ADDRESS",
-        "error",
-        "Every planned device has an address on the plane that carries KV.",
-        "Set it with ascend.inference.hccn_config.",
-        "failure mode N3",
-        no_address,
-    ),
-    Rule(
-        "NPU-ADDRESS-TWICE",
-        "error",
-        "No two devices share an address.",
-        "Correct one of them with ascend.inference.hccn_config.",
-        "failure mode N3",
-        address_twice,
-    ),
-    Rule(
-        "HCCN-STALE",
-        "error",
-        "A device's live address is the one in /etc/hccn.conf.",
-        "Write it anew with ascend.inference.hccn_config, or re-apply the file and reboot.",
-        "vllm-ascend PR #16847",
-        stale,
-    ),
-    Rule(
-        "TLS-DIFFERS",
-        "error",
-        "The TLS switch is the same on all devices of all hosts.",
-        "ascend.inference.hccn_config with tls: false on the devices named.",
-        "vllm-ascend #10224, #2900",
-        tls_differs,
-    ),
-    Rule(
-        "PEER-UNREACHABLE",
-        "error",
-        "Prefill and decode devices reach each other.",
-        "Check VLAN, gateway and routes of both devices; on A3 the super pod.",
-        "failure mode N3, N6",
-        unreachable,
-    ),
-    Rule(
-        "NET-GATEWAY",
-        "warning",
-        "Devices on RoCE have a gateway and a detection address.",
-        "Set gateway and netdetect with ascend.inference.hccn_config.",
-        "failure mode N3",
-        gateway,
-    ),
-    Rule(
-        "HCCN-CONF",
-        "error",
-        "/etc/hccn.conf holds the address of every planned device.",
-        "Configure the devices with ascend.inference.hccn_config, which writes the file.",
-        "vllm-ascend #7711",
-        no_file,
-    ),
+@RULES.rule(
+    "RAIL-DIFFERS",
+    "Set the same value on all devices (hccn_config for mtu and netmask, the switch port for speed).",
+    FAILURES + " N3",
+    "warning",
 )
+def rail_differs(case: Observed) -> t.Iterator[Finding]:
+    """MTU, speed or netmask of a device's port differs from that of the others.
+
+    Large packets are lost where MTUs differ, a slower port slows down its whole group, and another netmask changes routes.
+    """
+    for name, label in (("mtu", "MTU"), ("speed", "speed"), ("netmask", "netmask")):
+        values = {}
+        for host, device, record in case.each_link():
+            value = (record.get("ip") or {}).get("netmask") if name == "netmask" else record.get(name)
+            if value is not None and plane(case.plan, host) == "roce":
+                values[place(host, device)] = str(value)
+        usual = majority(values)
+        for where, value in values.items():
+            if value != usual:
+                yield Finding.at(
+                    where, value, f"{label} is {value} here and {usual} on most of the {len(values)} devices"
+                )
+
+
+@RULES.rule(
+    "OPTICAL",
+    "Clean or replace the optical module or the fibre; hccn_tool -i DEVICE -optical -g shows all values.",
+    "hccn_tool reference, -optical: the module's own thresholds",
+    "warning",
+)
+def optical(case: Observed) -> t.Iterator[Finding]:
+    """The optical module of a device is missing, or receives or sends outside of its own thresholds.
+
+    A lane that is too weak loses packets or drops the link under load.
+    """
+    for host, device, record in case.each_link():
+        found = record.get("optical")
+        if not found or plane(case.plan, host) != "roce":
+            continue
+        if found.get("present") is False:
+            if str(record.get("link")).lower() != "up":
+                yield Finding.at(place(host, device), "", "no optical module is plugged in")
+            continue
+        for side in ("rx", "tx"):
+            low, high = (found.get(f"{side}_power_{edge}_thres_milliwatts") for edge in ("low", "high"))
+            lanes = {
+                key: value
+                for key, value in found.items()
+                if key.startswith(f"{side}_power") and "thres" not in key and isinstance(value, (int, float))
+            }
+            for key, value in sorted(lanes.items()):
+                if (low is not None and value < low) or (high is not None and value > high):
+                    lane = key[len(side) + 6 : -len("_milliwatts")]
+                    problem = f"{side} power of lane {lane or '0'} is {value} mW, the module allows {low} to {high} mW"
+                    yield Finding.at(place(host, device), f"{value} mW", problem)
+
+
+@RULES.rule(
+    "LINK-FLAPS",
+    "Check cable, optical module and switch port; hccn_tool -i DEVICE -link_stat -g shows when it happened.",
+    "hccn_tool reference, -link_stat",
+    "warning",
+)
+def flaps(case: Observed) -> t.Iterator[Finding]:
+    """The link of a device went down repeatedly since the chip started.
+
+    Each time all transfers over it fail.
+    """
+    for host, device, record in case.each_link():
+        downs = (record.get("link_stat") or {}).get("link_down_count")
+        if downs is not None and downs > case.thresholds.link_downs and plane(case.plan, host) == "roce":
+            problem = f"the link went down {downs} times (allowed: {case.thresholds.link_downs}, threshold link_downs)"
+            yield Finding.at(place(host, device), downs, problem)
+
+
+COUNTERS = (
+    "roce_rx_err_pkt_num",
+    "roce_tx_err_pkt_num",
+    "crc_error_sum",
+    "mac_rx_fcs_err_pkt_num",
+    "mac_rx_bad_pkt_num",
+)
+
+
+@RULES.rule(
+    "PACKET-ERRORS",
+    "Check cable and optical module; watch the counter with hccn_tool -i DEVICE -stat -g under load.",
+    "hccn_tool reference, -stat",
+    "warning",
+)
+def packet_errors(case: Observed) -> t.Iterator[Finding]:
+    """The port of a device counted damaged packets.
+
+    Each one is sent again; many of them slow down or break transfers.
+    """
+    for host, device, record in case.each_link():
+        counters = record.get("stats") or {}
+        bad = {name: counters[name] for name in COUNTERS if (counters.get(name) or 0) > case.thresholds.error_packets}
+        if bad and plane(case.plan, host) == "roce":
+            shown = ", ".join(f"{name} {value}" for name, value in bad.items())
+            yield Finding.at(place(host, device), shown, f"damaged packets since the chip started: {shown}")

@@ -1,94 +1,96 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the host: machine, Python, addresses, ports, memory, limits, clock, disk, models."""
+"""Rules of the host: machine, Python, addresses, ports, memory, limits, clock, disk."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..plan.rules.base import Found, Rule
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
 from ..releases.version import numbers
-from .observed import Observed, Record, place, plane
+from .npu import runs_here, sees_processes
+from .observed import Observed, Record, later, place, plane
 
 ANY = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 MACHINES = ("aarch64", "x86_64")
-NOFILE, CLOCK_SECONDS, FREE_DISK_MIB = 65536, 10.0, 10 * 1024
+FAILURES = "knowledge_failures, host, driver and network:"
+RULES = Rules()
 
 
-def unobserved(case: Observed) -> t.Iterator[Found]:
-    """Planned hosts of which nothing is known."""
-    for host in case.hosts():
-        if not case.facts.get(host["name"]):
-            yield Found(place(host), host["address"], "the host could not be reached or asked")
+@RULES.rule("HOST-ADDRESS", "Correct inference_address or inference_interface of the host.", FAILURES + " N8, N9")
+def address(case: Observed) -> t.Iterator[Finding]:
+    """The planned address or interface is not on the host, or the interface is down.
 
-
-TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info"}
-
-
-def unanswered(case: Observed) -> t.Iterator[Found]:
-    """Hosts on which a tool gave no answer at all."""
-    for host, kind, error in case.failed():
-        if kind in TOOLS:
-            yield Found(f"{place(host)} {TOOLS[kind]}", "", error)
-
-
-def runtime(case: Observed) -> t.Iterator[Found]:
-    """Hosts on which the runtime cannot run the services, in the words of its own preflight."""
-    for host, kind, error in case.failed():
-        if kind == "runtime":
-            message, dummy, fix = error.partition(" Fix: ")
-            yield Found(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
-
-
-def address(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose planned address is not on the planned interface."""
+    Engines advertise the planned address and bind to the interface: other hosts could not connect.
+    """
     for host, facts in case.asked("host"):
         interfaces = facts.get("interfaces") or {}
         if not interfaces:
             continue
         wanted, name = host["address"], host["interface"]
-        owners = sorted(one for one in interfaces if wanted in interfaces[one]["addresses"])
+        owners = sorted(nic for nic in interfaces if wanted in interfaces[nic]["addresses"])
         if wanted.startswith("127."):
             owners = ["lo"]  # the loopback interface answers for its whole network
         if name and name not in interfaces:
-            yield Found(
+            yield Finding.at(
                 place(host), name, f"there is no interface {name}; {wanted} is on {', '.join(owners) or 'none'}"
             )
         elif not owners:
-            yield Found(place(host), wanted, f"no interface has the address {wanted}")
+            yield Finding.at(place(host), wanted, f"no interface has the address {wanted}")
         elif name and name not in owners:
-            yield Found(place(host), name, f"the address {wanted} is on {', '.join(owners)}, not on {name}")
+            yield Finding.at(place(host), name, f"the address {wanted} is on {', '.join(owners)}, not on {name}")
         elif name and not interfaces[name]["up"]:
-            yield Found(place(host), name, f"the interface {name} is down")
+            yield Finding.at(place(host), name, f"the interface {name} is down")
 
 
-def machine(case: Observed) -> t.Iterator[Found]:
-    """Machines for which no package of CANN and no wheel exists."""
+@RULES.rule("HOST-MACHINE", "Plan other hosts.", "names of CANN's packages")
+def machine(case: Observed) -> t.Iterator[Finding]:
+    """The host is of a machine type for which no CANN package and no wheel exists.
+
+    Nothing could be installed on it.
+    """
     for host, system in _installs(case, contained=True):
         if system.get("machine") not in (None, "", *MACHINES):
-            yield Found(place(host), system["machine"], f"the host is a {system['machine']}")
+            yield Finding.at(place(host), system["machine"], f"the host is a {system['machine']}")
 
 
-def python(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose Python the release's package refuses, where an environment is built from it."""
+@RULES.rule(
+    "HOST-PYTHON",
+    "Install another Python and name it with torch_npu_python, or choose inference_runtime: docker.",
+    "python_requires of vllm-ascend's setup.py",
+)
+def python(case: Observed) -> t.Iterator[Finding]:
+    """The release's package does not install into the host's Python.
+
+    pip refuses packages whose python_requires excludes the interpreter.
+    """
     least, end = case.plan.get("release_facts", {}).get("python_range") or ("", "")
     for host, system in _installs(case):
         found = numbers(str(system.get("python") or ""))[:2]
         wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))
-        if wrong and not _told(case, host, "torch_npu_python"):
+        if wrong and not later(case, host, "torch_npu_python"):
             span = f"{least} or later" + (f" and before {end}" if end else "")
-            yield Found(place(host), system["python"], f"Python is {system['python']}, the release needs {span}")
+            yield Finding.at(place(host), system["python"], f"Python is {system['python']}, the release needs {span}")
 
 
-def glibc(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose C library is older than the one that Mooncake's wheel is built for."""
+@RULES.rule(
+    "HOST-GLIBC",
+    "Set mooncake_method: source, or choose inference_runtime: docker, or a distribution with a later one.",
+    "https://docs.vllm.ai/projects/ascend/en/latest/user_guide/feature_guide/kv_pool.html",
+)
+def glibc(case: Observed) -> t.Iterator[Finding]:
+    """The host's C library is older than Mooncake's wheel needs.
+
+    The wheel's libraries do not load.
+    """
     mooncake = (case.plan.get("software") or {}).get("mooncake") or {}
     wanted = mooncake.get("glibc") if mooncake.get("needed", True) else ""
     for host, system in _installs(case):
         found = str(system.get("libc") or "").partition("glibc ")[2]
-        if wanted and found and numbers(found) < numbers(wanted) and _told(case, host, "mooncake_method") != "source":
-            yield Found(place(host), found, f"glibc is {found}, and Mooncake's wheel needs {wanted}")
+        if wanted and found and numbers(found) < numbers(wanted) and later(case, host, "mooncake_method") != "source":
+            yield Finding.at(place(host), found, f"glibc is {found}, and Mooncake's wheel needs {wanted}")
 
 
 def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
@@ -100,348 +102,238 @@ def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Recor
             yield host, facts.get("system") or {}
 
 
-def hugepages(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose huge pages do not hold the store's segments, on the plane where those are registered page by page."""
+@RULES.rule(
+    "HUGEPAGES",
+    "Set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of the available memory.",
+    "https://docs.vllm.ai/projects/ascend/en/latest/user_guide/feature_guide/kv_pool.html",
+    "warning",
+)
+def hugepages(case: Observed) -> t.Iterator[Finding]:
+    """The host's huge pages do not hold the store's segments.
+
+    On RoCE the segments are registered page by page: slowly, or not at all, in small pages.
+    """
     for host, facts in case.asked("host"):
         memory_, wanted = facts.get("memory") or {}, int(host.get("store_mib") or 0)
         found = int(memory_.get("hugepages_total") or 0) * int(memory_.get("hugepage_size_kib") or 0) // 1024
         asked = "hugepages_total" in memory_ and case.planned_devices(host["name"])
         if asked and plane(case.plan, host) == "roce" and found < wanted:
-            yield Found(
+            yield Finding.at(
                 place(host), f"{found} MiB", f"{found} MiB in huge pages, the store's segments have {wanted} MiB"
             )
 
 
-def ports(case: Observed) -> t.Iterator[Found]:
-    """Planned ports that a stranger holds."""
+@RULES.rule(
+    "PORT-TAKEN",
+    "Stop that process, or give the pool other first ports (inference_pools.<pool>.ports).",
+    "https://github.com/vllm-project/vllm-ascend/issues/6455",
+)
+def ports(case: Observed) -> t.Iterator[Finding]:
+    """A planned port is held by another process.
+
+    The service could not listen on it.
+    """
     prefix = f"{case.plan['directory']}/services/"
     for host, facts in case.asked("host"):
-        held = [one for one in facts.get("listening") or [] if not str(one["service"]).startswith(prefix)]
+        held = [socket for socket in facts.get("listening") or [] if not str(socket["service"]).startswith(prefix)]
+        hidden = not sees_processes(case, host) and runs_here(case, host)
         for service in case.services(host["name"]):
             for port in service["ports"]:
-                for one in held:
-                    inside = port["first"] <= one["port"] < port["first"] + port["count"]
-                    if inside and (one["address"] in ANY or one["address"] == service["address"] or port["count"] > 1):
-                        owner = one["command"] or "a process that only root can see"
-                        yield Found(
-                            f"{place(host)} port {one['port']}",
-                            owner,
-                            f"{service['name']} needs it for {port['name']}, but pid {one['pid']} holds it: {owner}",
-                        )
+                for socket in held:
+                    inside = port["first"] <= socket["port"] < port["first"] + port["count"]
+                    here = socket["address"] in ANY or socket["address"] == service["address"] or port["count"] > 1
+                    if inside and here:
+                        yield _held(host, service, port, socket, hidden)
 
 
-def model_missing(case: Observed) -> t.Iterator[Found]:
-    """Engines' hosts without the model, or with a broken one."""
-    if case.plan["model"].get("source"):
-        return
-    for host, model in _models(case):
-        if not model["exists"]:
-            yield Found(place(host), model["path"], f"the model's folder {model['path']} does not exist")
-        elif model["config_error"]:
-            yield Found(place(host), model["path"], f"{model['path']}/config.json {model['config_error']}")
+def _held(host: Record, service: Record, port: Record, socket: Record, hidden: bool) -> Finding:
+    """A held port; a remark where this deployment runs and the connected user cannot see who holds the port."""
+    path = f"{place(host)} port {socket['port']}"
+    if hidden and not socket["pid"]:
+        problem = f"held, probably by {service['name']} itself: the connected user cannot see the owner"
+        return Finding.at(path, "", problem, "", "remark")
+    owner = socket["command"] or "a process that only root can see"
+    return Finding.at(
+        path, owner, f"{service['name']} needs it for {port['name']}, pid {socket['pid']} holds it: {owner}"
+    )
 
 
-def _models(case: Observed) -> list[tuple[Record, Record]]:
-    path = case.plan["model"]["path"]
-    engines = {
-        one["host"] for one in case.plan["services"] if one["kind"] in ("prefill", "decode", "colocated", "encode")
-    }
-    return [
-        (host, model)
-        for host, facts in case.asked("host")
-        for model in facts.get("models") or []
-        if host["name"] in engines and model["path"].rstrip("/") == path.rstrip("/")
-    ]
+@RULES.rule("CLOCK", "Set up chrony or systemd-timesyncd.", FAILURES + " N12", "warning")
+def clocks(case: Observed) -> t.Iterator[Finding]:
+    """The clock of a host runs apart from the others, or is not synchronised.
 
-
-def _repaired(case: Observed, host: Record) -> bool:
-    """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
-    return _told(case, host, "model_repair").lower() in ("true", "yes", "on", "1", "y", "t")
-
-
-def _told(case: Observed, host: Record, word: str) -> str:
-    """What a role that runs later was told in the inventory, as a word."""
-    found = (case.facts[host["name"]]["host"].get("told") or {}).get(word)
-    return "" if found is None else str(found).strip()
-
-
-def model_differs(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose model is not the one of the first host."""
-    found = [(host, model) for host, model in _models(case) if model["exists"]]
-    for host, model in found[1:]:
-        if model["fingerprint"] != found[0][1]["fingerprint"]:
-            yield Found(
-                place(host),
-                model["fingerprint"][:12],
-                f"the model in {model['path']} is not the one on {found[0][0]['name']}",
-            )
-
-
-def model_keys(case: Observed) -> t.Iterator[Found]:
-    """Keys that the release's connector needs and config.json lacks, where role model will not add them afterwards."""
-    if not case.plan.get("release_facts", {}).get("head_dim_required"):
-        return
-    for host, model in _models(case):
-        config = model["config"]
-        connects = any("--kv-transfer-config" in one["argv"] for one in case.services(host["name"]))
-        readable = model["exists"] and not model["config_error"]
-        lacking = config.get("head_dim") is None and not config.get("kv_lora_rank")
-        if connects and readable and lacking and not _repaired(case, host):
-            yield Found(place(host), "head_dim", f"{model['path']}/config.json has no head_dim")
-
-
-def quantization(case: Observed) -> t.Iterator[Found]:
-    """A quantised model without the flag, or the flag without a quantised model."""
-    flags = {one["name"]: "--quantization" in one["argv"] for one in case.plan["services"]}
-    for host, model in _models(case):
-        engines = [one for one in case.services(host["name"]) if model["path"] in one["argv"]]
-        for service in engines:
-            if (
-                model["exists"]
-                and model["quantized"]
-                and not flags[service["name"]]
-                and case.plan["engine"] != "vllm_cpu"
-            ):
-                yield Found(
-                    f"{place(host)} {service['name']}",
-                    model["path"],
-                    "the model is quantised, but the engine is not told so and would run out of memory",
-                )
-
-
-def dtype(case: Observed) -> t.Iterator[Found]:
-    """Quantised models in float16, which the kernels refuse."""
-    for host, model in _models(case):
-        word = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
-        told = any("--dtype" in one["argv"] for one in case.services(host["name"]))
-        if model["quantized"] and word == "float16" and not told and not _repaired(case, host):
-            yield Found(
-                place(host), word, f"{model['path']}/config.json says torch_dtype float16 for a quantised model"
-            )
-
-
-def clocks(case: Observed) -> t.Iterator[Found]:
-    """Clocks that run apart, or that alone are not synchronised; ``offset`` includes some seconds of connection."""
+    Delayed frees of KV blocks compare the clocks of hosts.
+    """
     seen = [(host, facts.get("clock") or {}) for host, facts in case.asked("host")]
     offsets = sorted(clock["offset"] for _host, clock in seen if clock.get("offset") is not None)
-    middle = offsets[len(offsets) // 2] if offsets else 0.0
-    disciplined = any(clock.get("synchronised") for _host, clock in seen)
+    middle, limit = (offsets[len(offsets) // 2] if offsets else 0.0), case.thresholds.clock_seconds
     for host, clock in seen:
-        apart = abs((clock.get("offset") or middle) - middle)
-        if apart > CLOCK_SECONDS:
-            yield Found(
-                place(host), f"{apart:.0f} s", f"the clock is about {apart:.0f} seconds away from the other hosts'"
-            )
-        elif disciplined and clock.get("synchronised") is False:
-            yield Found(place(host), "", "the clock is not synchronised, while other hosts' are")
+        # an offset contains the connection's set-up; the kernel's own bound tells how good a synchronised clock is
+        offset = clock.get("offset")
+        apart = abs((middle if offset is None else offset) - middle)
+        if apart > limit:
+            problem = f"the clock is about {apart:.0f} seconds away from the other hosts' (allowed: {limit:g})"
+            yield Finding.at(place(host), f"{apart:.0f} s", problem)
+        elif clock.get("synchronised") is False and len(seen) > 1:
+            yield Finding.at(place(host), "", "the clock is not synchronised")
 
 
-def limits(case: Observed) -> t.Iterator[Found]:
-    """Limits that the engines' own unit cannot lift."""
+@RULES.rule(
+    "LIMIT-NOFILE", "Raise the hard limit of open files (limits.conf, nofile).", "knowledge_failures, runtime: R5"
+)
+def open_files(case: Observed) -> t.Iterator[Finding]:
+    """The connected user may open too few files, and no unit lifts the limit.
+
+    Engines open thousands of files and connections.
+    """
+    for host, limits in _own_limits(case):
+        found = limits.get("nofile")
+        if found and found < case.thresholds.open_files:
+            yield Finding.at(place(host), found, f"at most {found} open files (needed: {case.thresholds.open_files})")
+
+
+@RULES.rule(
+    "LIMIT-MEMLOCK", "Set the hard limit of locked memory to unlimited (limits.conf, memlock).", FAILURES + " N17"
+)
+def locked_memory(case: Observed) -> t.Iterator[Finding]:
+    """The connected user may lock little memory, and no unit lifts the limit.
+
+    Memory that is transferred is locked: registration fails with "Cannot allocate memory".
+    """
+    for host, limits in _own_limits(case):
+        found = limits.get("memlock_bytes")
+        if found is not None and case.expects_npus(host):
+            root = (case.part(host, "host").get("user") or {}).get(
+                "uid"
+            ) == 0  # who may lift the limit, outside of a container
+            problem = f"at most {found // 1024} KiB of locked memory (needed: unlimited)"
+            yield Finding.at(place(host), found, problem, severity="warning" if root else "")
+
+
+def _own_limits(case: Observed) -> t.Iterator[tuple[Record, Record]]:
+    """Hosts whose services run with the limits of the connected user, with those limits."""
     for host, facts in case.asked("host"):
-        nofile = (facts.get("limits") or {}).get("nofile")
-        if case.plan["runtime"] == "supervisor" and case.plan["engine"] != "vllm_cpu" and nofile and nofile < NOFILE:
-            yield Found(place(host), nofile, f"at most {nofile} open files")
+        if case.plan["runtime"] == "supervisor" and case.plan["engine"] != "vllm_cpu":
+            yield host, facts.get("limits") or {}
 
 
-def memory(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose store segments do not fit into memory."""
+@RULES.rule(
+    "SYSCTL-MAPS",
+    "Set vm.max_map_count on the host (sysctl.d); the plan's value is in hosts[].sysctl.",
+    FAILURES + " N17",
+    "warning",
+)
+def max_map_count(case: Observed) -> t.Iterator[Finding]:
+    """The kernel allows a process few memory mappings.
+
+    Registration of large memory ends with "Resource temporarily unavailable".
+    """
+    for host, facts in case.asked("host"):
+        found = (facts.get("sysctl") or {}).get("vm.max_map_count")
+        planned = "vm.max_map_count" in (host.get("sysctl") or {}) and case.plan["runtime"] == "systemd"
+        if found and found < case.thresholds.max_map_count and case.expects_npus(host) and not planned:
+            problem = f"vm.max_map_count is {found} (needed: {case.thresholds.max_map_count})"
+            yield Finding.at(place(host), found, problem)
+
+
+@RULES.rule(
+    "SHM-SIZE", "Enlarge /dev/shm: mount -o remount,size=16g /dev/shm, and /etc/fstab.", FAILURES + " N18", "warning"
+)
+def shared_memory(case: Observed) -> t.Iterator[Finding]:
+    """/dev/shm is small.
+
+    Workers of one engine exchange messages there: "No available shared memory broadcast block found", or bus errors.
+    """
+    for host, facts in case.asked("host"):
+        found = (facts.get("memory") or {}).get("shm_mib")
+        own = case.plan["runtime"] in ("docker", "kubernetes")  # containers have their own
+        if found is not None and found < case.thresholds.shm_mib and case.expects_npus(host) and not own:
+            problem = f"/dev/shm has {found} MiB (needed: {case.thresholds.shm_mib})"
+            yield Finding.at(place(host), f"{found} MiB", problem)
+
+
+@RULES.rule("HOST-TWICE", "Remove one of the names from the inventory.", "machine-id(5)")
+def same_machine(case: Observed) -> t.Iterator[Finding]:
+    """Two names of the inventory lead to one machine.
+
+    Both would deploy to the same devices and ports.
+    """
+    owners: dict[tuple[str, str], str] = {}
+    for host, facts in case.asked("host"):
+        system, interfaces = facts.get("system") or {}, facts.get("interfaces") or {}
+        addresses = sorted(
+            address for nic in interfaces.values() for address in nic["addresses"] if address[:4] != "127."
+        )
+        if not system.get("machine_id") or str(host["address"]).startswith("127."):
+            continue
+        first = owners.setdefault((system["machine_id"], ",".join(addresses)), host["name"])
+        if first != host["name"]:
+            problem = f"the same machine as {first}: machine id and addresses are equal"
+            yield Finding.at(place(host), system.get("hostname", ""), problem)
+
+
+@RULES.rule(
+    "HOST-MEMORY",
+    "Choose a smaller inference_store.segment_size.",
+    "https://docs.vllm.ai/projects/ascend/en/latest/user_guide/feature_guide/kv_pool.html",
+)
+def memory(case: Observed) -> t.Iterator[Finding]:
+    """The store's segments do not fit into the host's memory.
+
+    The engine is killed when the host runs out of memory.
+    """
     for host, facts in case.asked("host"):
         available = (facts.get("memory") or {}).get("memory_available_mib")
         wanted = int(host.get("store_mib") or 0)
         if available and wanted > 0.6 * available:
-            yield Found(
+            yield Finding.at(
                 place(host),
                 f"{wanted} MiB",
                 f"the store's segments are {wanted} MiB, 60 % of the available memory is {int(0.6 * available)} MiB",
             )
 
 
-def disks(case: Observed) -> t.Iterator[Found]:
-    """Hosts without room for what is installed."""
+@RULES.rule("DISK-FREE", "Free some, or choose another inference_root.", "CANN installation guide", "warning")
+def disks(case: Observed) -> t.Iterator[Finding]:
+    """Little space is free where the software is installed.
+
+    The installation stops half-way.
+    """
     for host, facts in case.asked("host"):
-        for one in facts.get("disks") or []:
-            if one["free_mib"] < FREE_DISK_MIB:
-                yield Found(f"{place(host)} {one['path']}", f"{one['free_mib']} MiB", "less than 10 GiB are free")
+        for disk in facts.get("disks") or []:
+            if disk["free_mib"] < case.thresholds.disk_free_mib:
+                problem = f"{disk['free_mib']} MiB are free (needed: {case.thresholds.disk_free_mib})"
+                yield Finding.at(f"{place(host)} {disk['path']}", f"{disk['free_mib']} MiB", problem)
 
 
-def proxies(case: Observed) -> t.Iterator[Found]:
-    """Proxy variables in the environment, which engines and routers would use for each other."""
+@RULES.rule(
+    "PROXY-VARIABLES",
+    "Take them out of /etc/environment if other tools call the services from here.",
+    FAILURES + " N10",
+    "warning",
+)
+def proxies(case: Observed) -> t.Iterator[Finding]:
+    """HTTP proxy variables are set for every login.
+
+    Engines and routers would send requests to each other through the proxy; their units unset the variables.
+    """
     for host, facts in case.asked("host"):
         names = (facts.get("system") or {}).get("proxy_variables") or []
         if names:
-            yield Found(place(host), ", ".join(names), f"{', '.join(names)} set for every login")
+            yield Finding.at(place(host), ", ".join(names), f"{', '.join(names)} set for every login")
 
 
-def hostname(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose own name is a loopback address, in deployments over several hosts."""
+@RULES.rule("HOSTNAME-LOOPBACK", "Correct /etc/hosts.", FAILURES + " N8", "warning")
+def hostname(case: Observed) -> t.Iterator[Finding]:
+    """The host's own name resolves to a loopback address.
+
+    What other hosts learn as its address leads back to themselves.
+    """
     asked = case.asked("host")
     for host, facts in asked:
         found = (facts.get("system") or {}).get("hostname_addresses") or []
         local = str(host["address"]).startswith("127.")
-        if len(asked) > 1 and not local and found and all(one.startswith("127.") for one in found):
-            yield Found(place(host), ", ".join(found), "the host's own name is a loopback address (/etc/hosts)")
-
-
-RULES = (
-    Rule(
-        "HOST-UNREACHABLE",
-        "error",
-        "Every planned host answers.",
-        "Check the connection; ansible -m ping <host>.",
-        "Ansible",
-        unobserved,
-    ),
-    Rule(
-        "HOST-ANSWER",
-        "error",
-        "Every tool answers on every planned host.",
-        "Run the tool by hand as root; the message says what it lacks.",
-        "npu-smi and hccn_tool",
-        unanswered,
-    ),
-    Rule(
-        "RUNTIME",
-        "error",
-        "Every planned host can run services the planned way.",
-        "",
-        "role service, preflight of the runtime",
-        runtime,
-    ),
-    Rule(
-        "HOST-ADDRESS",
-        "error",
-        "The planned interface owns the planned address.",
-        "Correct inference_address or inference_interface of the host.",
-        "failure modes N8, N9",
-        address,
-    ),
-    Rule(
-        "HOST-MACHINE",
-        "error",
-        "CANN and the wheels exist for aarch64 and x86_64.",
-        "Plan other hosts.",
-        "names of CANN's packages",
-        machine,
-    ),
-    Rule(
-        "HOST-PYTHON",
-        "error",
-        "The release's package installs into the host's Python.",
-        "Install another Python and name it with torch_npu_python, or choose inference_runtime: docker.",
-        "python_requires of vllm-ascend's setup.py",
-        python,
-    ),
-    Rule(
-        "HOST-GLIBC",
-        "error",
-        "Mooncake's wheel loads with the host's C library.",
-        "Set mooncake_method: source, or choose inference_runtime: docker, or a distribution with a later one.",
-        "failure mode C6; vllm-ascend kv_pool.md",
-        glibc,
-    ),
-    Rule(
-        "HUGEPAGES",
-        "warning",
-        "The store's segments lie in huge pages, or are registered slowly or not at all.",
-        "Set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of the available memory.",
-        "vllm-ascend kv_pool.md",
-        hugepages,
-    ),
-    Rule(
-        "PORT-TAKEN",
-        "error",
-        "Planned ports are free, or held by the service that is planned on them.",
-        "Stop that process, or give the pool other first ports (inference_pools.<pool>.ports).",
-        "vllm-ascend #6455",
-        ports,
-    ),
-    Rule(
-        "MODEL-MISSING",
-        "error",
-        "The model lies on every engine's host.",
-        "Copy it there, or set inference_model.source.",
-        "failure mode K8",
-        model_missing,
-    ),
-    Rule(
-        "MODEL-DIFFERS",
-        "error",
-        "Every engine serves the same bytes.",
-        "Copy the model from one host to the others.",
-        "rules of connectors, K15",
-        model_differs,
-    ),
-    Rule(
-        "MODEL-HEAD-DIM",
-        "error",
-        "The release's connector reads head_dim from config.json.",
-        "Let the role model add it (model_repair: true), or choose a release from 0.21.0rc1 on.",
-        "vllm-ascend #7352",
-        model_keys,
-    ),
-    Rule(
-        "MODEL-QUANTIZED",
-        "error",
-        "A quantised model is served with --quantization ascend.",
-        "Add quantization: ascend to the pool's args.",
-        "failure mode T15",
-        quantization,
-    ),
-    Rule(
-        "MODEL-DTYPE",
-        "error",
-        "A quantised model runs in bfloat16.",
-        "Add dtype: bfloat16 to the pool's args, or let the role model repair config.json.",
-        "failure mode T14",
-        dtype,
-    ),
-    Rule(
-        "CLOCK",
-        "warning",
-        "The hosts' clocks are synchronised; delayed frees compare them.",
-        "Set up chrony or systemd-timesyncd.",
-        "failure mode N12",
-        clocks,
-    ),
-    Rule(
-        "LIMIT-NOFILE",
-        "error",
-        "Engines may open 65536 files.",
-        "Raise the hard limit of open files.",
-        "failure mode R5",
-        limits,
-    ),
-    Rule(
-        "HOST-MEMORY",
-        "error",
-        "The store's segments fit into 60 % of the available memory.",
-        "Choose a smaller inference_store.segment_size.",
-        "vllm-ascend kv_pool.md",
-        memory,
-    ),
-    Rule(
-        "DISK-FREE",
-        "warning",
-        "There is room for what is installed.",
-        "Free some, or choose another inference_root.",
-        "CANN installation guide",
-        disks,
-    ),
-    Rule(
-        "PROXY-VARIABLES",
-        "warning",
-        "HTTP proxies are not used between the services; units unset them.",
-        "Take them out of /etc/environment if other tools call the services from here.",
-        "failure mode N10",
-        proxies,
-    ),
-    Rule(
-        "HOSTNAME-LOOPBACK",
-        "warning",
-        "A host's name resolves to an address that others reach.",
-        "Correct /etc/hosts.",
-        "failure mode N8",
-        hostname,
-    ),
-)
+        if len(asked) > 1 and not local and found and all(address.startswith("127.") for address in found):
+            yield Finding.at(
+                place(host), ", ".join(found), f"the host's own name resolves to {', '.join(found)} (/etc/hosts)"
+            )

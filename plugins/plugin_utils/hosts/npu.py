@@ -1,194 +1,289 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the NPUs: there, healthy, free, of the planned kind."""
+"""Rules of the NPUs: present, healthy, free, of the planned kind, with memory and without errors."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..plan.rules.base import Found, Rule
-from ..releases.version import numbers
-from .observed import Observed, place
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
+from .observed import ENGINES, Observed, Record, majority, npus_by_device, place, plane
 
+RULES = Rules()
 HEALTHY = ("ok", "healthy")
+FAILURES = "knowledge_failures, host, driver and network:"
 
 
-def absent(case: Observed) -> t.Iterator[Found]:
-    """Planned devices that npu-smi does not list."""
+@RULES.rule("NPU-ABSENT", "Correct inference_devices, or have the card looked at.", "npu-smi reference, info")
+def absent(case: Observed) -> t.Iterator[Finding]:
+    """npu-smi does not list a planned device.
+
+    The service that is planned on it cannot start.
+    """
     for host, npus in case.npus():
         for device, service in sorted(case.planned_devices(host["name"]).items()):
             if device not in npus:
-                yield Found(
-                    place(host, device), service, f"{service} is planned on a device that npu-smi does not list"
-                )
+                yield Finding.at(place(host, device), service, "npu-smi does not list the device")
 
 
-def unhealthy(case: Observed) -> t.Iterator[Found]:
-    """Planned devices whose health is not OK."""
-    for host, npus in case.npus():
-        for device, service in sorted(case.planned_devices(host["name"]).items()):
-            health = str(npus.get(device, {}).get("health") or "OK")
-            if health.lower() not in HEALTHY:
-                yield Found(place(host, device), health, f"the device of {service} reports health {health}")
+@RULES.rule(
+    "NPU-HEALTH",
+    "npu-smi info -t health -i CARD names the fault; reset or replace the card, or plan without it (inference_devices).",
+    "npu-smi reference, info",
+)
+def unhealthy(case: Observed) -> t.Iterator[Finding]:
+    """A planned device is not healthy, or npu-smi does not state its health.
+
+    npu-smi leaves out the health of a chip whose state it does not understand: engines on it fail or hang.
+    """
+    for host, device, _service, npu in case.each_npu():
+        health = npu.get("health")
+        if health is None:
+            yield Finding.at(place(host, device), "", "npu-smi does not state the health of the device")
+        elif str(health).lower() not in HEALTHY:
+            yield Finding.at(place(host, device), health, f"npu-smi reports health {health}")
 
 
-def busy(case: Observed) -> t.Iterator[Found]:
-    """Planned devices with processes of strangers; processes of this deployment's services are known by their pid."""
-    for host, npus in case.npus():
+@RULES.rule(
+    "NPU-BUSY",
+    "Stop that process, or plan other devices.",
+    "https://github.com/vllm-project/vllm-ascend/issues/4725",
+)
+def busy(case: Observed) -> t.Iterator[Finding]:
+    """A process that does not belong to this deployment uses a planned device.
+
+    The engine would not find enough memory.
+    """
+    for host, device, _service, npu in case.each_npu():
         own = own_processes(case, host["name"])
-        for device, service in sorted(case.planned_devices(host["name"]).items()):
-            others = [one for one in npus.get(device, {}).get("processes") or [] if one.get("pid") not in own]
-            if others:
-                names = ", ".join(f"{one.get('name') or 'a process'} (pid {one.get('pid')})" for one in others)
-                yield Found(place(host, device), names, f"the device of {service} is in use by {names}")
+        others = [process for process in npu.get("processes") or [] if process.get("pid") not in own]
+        if not others:
+            continue
+        names = ", ".join(f"{process.get('name') or 'a process'} (pid {process.get('pid')})" for process in others)
+        if not sees_processes(case, host) and runs_here(case, host):
+            problem = f"in use by {names}; the connected user cannot see whether it belongs to this deployment"
+            yield Finding.at(place(host, device), names, problem, "", "remark")
+        else:
+            yield Finding.at(place(host, device), names, f"in use by {names}")
 
 
 def own_processes(case: Observed, host: str) -> set[int]:
     """Process ids on a host that belong to this deployment (host_info's ``own_processes``)."""
     facts = case.facts.get(host, {}).get("host") or {}
     prefix = f"{case.plan['directory']}/services/"
-    return {int(one["pid"]) for one in facts.get("own_processes", []) if str(one.get("service", "")).startswith(prefix)}
+    return {
+        int(process["pid"])
+        for process in facts.get("own_processes") or []
+        if str(process.get("service", "")).startswith(prefix)
+    }
 
 
-def count(case: Observed) -> t.Iterator[Found]:
-    """Hosts without devices that the inventory gives them, though none of those is planned."""
+def sees_processes(case: Observed, host: Record) -> bool:
+    """Whether the connected user could tell own processes from foreign ones."""
+    return bool((case.part(host, "host").get("user") or {}).get("sees_processes", True))
+
+
+def runs_here(case: Observed, host: Record) -> bool:
+    """Whether this deployment's own services already listen on this host: one of its API ports is held."""
+    held = {socket["port"] for socket in case.part(host, "host").get("listening") or []}
+    return any(
+        port["first"] in held
+        for service in case.services(host["name"])
+        for port in service["ports"]
+        if port["name"] == "api"
+    )
+
+
+@RULES.rule("NPU-COUNT", "Correct inference_devices of the host.", "npu-smi reference, info", "warning")
+def count(case: Observed) -> t.Iterator[Finding]:
+    """The inventory gives a host devices that npu-smi does not list, though none of them is planned.
+
+    A later plan could use them.
+    """
     for host, npus in case.npus():
-        missing = sorted(set(host["devices"]) - set(npus) - set(case.planned_devices(host["name"])))
-        if missing:
-            yield Found(place(host), missing, f"the inventory has devices {missing}, npu-smi does not list them")
+        lacking = sorted(set(host["devices"]) - set(npus) - set(case.planned_devices(host["name"])))
+        if lacking:
+            yield Finding.at(place(host), lacking, f"the inventory has devices {lacking}, npu-smi does not list them")
 
 
-def generation(case: Observed) -> t.Iterator[Found]:
-    """Hosts of another generation than planned."""
+@RULES.rule(
+    "NPU-GENERATION",
+    "Correct inference_hardware of the host.",
+    "https://github.com/vllm-project/vllm-ascend/issues/5599",
+)
+def generation(case: Observed) -> t.Iterator[Finding]:
+    """The host has NPUs of another generation than planned.
+
+    Packages and images are made for one generation: engines do not start with another.
+    """
     for host, facts in case.asked("npu"):
         seen = facts.get("generation")
         if seen and seen != host["hardware"]:
-            yield Found(place(host), seen, f"the host is {seen}, but the plan is made for {host['hardware']}")
+            yield Finding.at(place(host), seen, f"the host is {seen}, the plan is made for {host['hardware']}")
 
 
-def driver_differs(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose driver is not the one that most hosts have."""
-    seen = {host["name"]: str(facts.get("driver_version") or "") for host, facts in case.asked("npu")}
-    versions = sorted(set(seen.values()) - {""}, key=lambda one: (-list(seen.values()).count(one), one))
-    for name in sorted(seen):
-        if seen[name] and seen[name] != versions[0]:
-            yield Found(name, seen[name], f"driver {seen[name]}, while most hosts have {versions[0]}")
-
-
-def driver_old(case: Observed) -> t.Iterator[Found]:
-    """Hosts whose driver is older than the release needs, or, as a warning, than its documents recommend."""
-    wanted = case.plan.get("release_facts", {})
-    least, better = (numbers(str(wanted.get(key) or ""))[:2] for key in ("driver_minimum", "hdk"))
-    for host, facts in case.asked("npu"):
-        version = str(facts.get("driver_version") or "")
-        found = numbers(version)[:2]  # the first two decide
-        if found and found < least:
-            needed = wanted["driver_minimum"]
-            yield Found(place(host), version, f"driver {version} is older than {needed}, which the release needs")
-        elif found and found < better:
-            advice = f"driver {version} is older than {wanted['hdk']}, which the release's documents recommend"
-            yield Found(place(host), version, advice, severity="warning")
-
-
-def super_pods(case: Observed) -> t.Iterator[Found]:
-    """Devices of one deployment in different super pods: HCCS does not reach from one to the other."""
-    seen: dict[t.Any, str] = {}
-    for host, npus in case.npus():
-        for device in case.planned_devices(host["name"]):
-            pod = (npus.get(device) or {}).get("super_pod_id")
-            if pod is not None:
-                seen.setdefault(pod, place(host, device))
-    if len(seen) > 1:
-        pods = sorted(seen, key=str)
-        for pod in pods[1:]:
-            yield Found(seen[pod], pod, f"super pod {pod}, while {seen[pods[0]]} is in super pod {pods[0]}")
-
-
-def sdid_twice(case: Observed) -> t.Iterator[Found]:
-    """Two devices of one super pod with the same super device id."""
-    owner: dict[t.Any, str] = {}
-    for host, npus in case.npus():
-        for device in sorted(case.planned_devices(host["name"])):
-            record = npus.get(device) or {}
-            if record.get("sdid") is None:
-                continue
-            other = owner.setdefault((record.get("super_pod_id"), record["sdid"]), place(host, device))
-            if other != place(host, device):
-                yield Found(place(host, device), record["sdid"], f"{other} has the same super device id")
-
-
-RULES = (
-    Rule(
-        "NPU-ABSENT",
-        "error",
-        "A planned device exists.",
-        "Correct inference_devices, or have the card looked at.",
-        "npu-smi info",
-        absent,
-    ),
-    Rule(
-        "NPU-HEALTH",
-        "error",
-        "A planned device is healthy.",
-        "npu-smi info -t health -i <card> names the fault; reset or replace the card, or plan without it.",
-        "npu-smi info",
-        unhealthy,
-    ),
-    Rule(
-        "NPU-BUSY",
-        "error",
-        "A planned device is free.",
-        "Stop that process, or plan other devices.",
-        "vllm-ascend #4725, #11968",
-        busy,
-    ),
-    Rule(
-        "NPU-COUNT",
-        "warning",
-        "The inventory says what the host has.",
-        "Correct inference_devices of the host.",
-        "npu-smi info",
-        count,
-    ),
-    Rule(
-        "NPU-GENERATION",
-        "error",
-        "The host is of the planned generation.",
-        "Correct inference_hardware of the host.",
-        "vllm-ascend #5599",
-        generation,
-    ),
-    Rule(
-        "DRIVER-DIFFERS",
-        "warning",
-        "All hosts of a deployment have the same driver.",
-        "Bring the hosts to one driver version.",
-        "vllm-ascend #2406, #5468",
-        driver_differs,
-    ),
-    Rule(
-        "DRIVER-OLD",
-        "error",
-        "The driver is as new as the release asks for.",
-        "Upgrade driver and firmware (this collection never does), or choose an older release.",
-        "vllm-ascend #2406, #3190",
-        driver_old,
-    ),
-    Rule(
-        "SUPER-POD",
-        "error",
-        "All devices of a deployment over HCCS are in one super pod.",
-        "Plan hosts of one super pod, or inference_link: roce.",
-        "vllm-ascend #2939",
-        super_pods,
-    ),
-    Rule(
-        "SDID-TWICE",
-        "error",
-        "A super device id is unique in its super pod.",
-        "Have the super pod's configuration looked at.",
-        "vllm-ascend #1680",
-        sdid_twice,
-    ),
+@RULES.rule(
+    "NPU-MODEL-DIFFERS",
+    "Plan a pool on devices of one model, with the same memory (inference_pools.POOL.group).",
+    "vLLM documentation, parallelism: all ranks of a group have the same shards",
 )
+def model_differs(case: Observed) -> t.Iterator[Finding]:
+    """Devices of one pool differ in their model or in the size of their memory.
+
+    All ranks of a group load shards of the same size: the smallest and slowest device decides, or runs out of memory.
+    """
+    kinds = {service["name"]: service["kind"] for service in case.plan["services"]}
+    for kind in ENGINES:
+        names, sizes = {}, {}
+        for host, device, service, npu in case.each_npu():
+            if kinds[service] == kind:
+                names[place(host, device)] = str(npu.get("name") or "")
+                sizes[place(host, device)] = str(npu.get("hbm_total_mib") or "")
+        for label, values, unit in (("model", names, ""), ("memory", sizes, " MiB")):
+            usual = majority(values)
+            for where, value in values.items():
+                if value and value != usual:
+                    problem = f"{label} {value}{unit}, while most devices of pool {kind} have {usual}{unit}"
+                    yield Finding.at(where, value + unit, problem)
+
+
+@RULES.rule(
+    "HBM-USED",
+    "Find what holds it (a process of another container, or one that was killed); restart the container or reset the chip.",
+    FAILURES + " N14",
+)
+def memory_used(case: Observed) -> t.Iterator[Finding]:
+    """Memory of a planned device is in use, and npu-smi lists no process that holds it.
+
+    The engine takes its share of the whole memory (gpu-memory-utilization) and fails at its start.
+    """
+    for host, device, _service, npu in case.each_npu():
+        used, total = npu.get("hbm_used_mib"), npu.get("hbm_total_mib")
+        if used is None or not total or npu.get("processes"):
+            continue
+        percent = 100.0 * used / total
+        if percent > case.thresholds.hbm_used_percent:
+            problem = (
+                f"{used} of {total} MiB are in use without a process (allowed: {case.thresholds.hbm_used_percent:g} %)"
+            )
+            yield Finding.at(place(host, device), f"{used} MiB", problem)
+
+
+@RULES.rule(
+    "NPU-TEMPERATURE",
+    "Check fans, airflow and the load of the neighbours.",
+    "threshold temperature_celsius of this collection",
+    "warning",
+)
+def temperature(case: Observed) -> t.Iterator[Finding]:
+    """A planned device is hot before it works.
+
+    A hot chip throttles, and the slowest rank decides the speed of its group.
+    """
+    for host, device, _service, npu in case.each_npu():
+        found, limit = npu.get("temperature_celsius"), case.thresholds.temperature_celsius
+        if found is not None and found > limit:
+            yield Finding.at(place(host, device), found, f"{found} degrees Celsius (allowed: {limit:g})")
+
+
+@RULES.rule(
+    "NPU-ECC",
+    "Reset the chip, which replaces isolated pages; have the card serviced if the counters grow again.",
+    "npu-smi reference, info -t ecc",
+)
+def memory_errors(case: Observed) -> t.Iterator[Finding]:
+    """A planned device counted memory errors that could not be corrected, or isolated many pages.
+
+    The next uncorrected error stops the engine; many isolated pages announce it.
+    """
+    for host, device, _service, npu in case.each_npu():
+        ecc = npu.get("ecc") or {}
+        double = sum(_counted(ecc, "double_bit_error_count"))
+        isolated = sum(_counted(ecc, "isolated_pages_count"))
+        if double > case.thresholds.ecc_double_bit_errors:
+            yield Finding.at(place(host, device), double, f"{double} uncorrected memory errors since the chip started")
+        elif isolated > case.thresholds.ecc_isolated_pages:
+            limit = case.thresholds.ecc_isolated_pages
+            problem = f"{isolated} isolated memory pages (allowed: {limit})"
+            yield Finding.at(place(host, device), isolated, problem, severity="warning")
+
+
+def _counted(ecc: Record, ending: str) -> list[int]:
+    return [value for key, value in ecc.items() if key.endswith(ending) and isinstance(value, int)]
+
+
+@RULES.rule(
+    "SUPER-POD",
+    "Plan hosts of one super pod, or set inference_link: roce.",
+    "https://github.com/vllm-project/vllm-ascend/pull/2939",
+)
+def super_pods(case: Observed) -> t.Iterator[Finding]:
+    """Devices of one deployment are in different super pods.
+
+    HCCS does not reach from one super pod to another: no KV would be transferred.
+    """
+    pods: dict[str, str] = {}
+    for host, device, _service, npu in case.each_npu():
+        if npu.get("super_pod_id") is not None and plane(case.plan, host) == "hccs":
+            pods[place(host, device)] = str(npu["super_pod_id"])
+    usual = majority(pods)
+    by_host: dict[str, dict[str, list[str]]] = {}
+    for where, pod in pods.items():
+        if pod != usual:
+            by_host.setdefault(where.rsplit(" device ", 1)[0], {}).setdefault(pod, []).append(where)
+    for host_name, found in by_host.items():
+        for pod, places in found.items():
+            whole = len(places) == len(case.planned_devices(host_name))
+            for where in [host_name] if whole else places:
+                yield Finding.at(where, pod, f"in super pod {pod}, while most devices are in super pod {usual}")
+
+
+@RULES.rule(
+    "SDID-TWICE",
+    "Check the configuration of the super pod: npu-smi info -t spod-info -i CARD -c CHIP.",
+    "https://github.com/vllm-project/vllm-ascend/issues/1680",
+)
+def sdid_twice(case: Observed) -> t.Iterator[Finding]:
+    """Two devices of one super pod have the same super device id.
+
+    Transfers reach the wrong device.
+    """
+    owners: dict[tuple[t.Any, t.Any], list[tuple[str, Record]]] = {}
+    for host, device, _service, npu in case.each_npu():
+        if npu.get("sdid") is not None:
+            owners.setdefault((npu.get("super_pod_id"), npu["sdid"]), []).append((place(host, device), npu))
+    for (_pod, sdid), places in owners.items():
+        # the bits of an id name its server (npu-smi reference, spod-info): who contradicts them is the wrong one
+        odd = [
+            where for where, npu in places if npu.get("server_index") is not None and sdid >> 22 != npu["server_index"]
+        ]
+        if len(places) > 1:
+            for where in odd if 0 < len(odd) < len(places) else [where for where, _npu in places[1:]]:
+                others = ", ".join(other for other, _npu in places if other != where)
+                yield Finding.at(where, sdid, f"{others} has the same super device id {sdid}")
+
+
+@RULES.rule(
+    "SDID-ODD",
+    "Check the configuration of the super pod: npu-smi info -t spod-info -i CARD -c CHIP.",
+    "npu-smi reference, info -t spod-info",
+    "warning",
+)
+def sdid_odd(case: Observed) -> t.Iterator[Finding]:
+    """A super device id names another server than the one that the device belongs to.
+
+    The id is made of server, chip and die; a wrong one may belong to another device as well.
+    """
+    twice = {finding.path for finding in sdid_twice(case)}
+    for host, device, _service, npu in case.each_npu():
+        sdid, server = npu.get("sdid"), npu.get("server_index")
+        if sdid is not None and server is not None and sdid >> 22 != server and place(host, device) not in twice:
+            problem = f"super device id {sdid} names server {sdid >> 22}, the device belongs to server {server}"
+            yield Finding.at(place(host, device), sdid, problem)
+
+
+def dies(case: Observed, host: Record) -> dict[int, Record]:
+    """The host's dies by device, for pages."""
+    return npus_by_device(case.part(host, "npu"))

@@ -5,46 +5,76 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from .thresholds import Thresholds
 
 Record = t.Mapping[str, t.Any]
+ENGINES = ("prefill", "decode", "colocated", "encode")
 
 
 @dataclass(frozen=True)
 class Observed:
-    """``plan`` as ``launch_plan`` returns it; ``facts`` maps a host to the results of host_info (``host``), npu_info
-    (``npu``), hccn_info (``hccn``) and hccn_ping (``ping``), each optional: what was not asked is not judged. A module
-    that failed is ``{error: message}``."""
+    """``plan`` as ``launch_plan`` returns it; ``facts`` as ``check_facts`` does: a host's name to the parts ``host``,
+    ``npu``, ``hccn``, ``ping`` and ``runtime``, each a module's result or ``{error: message}``, and ``unreachable`` where the
+    connection failed. ``left_out`` are planned hosts that the user's limit excludes: nothing is expected of them."""
 
     plan: Record
     facts: t.Mapping[str, Record]
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    left_out: frozenset[str] = frozenset()
+    pairs: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()  # that shall be pinged, see pairs.py
+    wanted_pairs: int = 0  # that the plan has in all
+    broken: frozenset[str] = frozenset()  # hosts and devices with an error that explains failed pings
+    silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not tried
 
     def hosts(self) -> list[Record]:
-        """The plan's hosts."""
-        return list(self.plan["hosts"])
+        """The plan's hosts, without those that were left out."""
+        return [host for host in self.plan["hosts"] if host["name"] not in self.left_out]
+
+    @functools.cached_property
+    def _by_address(self) -> dict[str, str]:
+        owners: dict[str, str] = {}
+        for host, device, record in self.each_link():
+            address = fabric_address(record, plane(self.plan, host))
+            if address:
+                owners.setdefault(address, place(host, device))  # a rule names the second owner
+        return owners
 
     def names(self) -> dict[str, str]:
         """Address on the KV plane -> the device that has it."""
-        return {
-            address: place(host, device)
-            for host, links in self.links()
-            for device in links
-            if (address := fabric_address(links[device], plane(self.plan, host)))
-        }
+        return self._by_address
 
     def services(self, host: str) -> list[Record]:
         """The plan's services on a host."""
-        return [one for one in self.plan["services"] if one["host"] == host]
+        return self._services.get(host, [])
+
+    @functools.cached_property
+    def _services(self) -> dict[str, list[Record]]:
+        found: dict[str, list[Record]] = {}
+        for service in self.plan["services"]:
+            found.setdefault(service["host"], []).append(service)
+        return found
 
     def planned_devices(self, host: str) -> dict[int, str]:
         """Planned devices of a host, each with the service that gets it."""
-        return {int(device): one["name"] for one in self.services(host) for device in one["devices"]}
+        return {int(device): service["name"] for service in self.services(host) for device in service["devices"]}
+
+    def expects_npus(self, host: Record) -> bool:
+        """Whether the host has planned NPUs, so that npu-smi and hccn_tool have to answer there."""
+        return self.plan["engine"] == "vllm_ascend" and bool(self.planned_devices(host["name"]))
+
+    def part(self, host: Record, kind: str) -> Record:
+        """A part of a host's facts; empty where it is missing or failed."""
+        found = (self.facts.get(host["name"]) or {}).get(kind)
+        return found if found and "error" not in found else {}
 
     def asked(self, kind: str) -> list[tuple[Record, Record]]:
         """Hosts for which a kind of facts was gathered, with those facts."""
-        found = ((one, self.facts.get(one["name"], {}).get(kind)) for one in self.hosts())
-        return [(host, facts) for host, facts in found if facts and "error" not in facts]
+        found = ((host, self.part(host, kind)) for host in self.hosts())
+        return [(host, facts) for host, facts in found if facts]
 
     def failed(self) -> list[tuple[Record, str, str]]:
         """Questions that a host could not answer: the host, the kind of facts, the error."""
@@ -52,8 +82,19 @@ class Observed:
             (host, kind, str(facts["error"]))
             for host in self.hosts()
             for kind, facts in sorted((self.facts.get(host["name"]) or {}).items())
-            if facts and "error" in facts
+            if isinstance(facts, dict) and "error" in facts
         ]
+
+    def unreachable(self) -> dict[str, str]:
+        """Hosts whose connection failed at any moment of the check, with the reason; also those of which nothing is known."""
+        found = {}
+        for host in self.hosts():
+            facts = self.facts.get(host["name"]) or {}
+            if facts.get("unreachable"):
+                found[host["name"]] = str(facts["unreachable"])
+            elif not facts:
+                found[host["name"]] = ""
+        return found
 
     def npus(self) -> list[tuple[Record, dict[int, Record]]]:
         """Hosts with their dies by physical device id."""
@@ -68,20 +109,33 @@ class Observed:
             found.append((host, {device: records[device] for device in sorted(records) if device in planned}))
         return found
 
+    def each_link(self) -> t.Iterator[tuple[Record, int, Record]]:
+        """Every planned device that hccn_tool answered for: host, device, answers."""
+        for host, links in self.links():
+            for device in sorted(links):
+                yield host, device, links[device]
+
+    def each_npu(self) -> t.Iterator[tuple[Record, int, str, Record]]:
+        """Every planned device that npu-smi lists: host, device, the service that gets it, its row."""
+        for host, npus in self.npus():
+            for device, service in sorted(self.planned_devices(host["name"]).items()):
+                if device in npus:
+                    yield host, device, service, npus[device]
+
 
 def npus_by_device(facts: Record) -> dict[int, Record]:
     """npu_info's dies by physical device id; tables without one (A2) count devices as NPUs."""
     found = {}
-    for one in facts.get("npus") or []:
-        device = one["npu_id"] if one.get("device_id") is None else one["device_id"]
+    for npu in facts.get("npus") or []:
+        device = npu["npu_id"] if npu.get("device_id") is None else npu["device_id"]
         if device is not None:
-            found[int(device)] = one
+            found[int(device)] = npu
     return found
 
 
 def links_by_device(facts: Record) -> dict[int, Record]:
     """hccn_info's devices by physical device id."""
-    return {int(one["device_id"]): one for one in facts.get("devices") or []}
+    return {int(link["device_id"]): link for link in facts.get("devices") or []}
 
 
 def place(host: Record, device: int | None = None) -> str:
@@ -98,3 +152,15 @@ def fabric_address(record: Record, on: str) -> str:
     """A device's address on a plane: the virtual NIC's for ``hccs``, the RoCE port's for ``roce``."""
     source = record.get("vnic") if on == "hccs" else record.get("ip")
     return str((source or {}).get("address") or "")
+
+
+def majority(values: t.Mapping[str, str]) -> str:
+    """The value that most have; of equally frequent ones the first in order. Empty values do not count."""
+    known = [value for value in values.values() if value]
+    return min(set(known), key=lambda value: (-known.count(value), value)) if known else ""
+
+
+def later(case: Observed, host: Record, option: str) -> str:
+    """The value of an option of a role that runs after the check and supplies what it would miss, as text."""
+    found = (case.part(host, "host").get("later") or {}).get(option)
+    return "" if found is None else str(found).strip()

@@ -10,8 +10,10 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import reach
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan, observed
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.pairs import planned_pairs
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.generated import filled
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -42,9 +44,29 @@ def plan(**changes):
     )
 
 
-def facts():
-    """A healthy A3 cluster of three hosts with four dies each."""
-    return {name: one_host(number) for number, name in enumerate(HOSTS, 1)}
+def facts(wanted=None):
+    """A healthy A3 cluster of three hosts with four dies each, in which every planned ping is answered."""
+    found = {name: one_host(number) for number, name in enumerate(HOSTS, 1)}
+    answer_pings(wanted or plan(), found)
+    return found
+
+
+def answer_pings(wanted, found, average=0.02):
+    """Every planned ping is answered in ``average`` ms."""
+    on = "vnic" if wanted["hosts"][0]["hardware"] == "a3" and wanted["link"] != "roce" else "ip"
+    for name in HOSTS:
+        found[name]["ping"] = {"matrix": {}, "unreachable_pairs": []}
+    for (host, device), (other, target) in planned_pairs(wanted)[0]:
+        peer = f"10.{8 if on == 'vnic' else 9}.{other[1]}.{target + 10}"
+        answer = {"reachable": True, "reason": None, "average_ms": average}
+        found[host]["ping"]["matrix"].setdefault(str(device), {})[peer] = answer
+
+
+def lose(data, *pairs):
+    """The pings of (host, device, address) are lost."""
+    for host, device, peer in pairs:
+        answer = data[host]["ping"]["matrix"].setdefault(str(device), {}).setdefault(peer, {})
+        answer.update(reachable=False, reason="100 % of 3 packets lost", average_ms=None)
 
 
 def one_host(number):
@@ -53,8 +75,12 @@ def one_host(number):
             "listening": [],
             "own_processes": [],
             "interfaces": {"eth0": {"up": True, "addresses": [f"10.0.0.{number}"]}},
-            "memory": {"memory_available_mib": 900000},
-            "limits": {"nofile": 1048576},
+            "memory": {"memory_available_mib": 900000, "shm_mib": 500000},
+            "limits": {"nofile": 1048576, "memlock_bytes": None},
+            "sysctl": {"vm.max_map_count": 1000000},
+            "user": {"uid": 0, "sees_processes": True},
+            "software": {"driver": "25.5.1", "firmware": "7.8", "cann": "9.1.0"},
+            "warnings": [],
             "clock": {"epoch": 1.0, "offset": 0.5, "synchronised": True},
             "disks": [{"path": "/opt", "free_mib": 900000}],
             "models": [
@@ -65,9 +91,17 @@ def one_host(number):
                     "config_error": "",
                     "quantized": False,
                     "fingerprint": "abc",
+                    "missing": [],
                 }
             ],
-            "system": {"proxy_variables": [], "hostname_addresses": [f"10.0.0.{number}"]},
+            "system": {
+                "proxy_variables": [],
+                "hostname_addresses": [f"10.0.0.{number}"],
+                "machine_id": f"id{number}",
+                "machine": "aarch64",
+                "kernel": "5.10.0",
+                "os": "openEuler 24.03",
+            },
         },
         "npu": {
             "generation": "a3",
@@ -75,8 +109,14 @@ def one_host(number):
             "npus": [
                 {
                     "device_id": device,
+                    "name": "Ascend910",
                     "health": "OK",
                     "processes": [],
+                    "temperature_celsius": 45,
+                    "hbm_used_mib": 3000,
+                    "hbm_total_mib": 65536,
+                    "ecc": {"hbm_double_bit_error_count": 0, "hbm_single_bit_isolated_pages_count": 0},
+                    "board": {"firmware_version": "7.8.0"},
                     "super_pod_id": 3,
                     "sdid": 1000 * number + device,
                 }
@@ -95,14 +135,23 @@ def one_host(number):
                     "gateway": "10.9.0.1",
                     "netdetect": "10.9.0.1",
                     "ip": {"address": f"10.9.{number}.{device + 10}", "netmask": "255.255.0.0"},
-                    "vnic": {"address": f"10.8.{number}.{device + 10}", "netmask": "255.255.0.0"},
+                    "mtu": 1500,
+                    "speed": 200000,
+                    "optical": {
+                        "present": True,
+                        "rx_power0_milliwatts": 1.1,
+                        "rx_power_low_thres_milliwatts": 0.14,
+                        "rx_power_high_thres_milliwatts": 3.5,
+                    },
+                    "link_stat": {"link_down_count": 0},
+                    "stats": {"roce_rx_err_pkt_num": 0},
+                    "vnic": {"link": "up", "address": f"10.8.{number}.{device + 10}", "netmask": "255.255.0.0"},
                     "tls_enabled": False,
                     "errors": {},
                 }
                 for device in range(4)
             ],
         },
-        "ping": {"unreachable_pairs": []},
     }
 
 
@@ -122,47 +171,75 @@ def model(host, **values):
     return lambda data: data[host]["host"]["models"][0].update(values)
 
 
-def ping(data, *cut):
-    """Every device pings the same position of each other host; the given pairs fail."""
-    for number, name in enumerate(HOSTS, 1):
-        peers = [
-            (device, f"10.8.{other}.{device + 10}") for other in (1, 2, 3) if other != number for device in range(4)
-        ]
-        matrix = {str(device): {} for device in range(4)}
-        for device, peer in peers:
-            matrix[str(device)][peer] = {"reachable": (name, device, peer) not in cut}
-        lost = [{"device_id": one[1], "address": one[2], "reason": "lost"} for one in cut if one[0] == name]
-        data[name]["ping"] = {"matrix": matrix, "unreachable_pairs": lost}
-
-
 OURS = "/opt/ascend-inference/deployments/inference/services/prefill-0"
 HELD = {"address": "0.0.0.0", "port": 7100, "pid": 7, "command": "nginx", "service": ""}
 
 FAULTS = [
     ("NPU-ABSENT", "n2 device 3", lambda data: data["n2"]["npu"]["npus"].pop(3)),
     ("NPU-HEALTH", "n1 device 2", npu("n1", 2, health="Critical")),
+    ("NPU-HEALTH", "n1 device 1", npu("n1", 1, health=None)),
     ("NPU-BUSY", "n3 device 0", npu("n3", 0, processes=[{"pid": 99, "name": "python3"}])),
     ("NPU-GENERATION", "n1", lambda data: data["n1"]["npu"].update(generation="a2")),
+    ("NPU-MODEL-DIFFERS", "n3 device 1", npu("n3", 1, hbm_total_mib=32768)),
+    ("NPU-TEMPERATURE", "n1 device 0", npu("n1", 0, temperature_celsius=108)),
+    ("NPU-ECC", "n1 device 3", npu("n1", 3, ecc={"hbm_double_bit_error_count": 2})),
+    ("HBM-USED", "n2 device 1", npu("n2", 1, hbm_used_mib=61000)),
     ("DRIVER-DIFFERS", "n3", lambda data: data["n3"]["npu"].update(driver_version="25.5.2")),
-    ("SUPER-POD", "n2 device 0", lambda data: [one.update(super_pod_id=4) for one in data["n2"]["npu"]["npus"]]),
+    (
+        "FIRMWARE-DIFFERS",
+        "n2",
+        lambda data: [npu.update(board={"firmware_version": "7.1"}) for npu in data["n2"]["npu"]["npus"]],
+    ),
+    ("SYSTEM-DIFFERS", "n1", lambda data: data["n1"]["host"]["system"].update(machine="x86_64")),
+    ("SYSTEM-DIFFERS", "n3", lambda data: data["n3"]["host"]["system"].update(kernel="6.6.0")),
+    ("SUPER-POD", "n2", lambda data: [npu.update(super_pod_id=4) for npu in data["n2"]["npu"]["npus"]]),
     ("SDID-TWICE", "n2 device 1", npu("n2", 1, sdid=1001)),
+    ("SDID-ODD", "n2 device 1", npu("n2", 1, server_index=5)),
     ("LINK-DOWN", "n2 device 1", link("n2", 1, link="down", healthy=False)),
+    ("VNIC-DOWN", "n2 device 1", link("n2", 1, vnic={"link": "down", "address": "10.8.2.11"})),
     ("NET-HEALTH", "n2 device 1", link("n2", 1, net_health="socket_fail", healthy=False)),
-    ("NPU-ADDRESS", "n3 device 3", link("n3", 3, vnic=None)),
-    ("NPU-ADDRESS-TWICE", "n2 device 0", link("n2", 0, vnic={"address": "10.8.1.10"})),
+    ("NPU-ADDRESS", "n3 device 3", link("n3", 3, vnic={"link": "up", "address": None})),
+    ("NPU-ADDRESS-TWICE", "n2 device 0", link("n2", 0, vnic={"link": "up", "address": "10.8.1.10"})),
     (
         "HCCN-STALE",
         "n1 device 2",
         lambda data: data["n1"]["hccn"].update(stale=[{"device_id": 2, "live": "10.9.1.99", "file": "10.9.1.12"}]),
     ),
     ("TLS-DIFFERS", "n3 device 2", link("n3", 2, tls_enabled=True)),
-    ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "the tool hung"})),
-    ("PEER-UNREACHABLE", "n1 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"))),
-    ("PEER-UNREACHABLE", "n2 device 3", lambda data: ping(data, ("n1", 3, "10.8.2.13"), ("n3", 3, "10.8.2.13"))),
+    ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "Command execute failed!"})),
+    ("HCCN-ANSWER", "n1 device 1", link("n1", 1, vnic=None, errors={"vnic": "Command execute failed!"})),
+    (
+        "HCCN-HUNG",
+        "n1 device 1",
+        link(
+            "n1", 1, hung="no answer in time", vnic=None, gateway=None, tls_enabled=None, errors={"link": "no answer"}
+        ),
+    ),
+    ("PEER-UNREACHABLE", "n2 device 3", lambda data: lose(data, ("n2", 3, "10.8.1.13"))),
+    ("PEER-SLOW", "n2 device 3", lambda data: data["n2"]["ping"]["matrix"]["3"]["10.8.1.13"].update(average_ms=500.0)),
+    ("PINGS-MISSING", "n2", lambda data: data["n2"]["ping"]["matrix"].pop("3")),
+    ("PINGS-MISSING", "n2", lambda data: data["n2"].pop("ping")),
     (
         "HOST-ANSWER",
         "n2 npu-smi",
         lambda data: data["n2"].update(npu={"error": "npu-smi: the driver is not loaded"}),
+    ),
+    ("HOST-UNREACHABLE", "n2", lambda data: data["n2"].update(unreachable="ssh: Connection timed out")),
+    ("HOST-UNREACHABLE", "n2", lambda data: data["n2"].clear()),
+    ("FACTS-MISSING", "n2", lambda data: data["n2"].pop("host")),
+    ("FACTS-MISSING", "n2", lambda data: data["n2"].pop("npu")),
+    ("FACTS-MISSING", "n2", lambda data: data["n2"].pop("hccn")),
+    ("FACTS-MISSING", "n2", kernel("n2", models=None)),
+    ("FACTS-MISSING", "n2", kernel("n2", interfaces=None)),
+    ("FACTS-MISSING", "n2", kernel("n2", listening=None)),
+    ("FACTS-MISSING", "n2 device 3", lambda data: data["n2"]["hccn"]["devices"].pop(3)),
+    ("FACTS-MISSING", "n2 device 3", link("n2", 3, tls_enabled=None)),
+    ("FACTS-MISSING", "n2 device 3", npu("n2", 3, processes=None)),
+    ("FACTS-MISSING", "n2", lambda data: data["n2"]["npu"].update(generation=None)),
+    (
+        "TOOL-WARNING",
+        "n2 npu-smi",
+        lambda data: data["n2"]["npu"].update(warnings=["The driver package may not be completely installed"]),
     ),
     (
         "RUNTIME",
@@ -171,23 +248,49 @@ FAULTS = [
     ),
     ("HOST-ADDRESS", "n2", kernel("n2", interfaces={"eth1": {"up": True, "addresses": ["10.0.0.2"]}})),
     ("HOST-MACHINE", "n3", lambda data: data["n3"]["host"]["system"].update(machine="riscv64")),
+    (
+        "HOST-TWICE",
+        "n3",
+        lambda data: data["n3"]["host"].update(
+            system=data["n2"]["host"]["system"], interfaces=data["n2"]["host"]["interfaces"]
+        ),
+    ),
     ("PORT-TAKEN", "n1 port 7100", kernel("n1", listening=[HELD])),
     ("MODEL-MISSING", "n2", model("n2", exists=False)),
     ("MODEL-DIFFERS", "n3", model("n3", fingerprint="xyz")),
+    ("MODEL-DIFFERS", "n1", model("n1", fingerprint="xyz")),
+    ("MODEL-INCOMPLETE", "n2", model("n2", missing=["model-00002-of-00002.safetensors"])),
     ("MODEL-QUANTIZED", "n2 decode-0", model("n2", quantized=True)),
     ("CLOCK", "n2", kernel("n2", clock={"synchronised": False})),
     ("CLOCK", "n3", kernel("n3", clock={"synchronised": True, "offset": 75.0})),
     ("DISK-FREE", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 100}])),
-    ("PROXY-VARIABLES", "n3", kernel("n3", system={"proxy_variables": ["http_proxy"], "hostname_addresses": []})),
-    ("HOSTNAME-LOOPBACK", "n1", kernel("n1", system={"proxy_variables": [], "hostname_addresses": ["127.0.1.1"]})),
+    ("SHM-SIZE", "n1", kernel("n1", memory={"memory_available_mib": 900000, "shm_mib": 64})),
+    ("PROXY-VARIABLES", "n3", lambda data: data["n3"]["host"]["system"].update(proxy_variables=["http_proxy"])),
+    ("HOSTNAME-LOOPBACK", "n1", lambda data: data["n1"]["host"]["system"].update(hostname_addresses=["127.0.1.1"])),
 ]
+ROCE_FAULTS = [
+    (
+        "OPTICAL",
+        "n2 device 1",
+        link("n2", 1, optical={"present": True, "rx_power0_milliwatts": 0.005, "rx_power_low_thres_milliwatts": 0.14}),
+    ),
+    ("LINK-FLAPS", "n2 device 1", link("n2", 1, link_stat={"link_down_count": 9})),
+    ("PACKET-ERRORS", "n2 device 1", link("n2", 1, stats={"roce_rx_err_pkt_num": 17})),
+    ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, mtu=9000)),
+    ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, speed=100000)),
+    ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, ip={"address": "10.9.2.11", "netmask": "255.0.0.0"})),
+    ("FACTS-MISSING", "n2 device 1", link("n2", 1, link=None)),
+    ("FACTS-MISSING", "n2 device 1", link("n2", 1, net_health=None, healthy=None)),
+    ("LINK-DOWN", "n2 device 1", link("n2", 1, link="down", healthy=False)),
+]
+IDS = [f"{fault[0]} {number}" for number, fault in enumerate(FAULTS)]
 
 
 def test_a_healthy_cluster_has_no_complaint():
     assert check_plan(plan(), facts()) == []
 
 
-@pytest.mark.parametrize(("rule", "path", "plant"), FAULTS, ids=[one[0] for one in FAULTS])
+@pytest.mark.parametrize(("rule", "path", "plant"), FAULTS, ids=IDS)
 def test_one_fault_one_complaint(rule, path, plant):
     data = facts()
     plant(data)
@@ -202,23 +305,237 @@ def test_what_the_runtime_s_preflight_said_is_taken_apart_into_reason_and_way_ou
     assert (found["fix"], found["value"]) == ("Choose supervisor.", "systemd")
 
 
-def test_what_follows_from_a_fault_is_not_blamed_too():
+@pytest.mark.parametrize(("rule", "path", "plant"), ROCE_FAULTS)
+def test_one_fault_of_a_roce_port_one_complaint(rule, path, plant):
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
+    assert check_plan(wanted, data) == []
+    plant(data)
+    assert [(found["id"], found["path"]) for found in check_plan(wanted, data)] == [(rule, path)]
+    assert check_plan(wanted, data)[0]["severity"] in ("error", "warning")
+
+
+@pytest.mark.parametrize(("rule", "path", "plant"), ROCE_FAULTS[:-1] + [FAULTS[16], FAULTS[18], FAULTS[21]])
+def test_a_port_that_the_plan_does_not_use_is_no_error(rule, path, plant):
     data = facts()
+    plant(data)
+    assert {found["severity"] for found in check_plan(plan(), data)} <= {"remark", "warning"}
+    assert "error" not in {found["severity"] for found in check_plan(plan(), data) if found["id"] == rule}
+
+
+def test_what_follows_from_a_fault_is_not_blamed_too():
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
     link("n2", 1, link="down", healthy=False)(data)
-    ping(data, ("n1", 1, "10.8.2.11"), ("n3", 1, "10.8.2.11"))
+    lose(data, ("n2", 1, "10.9.1.11"))
     data["n3"]["npu"]["npus"].pop(2)
-    link("n3", 2, errors={"link": "no such device"}, vnic=None)(data)
-    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [
+    link("n3", 2, errors={"link": "no such device"}, link=None, ip=None)(data)
+    data["n3"]["ping"]["matrix"].pop("2")
+    assert [(one["id"], one["path"]) for one in check_plan(wanted, data)] == [
         ("LINK-DOWN", "n2 device 1"),
         ("NPU-ABSENT", "n3 device 2"),
     ]
 
 
+def test_a_dead_plane_is_not_hidden_by_the_other_one_nor_by_what_was_accepted():
+    data = facts()
+    link("n2", 1, link="down", healthy=False)(data)
+    lose(data, ("n2", 1, "10.8.1.11"))
+    for ignored in ((), ("LINK-DOWN",)):
+        found = {(one["id"], one["severity"]) for one in check_plan(plan(), data, ignored)}
+        assert found == {("PEER-UNREACHABLE", "error"), ("LINK-DOWN", "accepted" if ignored else "remark")}
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
+    link("n2", 1, link="down", healthy=False)(data)
+    lose(data, ("n2", 1, "10.9.1.11"))
+    found = {(one["id"], one["severity"]) for one in check_plan(wanted, data, ["LINK-DOWN"])}
+    assert found == {("PEER-UNREACHABLE", "error"), ("LINK-DOWN", "accepted")}
+
+
+def test_a_hung_chip_is_one_finding_and_blames_no_other_device():
+    data = facts()
+    gone = {name: "not asked, for device 1 did not answer the query before" for name in ("vnic", "tls", "gateway")}
+    link(
+        "n2", 1, hung="did not answer in time", errors={"link": "timeout", **gone}, link=None, vnic=None, gateway=None
+    )(data)
+    data["n2"]["hccn"]["devices"][1]["tls_enabled"] = None
+    data["n2"]["ping"]["matrix"].pop("1")
+    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [("HCCN-HUNG", "n2 device 1")]
+
+
+def wide_plan(hosts=6, devices=4):
+    """Half of the hosts prefill, half decode; every decode device reads from the same position of each prefill host."""
+    names = [f"h{number}" for number in range(hosts)]
+    inventory = {
+        name: {
+            "groups": ["prefill" if number < hosts // 2 else "decode"],
+            "variables": {
+                "ansible_host": f"10.0.0.{number}",
+                "inference_interface": "eth0",
+                "inference_devices": devices,
+            },
+        }
+        for number, name in enumerate(names)
+    }
+    pool = {"tensor_parallel_size": devices, "instances": hosts // 2}
+    return launch_plan(
+        {
+            "inference_release": "0.23.0",
+            "inference_hardware": "a2",
+            "inference_model": {"path": "/models/ds", "name": "ds"},
+            "inference_pools": {"prefill": pool, "decode": pool},
+        },
+        inventory,
+    )
+
+
+def reached(wanted, cut, switches=None):
+    """The reachability findings where ``cut(source, target)`` tells which pairs fail."""
+    data = {}
+    for number, host in enumerate(wanted["hosts"]):
+        devices = [
+            {
+                "device_id": device,
+                "ip": {"address": f"10.9.{number}.{device}"},
+                "lldp": {"system_name": (switches or {}).get((host["name"], device))},
+            }
+            for device in host["devices"]
+        ]
+        data[host["name"]] = {"hccn": {"devices": devices}, "ping": {"matrix": {}, "unreachable_pairs": []}}
+    numbers = {host["name"]: number for number, host in enumerate(wanted["hosts"])}
+    for source, target in planned_pairs(wanted, "full")[0]:
+        answer = {"reachable": not cut(source, target), "reason": "lost", "average_ms": 0.1}
+        peers = data[source[0]]["ping"]["matrix"].setdefault(str(source[1]), {})
+        peers[f"10.9.{numbers[target[0]]}.{target[1]}"] = answer
+    case = observed(wanted, data, {"ping": "full"})
+    return [(found.path, found.problem) for found in reach.unreachable(case)]
+
+
+@pytest.mark.parametrize(
+    ("cut", "path"),
+    [
+        (lambda source, target: ("h4", 2) in (source, target), "h4 device 2"),
+        (lambda source, target: "h4" in (source[0], target[0]), "h4"),
+        (lambda source, target: source[1] == target[1] == 3, "rail 3"),
+        (lambda source, target: (source[0] < "h3") != (target[0] < "h3"), "h0, h1, h2 | h3, h4, h5"),
+    ],
+    ids=["device", "host", "rail", "split"],
+)
+def test_a_broken_fabric_is_one_finding_with_its_cause(cut, path):
+    assert [entry[0] for entry in reached(wide_plan(), cut)] == [path]
+
+
+def test_a_dead_switch_is_named_by_its_lldp_name():
+    wanted = wide_plan()
+    switches = {(host["name"], device): f"leaf-{device // 2}" for host in wanted["hosts"] for device in host["devices"]}
+    found = reached(wanted, lambda source, target: 1 in (source[1] // 2, target[1] // 2), switches)
+    assert [entry[0] for entry in found] == ["leaf-1"]
+
+
+def test_one_lost_pair_is_one_finding_of_that_pair():
+    pair = {("h0", 0), ("h4", 1)}
+    found = reached(wide_plan(), lambda source, target: {source, target} == pair)
+    assert [entry[0] for entry in found] == ["h0 device 0"]
+    assert "h4 device 1 is not reached" in found[0][1] and "either" in found[0][1]
+
+
+def test_pairs_are_the_plan_s_and_bounded():
+    pairs, wanted = planned_pairs(plan())
+    assert wanted == len(pairs) == 8  # four decode ranks of each of two instances, each with its prefill rank
+    assert set(pairs) == {((host, rank), ("n1", rank)) for host in ("n2", "n3") for rank in range(4)}
+    unequal = plan(
+        inference_pools={"prefill": {"tensor_parallel_size": 4}, "decode": {"instances": 4, "tensor_parallel_size": 2}}
+    )
+    sources = {pair for pair in planned_pairs(unequal)[0] if pair[0] == ("n2", 0)}
+    assert sources == {(("n2", 0), ("n1", 0)), (("n2", 0), ("n1", 1))}
+    large = wide_plan(hosts=80)
+    pairs, wanted = planned_pairs(large)
+    assert wanted == 40 * 40 * 4 and len(pairs) == 40 * 4 * 32
+    assert {target for _source, target in pairs} == {
+        (f"h{number}", device) for number in range(40) for device in range(4)
+    }
+    assert planned_pairs(large, "none") == ([], 0)
+    assert len(planned_pairs(plan(), "full")[0]) == 12 * 8
+    with pytest.raises(ValueError, match="rail"):
+        planned_pairs(plan(), "rail")
+
+
+def test_a_limit_expects_nothing_of_the_hosts_that_it_leaves_out():
+    data = facts()
+    del data["n3"]
+    assert check_plan(plan(), data, (), {"left_out": ["n3"]}) == []
+    del data["n2"]
+    assert [one["path"] for one in check_plan(plan(), data, (), {"left_out": ["n3"]})] == ["n2"]
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ("Missing sudo password", "needs a password for sudo"),
+        ("The module failed. /bin/sh: 1: /usr/bin/python9: not found", "ansible_python_interpreter"),
+        ("Failed to connect to the host via ssh: Permission denied (publickey)", "refuses the login"),
+        ("Failed to connect to the host via ssh: connect to host a port 22: Connection refused", "SSH port"),
+        ("Failed to connect to the host via ssh: Could not resolve hostname n9", "does not resolve"),
+        ("something new", "cannot be reached"),
+    ],
+)
+def test_a_failed_connection_is_named_as_what_it_is(message, problem):
+    results = {name: {"gather": facts()[name]} for name in HOSTS}
+    results["n2"]["gather"] = {"unreachable": True, "msg": message}
+    results["n3"]["gather"] = {"failed": True, "msg": message}
+    lost, failed = check_plan(plan(), check_facts(plan(), results), ("PINGS-MISSING",))[:2]
+    assert lost["id"] == "HOST-UNREACHABLE" and problem in lost["problem"] and lost["value"] == message
+    assert failed["id"] == "HOST-ANSWER"
+    assert message in failed["value"] + failed["problem"]
+
+
+def test_a_second_run_by_a_user_who_sees_no_foreign_process_is_green():
+    data = facts()
+    api = {"address": "10.0.0.1", "port": 7100, "pid": 0, "command": "", "service": ""}
+    data["n1"]["host"].update(listening=[api], user={"uid": 1000, "sees_processes": False})
+    data["n1"]["npu"]["npus"][0].update(processes=[{"pid": 99, "name": "VLLMWorker"}], hbm_used_mib=60000)
+    assert {one["severity"] for one in check_plan(plan(), data)} == {"remark"}
+    data["n1"]["host"]["user"]["sees_processes"] = True
+    assert {one["severity"] for one in check_plan(plan(), data)} == {"error"}
+
+
+def test_a_switch_without_lldp_is_a_remark():
+    data = facts()
+    for name in HOSTS:
+        for device in range(4):
+            link(name, device, lldp=None, errors={"lldp": "Command execute failed!"})(data)
+    assert {one["severity"] for one in check_plan(plan(), data)} == {"remark"}
+
+
+def test_thresholds_are_variables():
+    data = facts()
+    npu("n1", 0, temperature_celsius=90)(data)
+    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-TEMPERATURE"]
+    assert check_plan(plan(), data, (), {"thresholds": {"temperature_celsius": 95}}) == []
+    with pytest.raises(ValueError, match="unknown threshold heat"):
+        check_plan(plan(), data, (), {"thresholds": {"heat": 1}})
+
+
+def test_tls_on_everywhere_and_its_certificates_are_judged():
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
+    for name in HOSTS:
+        data[name]["host"]["clock"]["epoch"] = 1790000000.0
+        for device in range(4):
+            certificate = {"name": "pub cert", "not_after": "Sat Jan  5 00:00:00 2036 GMT"}
+            link(name, device, tls_enabled=True, tls_certificates=[certificate])(data)
+    assert {one["id"] for one in check_plan(wanted, data)} == {"TLS-ON"}
+    data["n2"]["hccn"]["devices"][0]["tls_certificates"] = [
+        {"name": "pub cert", "not_after": "Mon Jan  5 00:00:00 2026 GMT"}
+    ]
+    assert ("TLS-CERTIFICATE", "n2 device 0") in [(one["id"], one["path"]) for one in check_plan(wanted, data)]
+
+
 def test_all_faults_are_named_at_once():
     data = facts()
-    for _rule, _path, plant in (FAULTS[1], FAULTS[7], FAULTS[12]):
-        plant(data)
-    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-HEALTH", "LINK-DOWN", "TLS-DIFFERS"]
+    for id_ in ("NPU-HEALTH", "VNIC-DOWN", "NPU-BUSY"):
+        next(fault for fault in FAULTS if fault[0] == id_)[2](data)
+    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-HEALTH", "VNIC-DOWN", "NPU-BUSY"]
 
 
 def test_a_host_that_was_not_asked_is_named():
@@ -243,7 +560,7 @@ def test_a_check_can_be_accepted_knowingly_but_not_a_misspelt_one():
 
 
 def test_most_rules_are_seen_red_here():
-    seen = {one[0] for one in FAULTS} | {"HOST-UNREACHABLE"}
+    seen = {fault[0] for fault in FAULTS + ROCE_FAULTS} | {"TLS-ON", "TLS-CERTIFICATE"}
     left = {one.id for one in RULES} - seen
     assert left == {
         "DRIVER-OLD",
@@ -252,11 +569,13 @@ def test_most_rules_are_seen_red_here():
         "HOST-MEMORY",
         "HOST-PYTHON",
         "HUGEPAGES",
+        "LIMIT-MEMLOCK",
         "LIMIT-NOFILE",
         "MODEL-DTYPE",
         "MODEL-HEAD-DIM",
         "NET-GATEWAY",
         "NPU-COUNT",
+        "SYSCTL-MAPS",
     }, "cover the new rule with a fault"
 
 
@@ -264,13 +583,13 @@ def test_rules_of_other_deployments_are_seen_red():
     a2 = plan(inference_hardware="a2", inference_release="0.18.0")
     a2["hosts"][0]["store_mib"] = 800000
     a2["runtime"] = "supervisor"
-    data = facts()
+    data = facts(a2)
     for one in data.values():
         one["npu"].update(generation="a2", driver_version="23.0.7")
         for die in one["npu"]["npus"]:
             die.update(npu_id=die["device_id"], device_id=None)  # npu-smi's table has no physical id on A2
         one["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
-    data["n1"]["host"]["limits"] = {"nofile": 1024}
+    data["n1"]["host"].update(limits={"nofile": 1024, "memlock_bytes": 65536}, sysctl={"vm.max_map_count": 65530})
     data["n1"]["host"]["models"][0].update(config={"torch_dtype": "float16"}, quantized=True)
     data["n2"]["hccn"]["hccn_conf"] = {}
     data["n3"]["hccn"]["devices"][0]["gateway"] = None
@@ -281,7 +600,9 @@ def test_rules_of_other_deployments_are_seen_red():
         *(("DRIVER-OLD", name) for name in HOSTS),
         ("HCCN-CONF", "n2"),
         ("HOST-MEMORY", "n1"),
+        ("LIMIT-MEMLOCK", "n1"),
         ("LIMIT-NOFILE", "n1"),
+        ("SYSCTL-MAPS", "n1"),
         ("MODEL-DTYPE", "n1"),
         ("MODEL-HEAD-DIM", "n1"),
         ("MODEL-QUANTIZED", "n1 prefill-0"),
@@ -360,17 +681,17 @@ def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
     wanted = plan(inference_release="0.18.0", inference_pools={"prefill": pool, "decode": {"instances": 2, **pool}})
     both = {"MODEL-DTYPE", "MODEL-HEAD-DIM"}
     assert {(one["id"], one["path"]) for one in check_plan(wanted, data)} == {(id_, n) for id_ in both for n in HOSTS}
-    hostvars = {
-        name: {**registered(data[name]), "model_repair": word}
-        for name, word in zip(HOSTS, (True, "yes", "false"), strict=True)
+    results = {
+        name: {**recorded(data[name]), "later": {"model_repair": value}}
+        for name, value in zip(HOSTS, (True, "yes", "false"), strict=True)
     }
-    left = check_plan(wanted, check_facts(wanted, hostvars))
+    left = check_plan(wanted, check_facts(wanted, results))
     assert {(one["id"], one["path"]) for one in left} == {(id_, "n3") for id_ in both}
 
 
-def registered(facts_):
-    """A host's facts as role host_check leaves them."""
-    return {f"__host_check_{kind}": found for kind, found in facts_.items()}
+def recorded(facts_):
+    """A host's facts as role host_check records them."""
+    return {"gather": {kind: facts_[kind] for kind in ("host", "npu", "hccn")}, "ping": facts_["ping"]}
 
 
 @pytest.mark.parametrize(
@@ -396,9 +717,9 @@ def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_abou
     data = facts()
     data["n2"]["host"]["system"].update(python="3.9.2", libc="glibc 2.34")
     assert [one["id"] for one in check_plan(plan(), data)] == ["HOST-GLIBC", "HOST-PYTHON"]
-    words = {"torch_npu_python": "/opt/python3.12/bin/python3", "mooncake_method": "source"}
-    hostvars = {name: {**registered(data[name]), **words} for name in HOSTS}
-    assert check_plan(plan(), check_facts(plan(), hostvars)) == []
+    later = {"torch_npu_python": "/opt/python3.12/bin/python3", "mooncake_method": "source"}
+    results = {name: {**recorded(data[name]), "later": later} for name in HOSTS}
+    assert check_plan(plan(), check_facts(plan(), results)) == []
     assert [one["id"] for one in check_plan(plan(inference_runtime="docker"), data)] == []
 
 
@@ -406,7 +727,7 @@ def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
     store = {"inference_kv_transfer": "mooncake+store", "inference_store": {"segment_size": "4GB"}}
     wanted = plan(inference_link="roce", **store)
     assert [host["store_mib"] for host in wanted["hosts"]] == [4 * 4 * 1024] * 3
-    data = facts()
+    data = facts(wanted)
     for name in HOSTS:
         data[name]["host"]["memory"].update(hugepages_total=8192, hugepage_size_kib=2048)
     assert check_plan(wanted, data) == []
@@ -414,6 +735,7 @@ def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
     data["n3"]["host"]["memory"]["memory_available_mib"] = 20000
     assert complaints(wanted, data) == [("HOST-MEMORY", "error", "n3"), ("HUGEPAGES", "warning", "n2")]
     hccs = plan(**store)
+    answer_pings(hccs, data)
     assert complaints(hccs, data) == [("HOST-MEMORY", "error", "n3")]
     assert [host["store_mib"] for host in plan()["hosts"]] == [0, 0, 0]
 

@@ -1,0 +1,171 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of what is not known: every planned host, question and device has an answer, or the gap is a finding."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
+from . import connection
+from .observed import ENGINES, Observed, Record, links_by_device, npus_by_device, place, plane
+
+RULES = Rules()
+TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
+HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system")
+NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",)}
+INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
+
+
+@RULES.rule(
+    "HOST-UNREACHABLE",
+    "",
+    "ansible-core documentation, Connection methods and details",
+)
+def unreachable(case: Observed) -> t.Iterator[Finding]:
+    """A planned host did not answer, or the connection to it was lost during the check.
+
+    Nothing is known about the host since then. The services that are planned on it cannot be deployed.
+    """
+    for host in case.hosts():
+        reason = case.unreachable().get(host["name"])
+        if reason is None:
+            continue
+        if not reason:
+            problem = "the host was never asked, or the connection was lost before it had answered"
+            yield Finding.at(place(host), host["address"], problem, "See Ansible's messages above and check the host.")
+            continue
+        problem, fix = connection.cause(reason)
+        yield Finding.at(place(host), connection.in_one_line(reason), problem, fix)
+
+
+@RULES.rule("HOST-ANSWER", "", "npu-smi and hccn_tool")
+def failed_tools(case: Observed) -> t.Iterator[Finding]:
+    """A tool gave no answer at all on a planned host.
+
+    What the tool would have shown is not known: a dead device could be among it.
+    """
+    for host, kind, error in case.failed():
+        if kind not in TOOLS:
+            continue
+        if kind == "gather" and connection.known(error):
+            problem, fix = connection.cause(error)
+            yield Finding.at(place(host), connection.in_one_line(error), problem, fix)
+        else:
+            fix = "Run the command by hand as root on the host, and correct what its message names."
+            yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", error, fix)
+
+
+@RULES.rule("RUNTIME", "", "role service, preflight of the runtime")
+def runtime(case: Observed) -> t.Iterator[Finding]:
+    """The runtime cannot run the planned services on a host.
+
+    The services would not start.
+    """
+    for host, kind, error in case.failed():
+        if kind == "runtime":
+            message, _mark, fix = error.partition(" Fix: ")
+            yield Finding.at(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
+
+
+@RULES.rule(
+    "FACTS-MISSING",
+    "Run the check again; if the gap stays, run the named tool by hand on the host and report its output as an issue.",
+    "this collection: what is not known is not good",
+)
+def missing(case: Observed) -> t.Iterator[Finding]:
+    """A question that the deployment depends on has no answer.
+
+    A gap is not health: a fault could be behind it.
+    """
+    lost = case.unreachable()
+    for host in case.hosts():
+        facts = case.facts.get(host["name"]) or {}
+        if host["name"] in lost or "error" in (facts.get("gather") or {}):
+            continue
+        yield from _host_gaps(case, host, facts)
+        if case.expects_npus(host):
+            yield from _npu_gaps(case, host, facts)
+            yield from _link_gaps(case, host, facts)
+
+
+def _host_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
+    found = facts.get("host")
+    if not found:
+        yield Finding.at(place(host), "", "nothing is known about the host itself (module host_info)")
+    elif "error" not in found:
+        wanted = HOST_PARTS + (("models",) if _serves_model(case, host) else ())
+        gaps = [name for name in wanted if found.get(name) is None]
+        if gaps:
+            yield Finding.at(place(host), ", ".join(gaps), f"the host did not say: {', '.join(gaps)}")
+
+
+def _serves_model(case: Observed, host: Record) -> bool:
+    return any(service["kind"] in ENGINES for service in case.services(host["name"]))
+
+
+def _npu_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
+    found = facts.get("npu")
+    if not found:
+        yield Finding.at(place(host), "", "npu-smi was not asked, though the plan uses NPUs of this host")
+    elif "error" not in found:
+        gaps = [name for name in ("generation", "driver_version") if not found.get(name)]
+        if gaps:
+            yield Finding.at(place(host), "", f"npu-smi does not state: {', '.join(gaps)}", severity="warning")
+        npus = npus_by_device(found)
+        for device in sorted(case.planned_devices(host["name"])):
+            if device in npus and npus[device].get("processes") is None:
+                yield Finding.at(place(host, device), "", "npu-smi does not state which processes use the device")
+
+
+def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
+    found = facts.get("hccn")
+    if not found:
+        yield Finding.at(place(host), "", "hccn_tool was not asked, though the plan uses NPUs of this host")
+        return
+    if "error" in found:
+        return
+    on = plane(case.plan, host)
+    links = links_by_device(found)
+    present = npus_by_device(case.part(host, "npu"))
+    for device in sorted(case.planned_devices(host["name"])):
+        record = links.get(device)
+        if record is None:
+            if device in present or not present:  # a device that npu-smi does not list either has its own finding
+                yield Finding.at(
+                    place(host, device), "", "hccn_tool was not asked about the device, or its answer is lost"
+                )
+            continue
+        errors = record.get("errors") or {}
+        for names, severity in ((NEEDED[on], ""), (INFORMATION[on], "warning")):
+            gaps = [name for name in names if record.get(name) is None and not set(errors) & {name, name.split("_")[0]}]
+            if gaps and not record.get("hung"):
+                yield Finding.at(
+                    place(host, device), "", f"hccn_tool does not state: {', '.join(gaps)}", severity=severity
+                )
+
+
+@RULES.rule(
+    "TOOL-WARNING",
+    "Read what the tool says; correct it on the host, or accept the finding with inference_check_ignore.",
+    "npu-smi, hccn_tool and the modules that read them",
+    "warning",
+)
+def warnings(case: Observed) -> t.Iterator[Finding]:
+    """A tool answered with a warning.
+
+    The tool itself doubts its answer, or the host's software is not complete.
+    """
+    for host in case.hosts():
+        for kind in ("host", "npu", "hccn"):
+            for warning in case.part(host, kind).get("warnings") or []:
+                if not _has_own_finding(str(warning)):
+                    yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", connection.in_one_line(str(warning)))
+
+
+def _has_own_finding(warning: str) -> bool:
+    """Whether a rule of its own (health, super device ids, gaps of a device, memory errors) judges the same fact."""
+    own = ("has no card row", "SDID ", "No device answered any query", "unknown health word", "ecc: ", "board: ")
+    return any(text in warning for text in own)

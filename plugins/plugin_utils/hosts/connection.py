@@ -1,0 +1,78 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a host did not answer: Ansible's message, named as what it is, with its fix."""
+
+from __future__ import annotations
+
+import re
+
+CAUSES = (
+    (
+        r"Missing (?:sudo|become|su|doas) password|password is required|Incorrect sudo password|sudo: a (?:terminal|password)",
+        "the connected user needs a password for sudo, and none or a wrong one was given",
+        "Run with --ask-become-pass, set ansible_become_password, or allow the user to run sudo without a password.",
+    ),
+    (
+        r"/\S*python[\d.]*: (?:not found|No such file)|interpreter .*not found|No such file or directory.*python|rc.?: ?127",
+        "the Python that ansible_python_interpreter names is not there",
+        "Set ansible_python_interpreter to a Python of the host (3.7 or later), or remove the variable: Ansible then looks for one.",
+    ),
+    (
+        r"requires? a? ?(?:minimum|at least) .*[Pp]ython|SyntaxError|future feature annotations is not defined",
+        "the host's Python is too old for Ansible's modules",
+        "Install Python 3.7 or later on the host and set ansible_python_interpreter to it.",
+    ),
+    (
+        r"Could not resolve hostname|Name or service not known|nodename nor servname",
+        "the host's name does not resolve to an address",
+        "Set ansible_host of the host to its address, or correct DNS.",
+    ),
+    (
+        r"Permission denied \(|Too many authentication failures|Authentication failure",
+        "the SSH server refuses the login",
+        "Check ansible_user and the key: ssh to the host by hand with the same user.",
+    ),
+    (
+        r"Host key verification failed|REMOTE HOST IDENTIFICATION",
+        "the host's SSH key is not the known one",
+        "Check that it is the right machine, then correct known_hosts.",
+    ),
+    (
+        r"Connection refused",
+        "nothing listens on the SSH port",
+        "Start the SSH server of the host, or correct ansible_port.",
+    ),
+    (
+        r"timed out|No route to host|Network is unreachable",
+        "no answer comes from the host's address",
+        "Check that the host is up, ansible_host, routes and firewall.",
+    ),
+    (
+        r"create temporary directory|No space left on device|Read-only file system",
+        "Ansible cannot write its temporary folder on the host",
+        "Free space there, or set ansible_remote_tmp to a writable folder.",
+    ),
+)
+OTHER = (
+    "the host cannot be reached",
+    "Run ansible -m ansible.builtin.ping HOST with the same options, and correct what it says.",
+)
+
+
+def cause(message: str) -> tuple[str, str]:
+    """(problem, fix) for a message of Ansible's connection or of a module that could not start."""
+    for pattern, problem, fix in CAUSES:
+        if re.search(pattern, message, re.IGNORECASE | re.DOTALL):
+            return problem, fix
+    return OTHER
+
+
+def known(message: str) -> bool:
+    """Whether the message is one of those, so that a failed module is a matter of the connection."""
+    return any(re.search(pattern, message, re.IGNORECASE | re.DOTALL) for pattern, _problem, _fix in CAUSES[:3])
+
+
+def in_one_line(message: str) -> str:
+    """The message without line ends and repeated blanks."""
+    return " ".join(message.split())

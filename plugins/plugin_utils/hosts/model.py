@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of the model on the hosts: there, equal, and such that the engines can load it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
+from .observed import ENGINES, Observed, Record, later, majority, place
+
+RULES = Rules()
+
+
+@RULES.rule("MODEL-MISSING", "Copy it there, or set inference_model.source.", "knowledge_failures, KV transfer: K8")
+def model_missing(case: Observed) -> t.Iterator[Finding]:
+    """The model is not on an engine's host, or its config.json is broken.
+
+    The engine could not load it.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        if not model["exists"]:
+            yield Finding.at(place(host), model["path"], f"the model's folder {model['path']} does not exist")
+        elif model["config_error"]:
+            yield Finding.at(place(host), model["path"], f"{model['path']}/config.json {model['config_error']}")
+
+
+def _models(case: Observed) -> list[tuple[Record, Record]]:
+    path = case.plan["model"]["path"]
+    engines = {service["host"] for service in case.plan["services"] if service["kind"] in ENGINES}
+    return [
+        (host, model)
+        for host, facts in case.asked("host")
+        for model in facts.get("models") or []
+        if host["name"] in engines and model["path"].rstrip("/") == path.rstrip("/")
+    ]
+
+
+def _repaired(case: Observed, host: Record) -> bool:
+    """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
+    return later(case, host, "model_repair").lower() in ("true", "yes", "on", "1", "y", "t")
+
+
+@RULES.rule("MODEL-DIFFERS", "Copy the model from one host to the others.", "knowledge_failures, KV transfer: K15")
+def model_differs(case: Observed) -> t.Iterator[Finding]:
+    """The model on a host is not the one that most hosts have.
+
+    Prefill and decode with different weights produce wrong text, without an error.
+    """
+    found = {host["name"]: model for host, model in _models(case) if model["exists"]}
+    prints = {name: str(model["fingerprint"]) for name, model in found.items()}
+    usual = majority(prints)
+    same = [name for name in prints if prints[name] == usual]
+    for name, value in prints.items():
+        if value != usual:
+            model = found[name]
+            problem = f"the model in {model['path']} ({_size(model)}) is not the one of {len(same)} other hosts"
+            yield Finding.at(name, value[:12], f"{problem} ({same[0]}: {_size(found[same[0]])})")
+
+
+def _size(model: Record) -> str:
+    return f"{model.get('files', 0)} files, {model.get('size_mib', 0)} MiB"
+
+
+@RULES.rule(
+    "MODEL-INCOMPLETE",
+    "Copy the model again, or finish its download.",
+    "safetensors documentation, sharded checkpoints",
+)
+def model_incomplete(case: Observed) -> t.Iterator[Finding]:
+    """Files of the model are missing on a host: weights that its index names, or targets of links.
+
+    The engine stops while it loads the model, after minutes.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        lacking = model.get("missing") or []
+        if model["exists"] and not model["config_error"] and lacking:
+            more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+            problem = f"{model['path']} lacks {', '.join(lacking[:3])}{more}"
+            yield Finding.at(place(host), model["path"], problem)
+
+
+@RULES.rule(
+    "MODEL-HEAD-DIM",
+    "Let the role model add it (model_repair: true), or choose a release from 0.21.0rc1 on.",
+    "https://github.com/vllm-project/vllm-ascend/issues/7352",
+)
+def model_keys(case: Observed) -> t.Iterator[Finding]:
+    """The model's config.json has no head_dim, which the release's connector reads.
+
+    The engine stops when it registers its KV cache.
+    """
+    if not case.plan.get("release_facts", {}).get("head_dim_required"):
+        return
+    for host, model in _models(case):
+        config = model["config"]
+        connects = any("--kv-transfer-config" in service["argv"] for service in case.services(host["name"]))
+        readable = model["exists"] and not model["config_error"]
+        lacking = config.get("head_dim") is None and not config.get("kv_lora_rank")
+        if connects and readable and lacking and not _repaired(case, host):
+            yield Finding.at(place(host), "head_dim", f"{model['path']}/config.json has no head_dim")
+
+
+@RULES.rule(
+    "MODEL-QUANTIZED", "Add quantization: ascend to the pool's args.", "knowledge_failures, topology and arguments: T15"
+)
+def quantization(case: Observed) -> t.Iterator[Finding]:
+    """The model is quantised, and the engine is not told so.
+
+    It would load the weights unquantised and run out of memory.
+    """
+    flags = {service["name"]: "--quantization" in service["argv"] for service in case.plan["services"]}
+    for host, model in _models(case):
+        engines = [service for service in case.services(host["name"]) if model["path"] in service["argv"]]
+        for service in engines:
+            if (
+                model["exists"]
+                and model["quantized"]
+                and not flags[service["name"]]
+                and case.plan["engine"] != "vllm_cpu"
+            ):
+                yield Finding.at(
+                    f"{place(host)} {service['name']}",
+                    model["path"],
+                    "the model is quantised, and the engine has no --quantization",
+                )
+
+
+@RULES.rule(
+    "MODEL-DTYPE",
+    "Add dtype: bfloat16 to the pool's args, or let the role model repair config.json.",
+    "knowledge_failures, topology and arguments: T14",
+)
+def dtype(case: Observed) -> t.Iterator[Finding]:
+    """A quantised model is in float16.
+
+    The kernels of quantised layers refuse float16.
+    """
+    for host, model in _models(case):
+        word = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
+        told = any("--dtype" in service["argv"] for service in case.services(host["name"]))
+        if model["quantized"] and word == "float16" and not told and not _repaired(case, host):
+            yield Finding.at(
+                place(host), word, f"{model['path']}/config.json says torch_dtype float16 for a quantised model"
+            )

@@ -1,0 +1,247 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of reachability: which devices reach each other, and what the failed pairs have in common."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ..description.findings import Finding
+from ..plan.rules.base import Rules
+from .observed import Observed, place, plane
+
+RULES = Rules()
+Pair = tuple[str, str]  # places: who pings, who is pinged
+
+
+class Pings(t.NamedTuple):
+    """What was tried: each pair's answer as hccn_ping returns it, and how many the plan has."""
+
+    answers: dict[Pair, t.Mapping[str, t.Any]]
+    wanted: int
+
+    @property
+    def failed(self) -> dict[Pair, str]:
+        """Failed pairs with the reason."""
+        return {
+            pair: str(ping.get("reason") or "no answer")
+            for pair, ping in self.answers.items()
+            if not ping.get("reachable")
+        }
+
+
+def pings(case: Observed) -> Pings:
+    """All answered pings of a case, by place."""
+    names, answers = case.names(), {}
+    by_sdid = {}
+    for host, device, _service, npu in case.each_npu():
+        if npu.get("sdid") is not None:
+            by_sdid[str(npu["sdid"])] = place(host, device)
+    for host, facts in case.asked("ping"):
+        for device, peers in (facts.get("matrix") or {}).items():
+            for peer, answer in peers.items():
+                answers[place(host, int(device)), names.get(peer) or by_sdid.get(peer) or peer] = answer
+        for lost in facts.get("unreachable_pairs") or []:
+            peer = str(lost.get("address") or lost.get("sdid"))
+            pair = place(host, int(lost["device_id"])), names.get(peer) or by_sdid.get(peer) or peer
+            answers[pair] = {**answers.get(pair, {}), "reachable": False, "reason": lost.get("reason")}
+    return Pings(answers, case.wanted_pairs)
+
+
+def coverage(case: Observed) -> str:
+    """How many of the planned pairs were tried; empty where the plan has none."""
+    found = pings(case)
+    return f"{len(found.answers)} of {found.wanted} pairs of devices were tried" if found.wanted else ""
+
+
+@RULES.rule(
+    "PINGS-MISSING",
+    "Correct the findings of these hosts first, then run the check again.",
+    "this collection: what is not known is not good",
+)
+def not_tried(case: Observed) -> t.Iterator[Finding]:
+    """Pairs of devices that the plan's transfers use were not tried.
+
+    A broken path could be among them.
+    """
+    tried = pings(case).answers
+    lacking: dict[str, int] = collections.Counter()
+    for source, target in case.pairs:
+        pair = f"{source[0]} device {source[1]}", f"{target[0]} device {target[1]}"
+        if pair not in tried and not _about(pair, case.silent):
+            lacking[source[0]] += 1
+    for host in case.hosts():
+        error = ((case.facts.get(host["name"]) or {}).get("ping") or {}).get("error")
+        if lacking[host["name"]] and not error:
+            count = lacking[host["name"]]
+            yield Finding.at(place(host), count, f"{count} planned pings of this host were not tried")
+
+
+def _about(pair: Pair, places: t.Collection[str]) -> bool:
+    """Whether one end of the pair, or its host, is among the places."""
+    return any(end in places or end.rsplit(" device ", 1)[0] in places for end in pair)
+
+
+@RULES.rule(
+    "PEER-UNREACHABLE",
+    "Check VLAN, gateway and routes of both ends; on A3 the super pod.",
+    "knowledge_failures, host, driver and network: N3, N6",
+)
+def unreachable(case: Observed) -> t.Iterator[Finding]:
+    """Devices that exchange KV do not reach each other.
+
+    Every transfer between them fails, or the request is computed twice.
+    """
+    yield from explain(
+        case, {pair: ping for pair, ping in pings(case).answers.items() if not _about(pair, case.broken)}
+    )
+
+
+def explain(case: Observed, answers: t.Mapping[Pair, t.Mapping[str, t.Any]]) -> t.Iterator[Finding]:
+    """As few findings as explain all failed pairs: a device, a host, a switch, a rail, a split, else single pairs."""
+    failed = {
+        pair: str(answer.get("reason") or "no answer")
+        for pair, answer in answers.items()
+        if not answer.get("reachable")
+    }
+    left = set(failed)
+    while left:
+        best = _best(_candidates(case, answers, set(failed)), left)
+        if best is None:
+            break
+        path, covered, problem = best
+        pairs = sorted(covered & left)
+        example = f"{pairs[0][0]} to {pairs[0][1]}: {failed[pairs[0]]}"
+        yield Finding.at(path, f"{len(pairs)} pings", f"{problem} ({len(pairs)} failed; {example})")
+        left -= covered
+    for source, target in sorted(left):
+        back = (target, source)
+        if back in left and back < (source, target):
+            continue
+        problem = f"{target} is not reached: {failed[source, target]}"
+        if back in left:
+            problem += f"; {source} is not reached from there either"
+        yield Finding.at(source, target, problem)
+
+
+Candidate = tuple[str, set[Pair], str]
+
+
+def _best(candidates: list[list[Candidate]], left: set[Pair]) -> Candidate | None:
+    """The candidate that explains most; of a kind that names two culprits for the same pings nobody is blamed."""
+    best: Candidate | None = None
+    for kind in candidates:
+        covers = [frozenset(candidate[1] & left) for candidate in kind]
+        for candidate, cover in zip(kind, covers, strict=True):
+            if len(cover) > 1 and covers.count(cover) == 1 and (best is None or len(cover) > len(best[1] & left)):
+                best = candidate
+    return best
+
+
+def _candidates(case: Observed, answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[list[Candidate]]:
+    """Possible causes by kind, the most particular kind first; each failed with everything that was tried of it."""
+    switches = _switches(case)
+    return [
+        _ends(answers, failed, lambda end: end, "it"),
+        _ends(answers, failed, lambda end: end.rsplit(" device ", 1)[0], "any of its devices"),
+        _ends(answers, failed, lambda end: switches.get(end, ""), "any device on this switch"),
+        _rails(answers, failed),
+        _splits(answers, failed),
+    ]
+
+
+def _ends(
+    answers: t.Mapping[Pair, t.Any], failed: set[Pair], group: t.Callable[[str], str], what: str
+) -> list[Candidate]:
+    """Groups of ends of which every ping failed: in both directions, or only towards or only from them."""
+    found: list[Candidate] = []
+    texts = {
+        (0, 1): f"no other device reaches {what}, nor is reached from there",
+        (1,): f"no other device reaches {what}",
+        (0,): f"no other device is reached from there, by {what}",
+    }
+    for sides, text in texts.items():
+        tried: dict[str, set[Pair]] = {}
+        for pair in answers:
+            for side in sides:
+                if name := group(pair[side]):
+                    tried.setdefault(name, set()).add(pair)
+        for name, pairs in tried.items():
+            again = any(name == other and pairs <= covered for other, covered, _text in found)
+            if pairs <= failed and not again:
+                found.append((name, pairs, text))
+    return found
+
+
+def _rails(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidate]:
+    """Devices with the same number on all hosts, of which no pair works: usually one switch, or one plane of it."""
+    rails: dict[str, set[Pair]] = {}
+    for pair in answers:
+        numbers = {end.rsplit(" device ", 1)[-1] for end in pair}
+        if len(numbers) == 1:
+            rails.setdefault(f"rail {numbers.pop()}", set()).add(pair)
+    return [
+        (name, pairs, "no pair of devices with this number works") for name, pairs in rails.items() if pairs <= failed
+    ]
+
+
+def _switches(case: Observed) -> dict[str, str]:
+    """Place of each device -> the switch that it is cabled to, as LLDP names it; on the RoCE plane only."""
+    return {
+        place(host, device): str(record["lldp"]["system_name"])
+        for host, device, record in case.each_link()
+        if plane(case.plan, host) == "roce" and (record.get("lldp") or {}).get("system_name")
+    }
+
+
+def _splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidate]:
+    """Groups of hosts that reach each other, where no pair between two groups works."""
+    parent: dict[str, str] = {}
+
+    def root(host: str) -> str:
+        parent.setdefault(host, host)
+        while parent[host] != host:
+            host = parent[host]
+        return host
+
+    hosts = {pair: tuple(end.rsplit(" device ", 1)[0] for end in pair) for pair in answers}
+    for pair, ends in hosts.items():
+        first, second = (root(end) for end in ends)
+        if pair not in failed:
+            parent[first] = second
+    groups: dict[str, list[str]] = {}
+    for host in sorted(parent):
+        groups.setdefault(root(host), []).append(host)
+    if len(groups) < 2:
+        return []
+    across = {pair for pair, ends in hosts.items() if root(ends[0]) != root(ends[1])}
+    names = sorted((", ".join(sorted(group)) for group in groups.values()), key=len)
+    return [(" | ".join(names), across, "these groups of hosts do not reach each other")]
+
+
+@RULES.rule(
+    "PEER-SLOW",
+    "Check the path of this pair (switch, cable, congestion) and the error counters of both ports.",
+    "thresholds slow_pair_factor and slow_pair_ms of this collection",
+    "warning",
+)
+def slow(case: Observed) -> t.Iterator[Finding]:
+    """A pair of devices answers much more slowly than the others.
+
+    Transfers over this path take longer, and time out under load.
+    """
+    found = pings(case)
+    times = {
+        pair: float(ping["average_ms"]) for pair, ping in found.answers.items() if ping.get("average_ms") is not None
+    }
+    if not times:
+        return
+    usual = sorted(times.values())[len(times) // 2]
+    limit = max(case.thresholds.slow_pair_factor * usual, case.thresholds.slow_pair_ms)
+    for (source, target), time in sorted(times.items()):
+        if time > limit and found.answers[source, target].get("reachable"):
+            yield Finding.at(
+                source, target, f"{target} answers in {time:.2f} ms, half of the pairs in {usual:.2f} ms or less"
+            )
