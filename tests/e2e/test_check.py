@@ -28,7 +28,17 @@ FOUR = {
     },
 }
 # What the machine that runs this test has of its own is no simulated host's fault.
-MACHINE = ["CLOCK", "DISK-FREE", "HOST-GLIBC", "HOST-PYTHON", "LIMIT-NOFILE", "PORT-TAKEN", "PROXY-VARIABLES"]
+MACHINE = [
+    "CLOCK",
+    "DISK-FREE",
+    "HOST-GLIBC",
+    "HOST-PYTHON",
+    "LIMIT-MEMLOCK",
+    "LIMIT-NOFILE",
+    "PORT-TAKEN",
+    "PROXY-VARIABLES",
+]
+MACHINE += ["SHM-SIZE", "SYSCTL-MAPS"]
 TWO = {"hosts": 2, "devices": 2, "pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"data_parallel_size": 2}}}
 
 
@@ -44,6 +54,7 @@ def cluster(folder, shape, **variables):
     )
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text('{"head_dim": 128}')
+    (folder / "model" / "model.safetensors").write_text("simulated")
     (folder / "inventory.yml").write_text(yaml.safe_dump(inventory(folder, hosts, shape, variables)))
     return folder
 
@@ -143,7 +154,7 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
             ("NPU-ABSENT", "node2 device 4"),
             ("HCCN-STALE", "node2 device 9"),
             ("DRIVER-DIFFERS", "node3"),
-            ("SDID-TWICE", "node2 device 12"),
+            ("SDID-TWICE", "node1 device 12"),
             ("NET-HEALTH", "node3 device 2"),
             ("PEER-UNREACHABLE", "node3 device 11"),
         ]
