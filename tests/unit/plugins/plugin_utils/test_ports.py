@@ -37,7 +37,7 @@ def test_the_rendezvous_port_of_the_first_host_holds_for_all_ranks():
 def test_another_host_may_repeat_the_rendezvous_port_but_not_change_it():
     same = {f"{D}.hosts.node3.ports.dp_rpc": 12000, f"{D}.hosts.node4.ports.dp_rpc": 12000}
     assert flag(planned(changes=same)["decode-0-1"], "data-parallel-rpc-port") == "12000"
-    with pytest.raises(PlanError, match="decode-0 meets at port 12000 of node3"):
+    with pytest.raises(PlanError, match="processes of decode-0 meet at port 12000 of node3"):
         planned(changes={**same, f"{D}.hosts.node4.ports.dp_rpc": 12001})
 
 
@@ -90,7 +90,7 @@ def test_a_list_at_a_host_has_one_number_for_each_of_its_instances():
 
 def test_a_list_at_a_host_that_is_too_short_is_refused():
     pool = "inference_pools.colocated"
-    with pytest.raises(PlanError, match="the list has 2 first ports for 3 instances") as refused:
+    with pytest.raises(PlanError, match="2 first ports are listed for 3 instances") as refused:
         planned(
             "pooled",
             changes={
@@ -99,7 +99,7 @@ def test_a_list_at_a_host_that_is_too_short_is_refused():
                 f"{pool}.hosts.node2.ports.api": [7500, 7600],
             },
         )
-    assert [one.path for one in refused.value.complaints] == [f"{pool}.hosts.node2.ports.api"]
+    assert [one.path for one in refused.value.findings] == [f"{pool}.hosts.node2.ports.api"]
 
 
 @pytest.mark.parametrize("release", ["0.9.1", "0.11.0"])
