@@ -127,9 +127,10 @@ plan_digest:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.runtime.base import RuntimeProblem
+from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.status import Host
 from ..module_utils.runtime.status_plan import deployed, question
-from ..module_utils.runtime.status_runtime import runtime_of
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
@@ -149,9 +150,12 @@ def main():
         module.exit_json(
             changed=False, services=[], findings=["no deployment was finished here: " + problem], plan_digest=""
         )
-    rows, findings = Host(runtime_of(found or said["planned"]), found, said["planned"]).look(
-        said["timeout"], said["lines"]
-    )
+    known = found or said["planned"]
+    try:
+        runtime = runtime_of(known["runtime"], known["runtime_settings"])
+    except RuntimeProblem as error:
+        module.fail_json(msg=str(error), services=[], findings=[str(error)], plan_digest="")
+    rows, findings = Host(runtime, found, said["planned"]).look(said["timeout"], said["lines"])
     if problem:
         findings.insert(0, f"no deployment was finished here: {problem}. Fix: run ascend.inference.deploy")
     module.exit_json(changed=False, services=rows, findings=findings, plan_digest=plan["digest"] if plan else "")

@@ -96,20 +96,16 @@ options:
             default: {}
             suboptions:
               kind:
-                description: How to read it.
+                description:
+                  - How to read it, V(file), V(journald), V(docker) or V(none); a runtime of hosts may have a kind of its own.
                 type: str
-                choices: [file, journald, docker, none]
                 default: none
               path:
                 description: The file, with O(verify.entry.log.kind=file).
                 type: str
                 default: ""
               unit:
-                description: The systemd unit, with O(verify.entry.log.kind=journald).
-                type: str
-                default: ""
-              container:
-                description: The container, with O(verify.entry.log.kind=docker).
+                description: The systemd unit, or the container, whose log it is.
                 type: str
                 default: ""
       prefill:

@@ -220,7 +220,7 @@ class Deployment:
         lines = ["set -eu"] + [f". {shlex.quote(path)}" for path in service["source"]]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in {**service["env"], **environment}.items()]
         lines.append("exec " + " ".join(shlex.quote(word) for word in argv))
-        log = pathlib.Path(service["log"])
+        log = pathlib.Path(service["log"]["path"])
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "w") as output:
             self.processes[service["name"]] = subprocess.Popen(

@@ -79,7 +79,10 @@ def planned(root, ports, certificate=""):
         "inference_engine": "vllm_cpu",
         "inference_runtime": "supervisor",
         "inference_root": str(root),
-        "inference_rules_ignore": ["SOCKET-PATH"],  # no supervisor runs here; a test's folder has a long name
+        "inference_rules_ignore": [
+            "SUPERVISOR-SOCKET",
+            "SOCKET-PATH",
+        ],  # no supervisor runs here; a test's folder has a long name
         "inference_model": {"path": "/models/tiny", "name": "tiny"},
         "inference_pools": {"prefill": {}, "decode": {}},
         "inference_secrets": SECRETS,

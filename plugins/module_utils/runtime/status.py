@@ -6,20 +6,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from ..verify.http import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
+from .base import RuntimeProblem
+from .base import state as state_record
+from .decisions import running_digest as written_digest
 from .status_plan import running_digest
-from .status_runtime import Unknown
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FEW = 0.5  # a verification asks decode directly too; only when most prompts were computed there is something wrong
 SOURCE = "vllm:prompt_tokens_by_source_total"
-NOTHING = {"state": "absent", "since": None, "restarts": None, "detail": "", "digest": ""}
+NOTHING = state_record("absent")
 
 
 def heard(service, timeout=5.0, get=ask):
@@ -144,15 +145,6 @@ def _behind(service, heard_):
         yield f"holds {healthy:.0f} of {planned} engines for healthy"
 
 
-def own_digest(directory, name):
-    """What the process said at its start that it runs with; "" if it never did."""
-    try:
-        with open(os.path.join(directory, "run", name + ".digest")) as stream:
-            return stream.read().strip()
-    except OSError:
-        return ""
-
-
 class Host:
     """All services of one host. ``deployed`` and ``planned`` are questions (see _status_plan) or None."""
 
@@ -163,8 +155,8 @@ class Host:
         """Rows, and what is wrong with the host as a whole: ``([row], [text])``."""
         services = self._services()
         try:
-            states, complaints = self.runtime.states(), []
-        except Unknown as error:
+            states, complaints = self.runtime.states(services), []
+        except RuntimeProblem as error:
             states, complaints = None, [str(error)] if self.deployed else []
         with ThreadPoolExecutor(max_workers=16) as pool:
             answers = list(pool.map(lambda one: heard(one, timeout, self.get), services))
@@ -188,8 +180,8 @@ class Host:
 
     def _row(self, service, answer, states, lines):
         state = dict(NOTHING, state="unknown") if states is None else states.get(service["unit"], NOTHING)
-        name, directory = service["name"], (self.deployed or self.planned)["directory"]
-        running = state["digest"] or own_digest(directory, name)
+        name = service["name"]
+        running = state["digest"] or written_digest(service)
         digests = (
             running if state["state"] == "running" else "",
             self._digest(self.deployed, name),

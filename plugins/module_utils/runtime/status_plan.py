@@ -9,16 +9,18 @@ import hashlib
 import json
 import os
 
+PLAN_VERSION = 2  # of the planner, which this reads
+
 
 def question(plan, host):
     """The part of a plan that the module service_status needs for one host.
 
-    ``{deployment, directory, runtime, digest, services}``; a service has name, kind, unit, digest, url and patience of its
-    health, base (where /metrics and /version are; "" if nowhere), log, version (expected of /version) and, by kind, what its
+    ``{deployment, directory, runtime, runtime_settings, digest, services}``; a service has name, kind, unit, digest,
+    digest_file, url and patience of its health, base (where /metrics and /version are; "" if nowhere), log, version (expected of /version) and, by kind, what its
     counters are held against: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
     """
     services = [_service(plan, one) for one in plan["services"] if one["host"] == host]
-    shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "digest")}
+    shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
     return dict(shared, services=services)
 
 
@@ -31,7 +33,8 @@ def _service(plan, service):
     found = {
         "name": service["name"],
         "kind": kind,
-        "unit": "{}-{}".format(plan["deployment"], service["name"]),
+        "unit": service["unit"],
+        "digest_file": service["digest_file"],
         "digest": service["digest"],
         "url": health["url"],
         "patience": health["timeout"],
@@ -81,8 +84,11 @@ def deployed(directory):
     path = os.path.join(directory, "plan.json")
     try:
         with open(path) as stream:
-            return json.load(stream), ""
+            plan = json.load(stream)
     except OSError as error:
         return None, f"{path}: {error.strerror}"
     except ValueError as error:
         return None, f"{path} is no JSON: {error}"
+    if plan.get("plan_version") != PLAN_VERSION:
+        return None, f"{path} was written by another version of this collection"
+    return plan, ""

@@ -1,140 +1,125 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""supervisord over its unix socket: state, start, stop and configuration of programs, without supervisorctl."""
+"""Programs of a supervisord of the deployment's own.
+
+Settings: ``socket``, ``config`` and ``log`` of supervisord; from the role ``command``, the program to start it with.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import http.client
 import os
-import socket
-import subprocess
-import time
+import re
 import xmlrpc.client
 
-from .programs import UP, WAITING
+from .base import NothingRuns, Runtime, RuntimeProblem, command, patience, state, tail
+from .supervisord import Supervisord, SupervisorError
 
-ALREADY_ADDED, ALREADY_STARTED, BAD_NAME, NOT_RUNNING = 90, 60, 10, 70  # supervisor.xmlrpc.Faults
-
-
-class SupervisorError(Exception):
-    """supervisord cannot be reached, or refused something."""
+UP = ("STARTING", "RUNNING")
+NAMES = {"RUNNING": "running", "STARTING": "starting", "BACKOFF": "restarting"}
 
 
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path, timeout):
-        http.client.HTTPConnection.__init__(self, "localhost", timeout=timeout)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+@contextlib.contextmanager
+def _reported(socket):
+    try:
+        yield
+    except (SupervisorError, OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
+        raise RuntimeProblem(f"supervisord at {socket}: {error}") from error
 
 
-class _Transport(xmlrpc.client.Transport):
-    def __init__(self, path, timeout):
-        xmlrpc.client.Transport.__init__(self)
-        self.path, self.patience = path, timeout
+class Supervisor(Runtime):
+    """A program's name is its unit, and its group's."""
 
-    def make_connection(self, host):
-        return _Connection(self.path, self.patience)
+    log_kind = "file"
 
+    def __init__(self, settings, run=command):
+        Runtime.__init__(self, settings, run)
+        self.supervisord = Supervisord(settings["socket"])
 
-class Supervisor:
-    """One supervisord. ``socket_path`` is its unix socket, ``timeout`` the patience for one answer in seconds."""
+    def states(self, services):
+        if not self.supervisord.runs():
+            raise NothingRuns(
+                "supervisord does not answer on {}; after a reboot nothing starts it. Fix: run ascend.inference.deploy".format(
+                    self.settings["socket"]
+                )
+            )
+        with _reported(self.settings["socket"]):
+            ends = unexpected_ends(_text(self.settings["log"]))
+            return {name: _state(info, ends.get(name, 0)) for name, info in self.supervisord.processes().items()}
 
-    def __init__(self, socket_path, timeout=120):
-        self.socket_path = socket_path
-        self.rpc = xmlrpc.client.ServerProxy("http://localhost", transport=_Transport(socket_path, timeout)).supervisor
+    def log(self, service, lines):
+        return tail(service["log"]["path"], lines)
 
-    def runs(self):
-        """Whether supervisord answers."""
-        try:
-            return self.rpc.getState()["statename"] == "RUNNING"
-        except (OSError, http.client.HTTPException, xmlrpc.client.Error):
-            return False
+    def apply(self, services, check):
+        with _reported(self.settings["socket"]):
+            if not self.supervisord.runs():
+                if not check:
+                    self._launch()
+                return True, [one["unit"] for one in services], []
+            planned, known = {one["unit"] for one in services}, set(self.supervisord.processes())
+            if check:
+                return planned != known, sorted(planned - known), sorted(known - planned)
+            added, changed, removed = self.supervisord.differences()
+            for name in changed + removed:
+                self.supervisord.forget(name, patience(services))
+            for name in added + changed:
+                self.supervisord.add(name)
+            return bool(added or changed or removed), added + changed, removed
 
-    def processes(self):
-        """State of every program: ``{name: {"state", "pid", "start", "detail"}}``; empty if supervisord is not there."""
-        try:
-            answer = self.rpc.getAllProcessInfo()
-        except (OSError, http.client.HTTPException):
-            return {}
-        return {
-            one["name"]: {
-                "state": one["statename"],
-                "pid": one["pid"],
-                "start": one["start"],
-                "detail": one["spawnerr"] or one["description"],
-            }
-            for one in answer
-        }
+    def start(self, services):
+        self.stop(services)  # one that waits for its next trial would start with what it had
+        with _reported(self.settings["socket"]):
+            for one in services:
+                self.supervisord.start(one["unit"])
 
-    def launch(self, command, config, environment, patience=60):
-        """Start supervisord as a daemon that outlives this connection, and wait until it answers."""
-        # Not AnsibleModule.run_command: this is no module, and its caller gives the whole environment.
-        done = subprocess.run(  # pylint: disable=ansible-bad-function
-            [command, "-c", config],
-            env=environment,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise SupervisorError("{} did not start:\n{}".format(command, done.stdout.decode("utf-8", "replace")))
-        _until(self.runs, patience, f"supervisord does not answer on {self.socket_path}")
+    def restart(self, services):
+        self.start(services)
 
-    def shut_down(self, patience):
-        """Stop every program and supervisord itself."""
-        pid = self.rpc.getPID()
-        self.rpc.shutdown()
-        _until(lambda: not os.path.exists(f"/proc/{pid}"), patience, f"supervisord (pid {pid}) does not end")
+    def stop(self, services):
+        with _reported(self.settings["socket"]):
+            self.supervisord.stop([one["unit"] for one in services], patience(services))
 
-    def differences(self):
-        """Read the configuration again: names of added, changed and removed programs, none of them applied yet."""
-        added, changed, removed = self.rpc.reloadConfig()[0]
-        return added, changed, removed
+    def remove(self, services, check):
+        if not self.supervisord.runs():
+            return []
+        with _reported(self.settings["socket"]):
+            names = sorted(self.supervisord.processes())
+            if not check:
+                self.supervisord.shut_down(patience(services))
+            return ["supervisord", *names]
 
-    def add(self, name):
-        """Make a configured program known."""
-        self._tolerant(ALREADY_ADDED, self.rpc.addProcessGroup, name)
-
-    def forget(self, name, patience):
-        """Stop a program and drop it."""
-        self.stop([name], patience)
-        self._tolerant(BAD_NAME, self.rpc.removeProcessGroup, name)
-
-    def start(self, name):
-        """Start a program; returns at once. supervisord may just have done so itself, with the files that are there now."""
-        self._tolerant(ALREADY_STARTED, self.rpc.startProcess, name, False)
-
-    def stop(self, names, patience):
-        """Stop programs, all at the same time, and wait until they have ended. One that waits to be started again is told as well."""
-
-        def ended():
-            states = {name: state["state"] for name, state in self.processes().items()}
-            for name in names:
-                if states.get(name) in UP + WAITING:  # once more if supervisord started it between two looks
-                    self._tolerant(NOT_RUNNING, self.rpc.stopProcess, name, False)
-            return all(states.get(name) not in UP + WAITING + ("STOPPING",) for name in names)
-
-        _until(ended, patience, "{} did not end".format(", ".join(names)))
-
-    @staticmethod
-    def _tolerant(code, call, *args):
-        try:
-            call(*args)
-        except xmlrpc.client.Fault as fault:
-            if fault.faultCode != code:
-                raise
+    def _launch(self):
+        kept = {key: os.environ[key] for key in ("HOME", "PATH", "LANG", "TZ") if key in os.environ}
+        # Programs are started stage by stage by us, and all at once when supervisord is started at boot.
+        kept.update(ASCEND_INFERENCE_AUTOSTART="false", USER=getpass.getuser())
+        self.supervisord.launch(self.settings["command"], self.settings["config"], kept)
 
 
-def _until(condition, patience, complaint):
-    end = time.monotonic() + patience
-    while not condition():
-        if time.monotonic() > end:
-            raise SupervisorError(f"{complaint} within {patience} s")
-        time.sleep(0.1)
+def _state(info, restarts):
+    name = NAMES.get(info["state"], info["state"].lower())
+    # A program counts as starting for 20 s; only its answer says whether it is up, so both read as running.
+    name = "running" if name == "starting" and info["pid"] else name
+    detail = "" if name == "running" else info["detail"]
+    up, pending = info["state"] in UP, info["state"] == "BACKOFF"
+    return state(name, up, pending, info["pid"], info["start"] or None, restarts, detail)
+
+
+def _text(path):
+    try:
+        with open(path, errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def unexpected_ends(log):
+    """How often each program exited unexpectedly since supervisord's last start, from its own log: ``{name: count}``."""
+    counts = {}
+    for line in log.rsplit("supervisord started with pid", 1)[-1].splitlines():
+        said = re.search(r" exited: (\S+) \(", line)
+        if said:
+            counts[said.group(1)] = counts.get(said.group(1), 0) + 1
+    return counts

@@ -1,33 +1,105 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""systemd's units of one deployment, over systemctl."""
+"""Units of systemd, over systemctl. Settings: ``target`` of the deployment, ``directory`` of the unit files."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
+
+from .base import Runtime, RuntimeProblem, patience, state
+from .decisions import began
 
 # auto-restart is the pause before another start: nothing runs, and an order to start ends it.
 UP_STATES = ("active", "activating", "reloading")
-FIELDS = "Id,LoadState,ActiveState,SubState,UnitFileState,NeedDaemonReload"
+PAUSES = ("auto-restart", "auto-restart-queued")
+FIELDS = (
+    "Id,LoadState,ActiveState,SubState,Result,NRestarts,ActiveEnterTimestampMonotonic,UnitFileState,NeedDaemonReload"
+)
 
 
-class SystemdError(Exception):
-    """systemctl refused something; the text is its own."""
+class Systemd(Runtime):
+    """Units whose files say ``PartOf=`` the deployment's target; by this line alone a unit is known as the deployment's."""
 
+    log_kind = "journald"
 
-class Systemd:
-    """``run(argv)`` returns exit code and output; ``directory`` is where the unit files lie, ``target`` the deployment's."""
+    @property
+    def target(self):
+        """The deployment's target."""
+        return self.settings["target"]
 
-    def __init__(self, run, directory, target):
-        self.run, self.directory, self.target = run, directory, target
+    @property
+    def directory(self):
+        """Where the unit files lie."""
+        return self.settings["directory"]
 
-    def call(self, *words):
+    def states(self, services):
+        shown = self.show(sorted({one["unit"] for one in services} | set(self.own())))
+        return {unit: _state(shown[unit]) for unit in shown}
+
+    def log(self, service, lines):
+        return self.run(self.log_commands({"unit": service["unit"]}, lines, 0)[0])[1]
+
+    @staticmethod
+    def log_commands(log, lines, since):
+        base = ["journalctl", "--no-pager", "--output=cat", "--unit=" + log["unit"]]
+        return [*base, f"--lines={lines}"], [*base, f"--since=@{since}"]
+
+    def outdated(self, service, found):
+        """Its unit file is newer than its start."""
+        path = os.path.join(self.directory, service["unit"])
+        try:
+            return os.stat(path).st_mtime > began(service, found) + 1
+        except OSError:
+            return False
+
+    def apply(self, services, check):
+        planned = [one["unit"] for one in services]
+        old = [name for name in self.own() if name not in planned]
+        shown = self.show([*planned, self.target])
+        unread = any(one["NeedDaemonReload"] == "yes" or one["LoadState"] == "not-found" for one in shown.values())
+        disabled = [name for name, one in shown.items() if one["UnitFileState"] != "enabled"]
+        if not check:
+            if unread:
+                self.call("daemon-reload")
+            if disabled:
+                self.call("enable", *disabled)
+            self._forget(old, services)
+        return bool(unread or disabled or old), disabled, old
+
+    def start(self, services):
+        self._order("start", services)
+
+    def restart(self, services):
+        self._order("restart", services)
+
+    def stop(self, services):
+        self._order("stop", services)
+
+    def complete(self, check):
+        """Start the target. It wants all units, so before all of them run it would start them regardless of their stage."""
+        shown = self.show([self.target, *self.own()])
+        due = shown[self.target]["LoadState"] == "loaded" and shown[self.target]["ActiveState"] != "active"
+        if not due or not all(_state(one)["up"] for unit, one in shown.items() if unit != self.target):
+            return False
+        if not check:
+            self.call("start", self.target)
+        return True
+
+    def remove(self, services, check):
+        names = self.own()
+        names += [self.target] if os.path.lexists(os.path.join(self.directory, self.target)) else []
+        if not check:
+            self._forget(names, services)
+        return names
+
+    def call(self, *words, timeout=60):
         """One systemctl command that has to succeed -> its output."""
-        code, text = self.run(["systemctl", *words])
+        code, text = self.run(["systemctl", *words], timeout)
         if code:
-            raise SystemdError("systemctl {} ended with {}: {}".format(" ".join(words), code, text.strip()))
+            raise RuntimeProblem("systemctl {} ended with {}: {}".format(" ".join(words), code, text.strip()))
         return text
 
     def show(self, units):
@@ -38,7 +110,7 @@ class Systemd:
         blocks = [block for block in re.split(r"\n\s*\n", text.strip()) if block]
         found = [dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in blocks]
         if len(found) != len(units):
-            raise SystemdError(f"systemctl show told of {len(found)} units, asked for {len(units)}:\n{text}")
+            raise RuntimeProblem(f"systemctl show returned {len(found)} of {len(units)} units:\n{text}")
         return dict(zip(units, found))
 
     def own(self):
@@ -48,35 +120,44 @@ class Systemd:
         return [name for name in names if name.endswith(".service") and said.search(self._text(name))]
 
     def _text(self, name):
-        path = os.path.join(self.directory, name)
         try:
-            with open(path) as stream:
+            with open(os.path.join(self.directory, name)) as stream:
                 return stream.read()
         except OSError:  # a link to nowhere
             return ""
 
-    def forget(self, names):
-        """Remove unit files; they have to be stopped and disabled."""
+    def _order(self, word, services):
+        """One order for all, so that slow ends overlap."""
+        names = [one["unit"] for one in services]
+        if not names:
+            return
+        self.run(["systemctl", "reset-failed", *names])  # no unit waits because it failed too often before
+        self.call(word, *names, timeout=patience(services))
+
+    def _forget(self, names, services):
+        """Stop, disable and remove units."""
+        if not names:
+            return
+        self.call("disable", "--now", *names, timeout=patience(services))
         for name in names:
             path = os.path.join(self.directory, name)
             if os.path.lexists(path):
                 os.unlink(path)
         self.call("daemon-reload")
-        for name in names:  # a failed unit stays in memory until it is told to go
+        for name in names:  # systemd keeps a failed unit in memory until it is reset
             self.run(["systemctl", "reset-failed", name])
 
 
-def state_of(shown):
-    """RUNNING where a process runs or is about to, else what systemd says."""
+def _state(shown):
     active, sub = shown.get("ActiveState", "unknown"), shown.get("SubState", "")
-    if active in UP_STATES and sub not in ("auto-restart", "auto-restart-queued"):
-        return "RUNNING"
-    return f"{active} ({sub})" if shown.get("LoadState") != "not-found" else "absent"
-
-
-def began(path):
-    """When a program said last what it was started with (seconds since 1970); 0 if it never did."""
-    try:
-        return os.stat(path or "").st_mtime
-    except OSError:
-        return 0.0
+    up = active in UP_STATES and sub not in PAUSES
+    restarts = int(shown["NRestarts"]) if shown.get("NRestarts", "").isdigit() else None
+    if up:
+        entered = int(shown.get("ActiveEnterTimestampMonotonic") or 0) / 1e6
+        since = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC) + entered if entered else None
+        off = "" if shown.get("UnitFileState") == "enabled" else "is not enabled: after a reboot it stays off"
+        return state("running", True, False, restarts, since, restarts, off)
+    if shown.get("LoadState") == "not-found":
+        return state("absent", life=restarts)
+    detail = "result {}".format(shown.get("Result", "?"))
+    return state(f"{active} ({sub})", False, sub in PAUSES, restarts, None, restarts, detail)

@@ -10,6 +10,7 @@ import re
 import time
 from typing import Any, Callable, Iterable, List, Tuple
 
+from ..runtime.registry import LOGS
 from .plan import Lines, Log, VerifyPlan
 
 TAIL_LINES = 20
@@ -129,14 +130,9 @@ def _lines(path: str, start: int) -> list[str]:
 
 
 def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
-    """The same from journalctl or docker. Raises OSError when the tool is missing or refuses."""
+    """The same from the runtime that keeps the log. Raises OSError when the tool is missing or refuses."""
     moment = since.get("time", 0)
-    if log.kind == "journald":
-        base = ["journalctl", "--no-pager", "--output=cat", "--unit=" + log.unit]
-        commands = [base + ["--lines=20000"], base + [f"--since=@{moment}"]]
-    else:
-        base = ["docker", "logs"]
-        commands = [base + ["--tail=20000", log.container], base + [f"--since={moment}", log.container]]
+    commands = LOGS[log.kind].log_commands({"unit": log.unit}, 20000, moment)
     texts = []
     for argv in commands:
         code, text = run(argv)

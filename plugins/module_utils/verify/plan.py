@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..runtime.registry import LOGS
+
 MODES = ("disaggregated", "pool", "disaggregated+pool", "colocated")
 ENTRY_KINDS = ("vllm_router", "load_balance", "layerwise", "direct")
 PROTOCOLS = ("prefill_answers", "bootstrap", "layerwise", "none")
-LOG_KINDS = ("file", "journald", "docker", "none")
+LOG_KINDS = (*sorted(LOGS), "none")
 KNOWN_LIMITS = ("empty_200",)
 
 
@@ -41,7 +43,6 @@ class Log(NamedTuple):
     kind: str
     path: str
     unit: str
-    container: str
 
 
 class Engine(NamedTuple):
@@ -132,10 +133,9 @@ class VerifyPlan(NamedTuple):
 
 
 _LOG = {
-    "kind": Field(str, "none", LOG_KINDS),
+    "kind": Field(str, "none"),
     "path": Field(str, ""),
     "unit": Field(str, ""),
-    "container": Field(str, ""),
 }
 _ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {}, inner=_LOG)}
 _ENTRY = {
@@ -272,7 +272,9 @@ def _value(value: Any, where: str, field: Field, problems: list[str]) -> Any:
 
 def _log(value: Any, where: str, problems: list[str]) -> Log:
     log = Log(**_take(value, where, _LOG, problems))
-    needed = {"file": "path", "journald": "unit", "docker": "container"}.get(log.kind)
+    if log.kind not in LOG_KINDS:
+        problems.append(f"{where}.kind is {log.kind!r}; known are {', '.join(LOG_KINDS)}")
+    needed = {"file": "path", "none": ""}.get(log.kind, "unit")
     if needed and not getattr(log, needed):
         problems.append(f"{where}.{needed} is missing; a log of kind {log.kind} is found by it")
     return log

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..runtimes.registry import in_cluster
 from .findings import Finding
 from .loader import plain
 from .variables import HOST_WORDS, OPERATIONAL, PREFIX
@@ -70,7 +71,7 @@ def words_of(
             if value != agreed and not any(conflict.path == key for conflict in conflicts):
                 conflicts.append(_conflict(key, first, agreed, host, value))
     result = {**found, **{key: value for key, (dummy, value) in seen.items()}}
-    if result.get(PREFIX + "runtime") == "kubernetes":
+    if in_cluster(result.get(PREFIX + "runtime")):
         result.update({key: plain(controller[key]) for key in OF_NODES if key in controller})
     return result, conflicts
 

@@ -14,6 +14,7 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from ..runtimes.registry import NAMES as RUNTIMES
 from .findings import Finding
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, number, words
@@ -254,7 +255,7 @@ class Description:
     )
     engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
     engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", "")
-    runtime: str = documented("What runs the services.", choice("systemd", "docker", "supervisor", "kubernetes"))
+    runtime: str = documented("What runs the services.", choice(*RUNTIMES))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
     root: str = documented("Directory below which everything on a host is written.", "/opt/ascend-inference")
     user: str = documented(

@@ -95,7 +95,7 @@ def glibc(case: Observed) -> t.Iterator[Finding]:
 
 def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
     """NPU engines' hosts with what they say of their system; without those whose software is in an image."""
-    if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime"] in ("docker", "kubernetes") and not contained):
+    if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime_facts"]["contained"] and not contained):
         return
     for host, facts in case.asked("host"):
         if case.planned_devices(host["name"]):
@@ -213,7 +213,7 @@ def locked_memory(case: Observed) -> t.Iterator[Finding]:
 def _own_limits(case: Observed) -> t.Iterator[tuple[Record, Record]]:
     """Hosts whose services run with the limits of the connected user, with those limits."""
     for host, facts in case.asked("host"):
-        if case.plan["runtime"] == "supervisor" and case.plan["engine"] != "vllm_cpu":
+        if not case.plan["runtime_facts"]["lifts_limits"] and case.plan["engine"] != "vllm_cpu":
             yield host, facts.get("limits") or {}
 
 
@@ -230,7 +230,7 @@ def max_map_count(case: Observed) -> t.Iterator[Finding]:
     """
     for host, facts in case.asked("host"):
         found = (facts.get("sysctl") or {}).get("vm.max_map_count")
-        planned = "vm.max_map_count" in (host.get("sysctl") or {}) and case.plan["runtime"] == "systemd"
+        planned = "vm.max_map_count" in (host.get("sysctl") or {}) and case.plan["runtime_facts"]["reserves_ports"]
         if found and found < case.thresholds.max_map_count and case.expects_npus(host) and not planned:
             problem = f"vm.max_map_count is {found} (needed: {case.thresholds.max_map_count})"
             yield Finding.at(place(host), found, problem)
@@ -246,7 +246,7 @@ def shared_memory(case: Observed) -> t.Iterator[Finding]:
     """
     for host, facts in case.asked("host"):
         found = (facts.get("memory") or {}).get("shm_mib")
-        own = case.plan["runtime"] in ("docker", "kubernetes")  # containers have their own
+        own = case.plan["runtime_facts"]["contained"]  # containers have their own
         if found is not None and found < case.thresholds.shm_mib and case.expects_npus(host) and not own:
             problem = f"/dev/shm has {found} MiB (needed: {case.thresholds.shm_mib})"
             yield Finding.at(place(host), f"{found} MiB", problem)

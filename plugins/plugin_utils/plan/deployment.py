@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from ..description.variables import Description, Host, Pool
 from ..releases.release import Release
+from ..runtimes.base import Runtime
+from ..runtimes.registry import runtime
 from .placement import Instance
 from .ports import P2P, Assigned
 
@@ -80,9 +82,14 @@ class Context:
         return sum(one.pool.devices_per_instance for one in pooling)
 
     @property
+    def runtime(self) -> Runtime:
+        """What runs the services."""
+        return runtime(self.description.runtime)
+
+    @property
     def contained(self) -> bool:
         """Whether the runtime puts processes into containers."""
-        return self.description.runtime in ("docker", "kubernetes")
+        return self.runtime.contained
 
     @functools.cached_property
     def directory(self) -> str:
@@ -96,6 +103,10 @@ class Context:
     def log(self, name: str) -> str:
         """A service's log file, where the runtime writes one."""
         return f"{self.directory}/logs/{name}.log"
+
+    def digest_file(self, name: str) -> str:
+        """Where a service writes, at its start, the digest of what it runs with."""
+        return f"{self.directory}/run/{name}.digest"
 
     def venv(self, name: str) -> str:
         """A virtual environment below the root."""

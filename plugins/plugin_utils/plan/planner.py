@@ -13,9 +13,7 @@ import typing as t
 from ..description.findings import Finding, PlanError
 from ..description.variables import Description, Host, natural, read_description, read_hosts
 from ..releases.release import facts, find_release
-from ..runtimes.kubernetes.hosts import on_cluster
-from ..runtimes.kubernetes.manifests import cluster_part
-from ..runtimes.kubernetes.services import in_pods
+from ..runtimes.registry import runtime
 from .deployment import Context
 from .placement import hosts_of, place
 from .ports import assign, short_lists
@@ -30,7 +28,7 @@ from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
 
-VERSION = 1
+VERSION = 2
 ROOM = 100_000  # most devices of a deployment whose settings are judged as if its hosts had room for it
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 
@@ -95,8 +93,7 @@ def _certain_errors(
 
 def _judged(description: Description, hosts: dict[str, Host]) -> tuple[Context, tuple[Service, ...], list[Finding]]:
     """The placed deployment, its services, and every finding about it."""
-    if description.runtime == "kubernetes":
-        description, hosts = on_cluster(description, hosts)
+    description, hosts = runtime(description.runtime).hosts(description, hosts)
     context, findings = _place(description, hosts)
     if any(finding.id.startswith("PLACE-") for finding in findings):
         findings += _errors_of_settings(description, hosts)
@@ -153,14 +150,7 @@ def _services(context: Context) -> list[Service]:
         services.append(router_service(context, context.router, engines))
         if context.description.router.frontend == "nginx" and not context.contained:
             services.append(frontend_service(context, context.router, services[-1], flavour(context)))
-    if context.description.runtime == "kubernetes":
-        return in_pods(context, services)
-    return [_marked(service) for service in services]
-
-
-def _marked(service: Service) -> Service:
-    """The service with its own directory in its environment, by which its processes are told from foreign ones."""
-    return dataclasses.replace(service, env={"ASCEND_INFERENCE_SERVICE": service.work_directory, **service.env})
+    return context.runtime.finish(context, services)
 
 
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Finding]) -> dict[str, t.Any]:
@@ -172,6 +162,8 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "release_facts": facts(context.release),
         "engine": description.engine,
         "runtime": description.runtime,
+        "runtime_facts": context.runtime.facts(),
+        "runtime_settings": context.runtime.settings(description.deployment, context.directory),
         "link": description.link,
         "root": description.root,
         "user": description.user,
@@ -183,8 +175,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "verify": verify_section(context, services),
         "findings": [finding.as_dict() for finding in findings],
     }
-    if description.runtime == "kubernetes":
-        plan.update(cluster_part(context, services, plan["hosts"]))
+    plan.update(context.runtime.section(context, services, plan["hosts"]))
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})
     return plan

@@ -82,7 +82,6 @@ class Service:
     argv: tuple[str, ...]
     env: dict[str, str]
     work_directory: str
-    log: str
     start: Start
     health: Health | None = None
     instance: int = 0
@@ -94,6 +93,9 @@ class Service:
     files: tuple[File, ...] = ()
     stop: Stop = field(default_factory=Stop)
     container: dict[str, t.Any] | None = None
+    unit: str = ""
+    log: dict[str, str] = field(default_factory=dict)
+    digest_file: str = ""
 
     def port(self, name: str) -> Port:
         """The port of that name; ``KeyError`` if there is none."""
@@ -123,7 +125,9 @@ class Service:
             "ports": [dict(vars(one)) for one in self.ports],
             **depends,
             "work_directory": self.work_directory,
-            "log": self.log,
+            "unit": self.unit,
+            "log": dict(self.log),
+            "digest_file": self.digest_file,
             "health": dict(vars(self.health)) if self.health else None,
             "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
             "stop": dict(vars(self.stop)),

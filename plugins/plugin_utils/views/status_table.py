@@ -59,7 +59,7 @@ def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
 
 def _in_cluster(planned: t.Any) -> list[str]:
     """Pods are the cluster's: it knows their state, and this report does not ask it."""
-    if not planned or planned["runtime"] != "kubernetes":
+    if not planned or not planned["runtime_facts"]["in_cluster"]:
         return []
     cluster = planned["kubernetes"]
     asked = f"kubectl -n {cluster['namespace']} get modelserving,pods -l modelserving.volcano.sh/name={cluster['name']}"

@@ -53,7 +53,7 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
     mounts += [f"{path}:{path}" for path in (context.directory, posixpath.join(context.description.root, "cache"))]
     mounts += words.mounts
     return {
-        "name": f"{context.description.deployment}-{name}",
+        "name": context.runtime.unit(context.description.deployment, name),
         "image": image(context, host),
         "devices": devices + shared,
         "mounts": mounts,

@@ -67,7 +67,6 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         source=(*sources(context), files[-1].path) if npu else (),
         files=files,
         work_directory=directory,
-        log=context.log(name),
         health=None
         if headless
         else Health(f"http://{process.host.address}:{assigned.api}/health", description.start_timeout),

@@ -127,7 +127,6 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: str
             File(script, SCRIPT.replace("@PROGRAM@", PROGRAM), "0750"),
         ),
         work_directory=directory,
-        log=context.log(NAME),
         start=Start(40, (router.name,), {"nofile": 1048576}),
         health=Health(f"http://{_bracketed(reached)}:{word.frontend_status_port}/health", 60),
         stop=Stop("QUIT", 60),

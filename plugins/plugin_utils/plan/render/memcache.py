@@ -48,7 +48,6 @@ def meta_service(context: Context, host: Host) -> Service:
         files=(File(path, _lines(settings)),),
         ports=(Port("meta", meta), Port("config_store", store), Port("metrics", words.metrics_port, protocol="http")),
         work_directory=directory,
-        log=context.log(NAME),
         start=Start(10),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if context.contained else None,

@@ -52,7 +52,6 @@ def master_service(context: Context, host: Host) -> Service:
         source=sources(context) if npu else (),
         ports=tuple(planned + ([Port("http_metadata", http, protocol="http")] if http else [])),
         work_directory=directory,
-        log=context.log(NAME),
         start=Start(10),
         health=Health(f"http://{host.address}:{metrics}/health", 120),
         stop=Stop("TERM", 30),

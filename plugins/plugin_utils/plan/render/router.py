@@ -90,7 +90,6 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         secret_env={"OPENAI_API_KEY": "api_key"} if asked else {},
         ports=tuple(ports),
         work_directory=directory,
-        log=context.log(NAME),
         start=Start(30, tuple(one.name for one in engines if one.health)),
         health=Health(f"http://{reached}:{word.port}{health_path(kind)}", 120),
         stop=Stop("TERM", 30),

@@ -20,6 +20,7 @@ def software(context: Context) -> dict[str, t.Any]:
     """Engine, Mooncake and router; for NPUs also the toolkit that the engine is built against."""
     release = context.release
     found: dict[str, t.Any] = {
+        "tools": {"venv": context.venv("tools")},
         "engine": {
             "venv": context.venv(engine_venv(context)),
             "version": release.vllm,

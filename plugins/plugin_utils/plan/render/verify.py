@@ -30,7 +30,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         "mode": _mode(context),
         "model": context.served_name,
         "entry": _entry(context, services, apis),
-        **{role: [_engine(context, one) for one in apis if one.kind == role] for role in ROLES},
+        **{role: [_engine(one) for one in apis if one.kind == role] for role in ROLES},
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
@@ -53,18 +53,9 @@ def _mode(context: Context) -> str:
     return "pool" if pooled else "colocated"
 
 
-def _log(context: Context, service: Service) -> dict[str, str]:
-    name = f"{context.description.deployment}-{service.name}"
-    return {
-        "systemd": {"kind": "journald", "unit": name},
-        "docker": {"kind": "docker", "container": name},
-        "supervisor": {"kind": "file", "path": service.log},
-    }.get(context.description.runtime, {"kind": "none"})
-
-
-def _engine(context: Context, service: Service) -> dict[str, t.Any]:
+def _engine(service: Service) -> dict[str, t.Any]:
     url = f"http://{service.address}:{service.port('api').first}"
-    return {"name": service.name, "host": service.host, "url": url, "log": _log(context, service)}
+    return {"name": service.name, "host": service.host, "url": url, "log": dict(service.log)}
 
 
 def _api_key(services: t.Iterable[Service]) -> str:
@@ -75,7 +66,7 @@ def _api_key(services: t.Iterable[Service]) -> str:
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
     """Where clients ask: the router, or (without one) the first engine; a router that is not ours, where the user says."""
     url = context.description.kubernetes.router.url
-    if context.description.runtime == "kubernetes" and url:
+    if context.runtime.in_cluster and url:
         return {
             "name": "entry",
             "host": "localhost",
@@ -89,7 +80,7 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
     if not entry:
         return {"name": "entry", "url": "", "kind": "direct"}
     name = entry.name if router else "entry"
-    found = {**_engine(context, entry), "name": name, "kind": kind}
+    found = {**_engine(entry), "name": name, "kind": kind}
     if _api_key(apis) and not (router and router.secret_env):
         found["api_key"] = _api_key(apis)  # nobody between the client and the engine knows the key
     return found
@@ -107,7 +98,7 @@ def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, 
         "capacity_bytes": ranks * segment_bytes(context),
         "writers": [name for name in storing if name not in consumers],
         "readers": storing,
-        "log": _log(context, master),
+        "log": dict(master.log),
     }
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...runtimes.registry import runtimes
 from . import (
     arguments,
     connectors,
     environment,
-    kubernetes,
     model,
     port_choice,
     ports,
@@ -35,7 +35,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Environment": environment.RULES,
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
-    "Kubernetes": kubernetes.RULES,
+    **{f"Runtime {one.name}": tuple(one.rules()) for one in runtimes() if tuple(one.rules())},
 }
 OF_SETTINGS = (
     *arguments.RULES,

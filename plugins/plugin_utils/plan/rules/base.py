@@ -64,8 +64,8 @@ class Case:
 
     @property
     def in_pods(self) -> bool:
-        """Whether Kubernetes runs the engines: their hosts are not known then, and a pod fills in what only it knows."""
-        return self.context.description.runtime == "kubernetes"
+        """Whether a cluster runs the engines: their hosts are not known then, and a pod fills in what only it knows."""
+        return self.context.runtime.in_cluster
 
     @property
     def disaggregated(self) -> bool:

@@ -207,7 +207,7 @@ def ephemeral(case: Case) -> t.Iterator[Finding]:
 
     Any outgoing connection may hold it when the service starts, so the start fails now and then.
     """
-    if case.context.description.runtime != "supervisor":
+    if case.context.runtime.reserves_ports:
         return
     for service, port in planned(case):
         if meets(port, EPHEMERAL) and port.name != "hccl":

@@ -15,8 +15,6 @@ from .base import Case, Rules
 
 RULES = Rules()
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
-SUPERVISOR_SOCKET = "run/supervisor.sock"  # below the deployment's directory, as role service lays it out
-BEFORE_LINK = ".4194304"  # supervisor binds to a name with its process id and links it (supervisor/http.py)
 ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids (vllm/utils/network_utils.py)
 
 
@@ -39,20 +37,14 @@ def deployment(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "SOCKET-PATH",
     "Choose a shorter path.",
-    "unix(7); supervisor/http.py; vllm/envs.py VLLM_RPC_BASE_PATH",
+    "unix(7); vllm/envs.py VLLM_RPC_BASE_PATH",
 )
 def socket_path(case: Case) -> t.Iterator[Finding]:
     """The path of a unix socket is too long.
 
-    The kernel takes at most 107 bytes; the process cannot bind the socket and ends at start. supervisor's socket is
-    below inference_root, vLLM's are in its temporary folder.
+    The kernel takes at most 107 bytes; the process cannot bind the socket and ends at start. vLLM's sockets are in
+    its temporary folder.
     """
-    context = case.context
-    socket = posixpath.join(context.directory, SUPERVISOR_SOCKET)
-    if context.description.runtime == "supervisor" and _bytes(socket + BEFORE_LINK) > SOCKET:
-        allowed = SOCKET - _bytes(BEFORE_LINK)
-        problem = f"the socket {socket} has {_bytes(socket)} bytes; supervisor's may have {allowed}"
-        yield Finding.at("inference_root", context.description.root, problem)
     for view in case.engine_views:
         name = "VLLM_RPC_BASE_PATH" if "VLLM_RPC_BASE_PATH" in view.env else "TMPDIR"
         folder = view.env.get(name, "")
@@ -182,7 +174,7 @@ def image_unused(case: Case) -> t.Iterator[Finding]:
     The setting has no effect.
     """
     description = case.context.description
-    if description.image and description.runtime not in ("docker", "kubernetes"):
+    if description.image and not case.context.contained:
         problem = f"inference_runtime {description.runtime} starts no containers"
         yield Finding.at("inference_image", description.image, problem)
 
@@ -197,8 +189,10 @@ def cpu_runtime(case: Case) -> t.Iterator[Finding]:
 
     It is installed into an environment on the host; there is no image that could be started.
     """
-    if not case.npu and case.context.description.runtime == "docker":  # K8S-ENGINE judges kubernetes
-        yield Finding.at("inference_runtime", "docker", "docker has no image of the CPU engine to start")
+    runtime, engine = case.context.runtime, case.context.description.engine
+    if engine not in runtime.engines and not runtime.in_cluster:  # K8S-ENGINE judges clusters
+        problem = f"{runtime.name} has no image of the CPU engine to start"
+        yield Finding.at("inference_runtime", runtime.name, problem)
 
 
 @RULES.rule(

@@ -175,7 +175,7 @@ def image_hardware(case: Case) -> t.Iterator[Finding]:
     An image for other hardware fails at the first operator.
     """
     description, known = case.context.description, case.context.release.image_hardware
-    if description.runtime not in ("docker", "kubernetes") or description.image or not known or not case.npu:
+    if not case.context.contained or description.image or not known or not case.npu:
         return
     for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if hardware not in known:

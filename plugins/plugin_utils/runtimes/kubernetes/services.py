@@ -7,22 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import posixpath
-import typing as t
 
 from ...plan.deployment import Context
 from ...plan.service import File, Service
-from .hosts import is_pod
 
 WORKSPACE = "/workspace"
 PLUGIN_OWNED = ("ASCEND_RT_VISIBLE_DEVICES",)  # a pod sees the devices that it was given, counted from 0
 
 
-def in_pods(context: Context, services: t.Iterable[Service]) -> list[Service]:
-    """The same services, as pods run them; a router on a host of the inventory stays as it is."""
-    return [_in_pod(context, one) if is_pod(one.host) else one for one in services]
-
-
-def _in_pod(context: Context, service: Service) -> Service:
+def in_pod(context: Context, service: Service) -> Service:
+    """The same service, as a pod runs it."""
     image = (service.container or {}).get("image", "")
     if service.kind == "router" and context.description.kubernetes.router.image:
         image = context.description.kubernetes.router.image
@@ -34,6 +28,6 @@ def _in_pod(context: Context, service: Service) -> Service:
         source=tuple(path.replace(here, WORKSPACE) for path in service.source),
         files=tuple(File(one.path.replace(here, WORKSPACE), one.content, one.mode) for one in service.files),
         work_directory=WORKSPACE,
-        log="",
+        log={"kind": "none"},
         container={"image": image},
     )

@@ -9,9 +9,12 @@ import hashlib
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.runtime import status_runtime as runtimes
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import base
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.status import Host
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.status_plan import deployed, question
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor, unexpected_ends
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.module_utils.verify.http import Reply
 
 COUNTERS = """
@@ -30,10 +33,18 @@ def port(name, first):
     return {"name": name, "first": first, "count": 1}
 
 
-def service(name, kind, first, **more):
+def service(name, kind, first, digest_file=None, **more):
     health = {"url": f"http://n1:{first}/health", "timeout": 600}
     one = {"name": name, "kind": kind, "host": "n1", "address": "n1", "digest": "d-" + name, "health": health}
-    return dict(one, files=[], ports=[port("api", first)], log=f"/logs/{name}.log", **more)
+    one["digest_file"] = digest_file or f"/d/run/{name}.digest"
+    return dict(
+        one,
+        files=[],
+        ports=[port("api", first)],
+        log={"kind": "file", "path": f"/logs/{name}.log"},
+        unit="x-" + name,
+        **more,
+    )
 
 
 def plan(directory="/d", **more):
@@ -43,6 +54,7 @@ def plan(directory="/d", **more):
     verify = {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}}
     software = {"engine": {"version": "0.32.0"}}
     one = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
+    one.update(plan_version=2, runtime_settings={})
     return dict(one, verify=verify, software=software, **more)
 
 
@@ -50,9 +62,9 @@ class Runtime:
     def __init__(self, states=None, problem=""):
         self.known, self.problem = states or {}, problem
 
-    def states(self):
+    def states(self, services):
         if self.problem:
-            raise runtimes.Unknown(self.problem)
+            raise base.RuntimeProblem(self.problem)
         return self.known
 
     def log(self, one, lines):
@@ -218,7 +230,9 @@ def test_without_a_deployment_only_strangers_are_worth_a_word():
 def test_the_process_says_what_it_runs_with(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "decode-0.digest").write_text("older\n")
-    assert "runs with other settings" in findings(ours=plan(str(tmp_path)))[0]
+    ours = plan()
+    ours["services"][0]["digest_file"] = str(tmp_path / "run" / "decode-0.digest")
+    assert "runs with other settings" in findings(ours=ours)[0]
 
 
 def test_files_made_on_the_host_are_part_of_what_runs(tmp_path):
@@ -241,6 +255,8 @@ def test_the_deployed_plan(tmp_path):
     assert "No such file" in deployed(str(tmp_path))[1]
     (tmp_path / "plan.json").write_text("{")
     assert deployed(str(tmp_path))[0] is None and "is no JSON" in deployed(str(tmp_path))[1]
+    (tmp_path / "plan.json").write_text(json.dumps({**plan(), "plan_version": 1}))
+    assert deployed(str(tmp_path))[0] is None and "another version" in deployed(str(tmp_path))[1]
     (tmp_path / "plan.json").write_text(json.dumps(plan()))
     assert question(deployed(str(tmp_path))[0], "n2")["services"][0]["name"] == "elsewhere"
 
@@ -253,14 +269,14 @@ def test_unexpected_ends_of_this_supervisord_only():
 2026-01-01 00:00:03,000 INFO stopped: x-b (terminated by SIGTERM)
 2026-01-01 00:00:04,000 WARN exited: x-a (exit status 0; expected)
 """
-    assert runtimes.unexpected_ends(diary) == {"x-a": 2}
+    assert unexpected_ends(diary) == {"x-a": 2}
 
 
 def test_units(tmp_path):
     (tmp_path / "x-old.service").write_text("[Unit]\nPartOf=x.target\n")
     asked = []
 
-    def run(argv):
+    def run(argv, timeout=60):
         asked.append(argv)
         blocks = [
             "Id=x-decode-0.service\nLoadState=loaded\nActiveState=active\nSubState=running\nNRestarts=2\n"
@@ -270,47 +286,33 @@ def test_units(tmp_path):
         ]
         return 0, "\n\n".join(blocks)
 
-    found = runtimes.Units("x", ["x-decode-0", "x-router"], str(tmp_path), run).states()
+    runtime = Systemd({"target": "x.target", "directory": str(tmp_path)}, run)
+    found = runtime.states([{"unit": "x-decode-0.service"}, {"unit": "x-router.service"}])
     assert asked[0][-3:] == ["x-decode-0.service", "x-old.service", "x-router.service"]
-    assert (found["x-decode-0"]["state"], found["x-decode-0"]["restarts"]) == ("running", 2)
-    assert found["x-decode-0"]["since"] > 1e9
-    assert found["x-old"]["state"] == "activating (auto-restart)" and "exit-code" in found["x-old"]["detail"]
-    assert found["x-router"]["state"] == "absent"
-
-
-def test_containers():
-    def run(argv):
-        if argv[1] == "ps":
-            return 0, "abc\ndef\n"
-        up = {"Status": "running", "StartedAt": "2026-01-01T00:00:00.123456789Z", "ExitCode": 0, "Error": ""}
-        down = {"Status": "exited", "StartedAt": "2026-01-01T00:00:00Z", "ExitCode": 137, "Error": ""}
-        lines = [["/x-decode-0", up, 1, {"ascend.inference.digest": "d"}], ["/x-router", down, 0, None]]
-        return 0, "".join(json.dumps(one) + "\n" for one in lines)
-
-    found = runtimes.Containers("x", run).states()
-    assert found["x-decode-0"] == {
-        "state": "running",
-        "since": 1767225600.0,
-        "restarts": 1,
-        "detail": "",
-        "digest": "d",
-    }
-    assert (found["x-router"]["state"], found["x-router"]["detail"]) == ("exited", "exit code 137")
+    first, old, router = (found[one] for one in asked[0][-3:])
+    assert (first["state"], first["up"], first["restarts"], first["life"]) == ("running", True, 2, 2)
+    assert first["since"] > 1e9
+    assert (old["state"], old["up"], old["pending"]) == ("activating (auto-restart)", False, True)
+    assert "exit-code" in old["detail"] and router["state"] == "absent"
 
 
 def test_tools_that_are_missing_are_said():
-    def gone(argv):
-        raise OSError(2, "No such file or directory")
+    def gone(argv, timeout=60):
+        raise base.RuntimeProblem("no such file")
 
-    def denied(argv):
+    def denied(argv, timeout=60):
         return 1, "permission denied"
 
-    for runtime in (
-        runtimes.Containers("x", gone),
-        runtimes.Containers("x", denied),
-        runtimes.Units("x", ["x-a"], "/none", gone),
-    ):
-        with pytest.raises(runtimes.Unknown):
-            runtime.states()
-    with pytest.raises(runtimes.Unknown, match="after a reboot"):
-        runtimes.Supervised("/none").states()
+    for run in (gone, denied):
+        for runtime in (Docker({"deployment": "x"}, run), Systemd({"target": "x.target", "directory": "/none"}, run)):
+            with pytest.raises(base.RuntimeProblem, match="no such file|permission denied"):
+                runtime.states([{"unit": "x-a"}])
+    with pytest.raises(base.NothingRuns, match="after a reboot"):
+        Supervisor({"socket": "/none", "log": "/none"}).states([])
+
+
+def test_a_tool_that_is_not_there_is_a_problem():
+    with pytest.raises(base.RuntimeProblem, match="cannot be run"):
+        base.command(["/none/tool"])
+    with pytest.raises(base.RuntimeProblem, match="within"):
+        base.command(["sleep", "9"], 0.1)

@@ -9,14 +9,16 @@ import os
 import shutil
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.runtime import programs as decisions
-from ansible_collections.ascend.inference.plugins.modules import supervisor_programs as module
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import decisions
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor
+from ansible_collections.ascend.inference.plugins.modules import service_state as module
 
 
 def program(tmp_path, name, planned, running):
     path = tmp_path / f"{name}.digest"
     path.write_text(running + "\n")
-    return {"name": name, "digest": planned, "digest_file": str(path), "newer": []}
+    return {"name": name, "unit": name, "digest": planned, "digest_file": str(path), "newer": []}
 
 
 def test_only_what_differs_is_restarted(tmp_path):
@@ -25,19 +27,19 @@ def test_only_what_differs_is_restarted(tmp_path):
         program(tmp_path, "other", "2", "1"),
         program(tmp_path, "off", "1", "1"),
     ]
-    states = {
-        "same": {"state": "RUNNING", "start": 0},
-        "other": {"state": "STARTING", "start": 0},
-        "off": {"state": "FATAL"},
-    }
-    assert decisions.decide({"state": "started", "programs": programs}, states) == (["off"], ["other"], [])
-    assert decisions.decide({"state": "restarted", "programs": programs}, states) == (["off"], ["same", "other"], [])
-    assert decisions.decide({"state": "stopped", "programs": programs}, states) == ([], [], ["same", "other"])
+    same, other, off = programs
+    states = {"same": state("running", True, since=1.0), "other": state("starting", True), "off": state("fatal")}
+    assert decisions.decide("started", programs, states) == ([off], [other], [])
+    assert decisions.decide("started", programs, states, lambda one, found: True) == ([off], [same, other], [])
+    assert decisions.decide("restarted", programs, states) == ([off], [same, other], [])
+    assert decisions.decide("stopped", programs, states) == ([], [], [same, other])
+    states["off"] = state("restarting", pending=True)
+    assert decisions.decide("stopped", programs, states) == ([], [], programs)
 
 
 def test_a_program_that_never_said_what_it_runs_is_restarted(tmp_path):
     one = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
-    assert decisions.outdated(one, {"start": 0})
+    assert decisions.outdated(one, state("running", True))
 
 
 def test_a_newer_secret_restarts(tmp_path):
@@ -45,8 +47,10 @@ def test_a_newer_secret_restarts(tmp_path):
     secret.touch()
     one = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
     began = os.stat(str(secret)).st_mtime
-    assert decisions.outdated(one, {"start": began - 60})
-    assert not decisions.outdated(one, {"start": began})
+    os.utime(one["digest_file"], (began - 60, began - 60))
+    assert decisions.outdated(one, state("running", True))
+    os.utime(one["digest_file"], (began, began))
+    assert not decisions.outdated(one, state("running", True))
 
 
 CONFIG = """
@@ -61,20 +65,28 @@ supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
 PROGRAM = "[program:{0}]\ncommand=/bin/sh -c 'echo 1 > {folder}/{0}.digest; exec sleep 1000'\nautostart=false\n"
 
 
+def runtime_in(folder):
+    settings = {"socket": str(folder / "s"), "config": str(folder / "conf"), "log": str(folder / "log")}
+    return Supervisor(dict(settings, command=shutil.which("supervisord")))
+
+
+def work(runtime, params, check):
+    done = module.registered if params["state"] in ("present", "absent") else module.running
+    return done(runtime, params, check)
+
+
 @pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
 def test_life_of_a_real_supervisord(tmp_path):
     def call(check=False, **words):
-        params = {"socket": str(tmp_path / "s"), "timeout": 60, "state": "started", "programs": programs}
-        params.update(command=shutil.which("supervisord"), config=str(tmp_path / "conf"))
-        return module.work(
-            type("M", (), {"params": dict(params, **words), "check_mode": check}), module.Supervisor(params["socket"])
-        )
+        params = {"state": "started", "services": programs, **words}
+        return work(runtime_in(tmp_path), params, check)
 
     def configure(*names):
         text = CONFIG + "".join(PROGRAM.replace("{0}", name) for name in names)
         (tmp_path / "conf").write_text(text.replace("{folder}", str(tmp_path)))
         return [
-            {"name": one, "digest": "1", "digest_file": str(tmp_path / f"{one}.digest"), "newer": []} for one in names
+            {"name": one, "unit": one, "digest": "1", "digest_file": str(tmp_path / f"{one}.digest"), "newer": []}
+            for one in names
         ]
 
     programs = configure("a", "b")
@@ -98,13 +110,12 @@ def test_life_of_a_real_supervisord(tmp_path):
 @pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
 @pytest.mark.parametrize("state", ["started", "restarted"])
 def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
-    supervisor = module.Supervisor(str(tmp_path / "s"))
-    params = {"socket": str(tmp_path / "s"), "timeout": 60, "state": "present"}
-    params.update(command=shutil.which("supervisord"), config=str(tmp_path / "conf"))
-    params["programs"] = [{"name": "a", "digest": "", "digest_file": None, "newer": []}]
+    runtime = runtime_in(tmp_path)
+    supervisor = runtime.supervisord
+    services = [{"name": "a", "unit": "a", "digest": "", "digest_file": None, "newer": []}]
 
     def call(**words):
-        return module.work(type("M", (), {"params": dict(params, **words), "check_mode": False}), supervisor)
+        return work(runtime, {"state": "present", "services": services, **words}, False)
 
     dies = "[program:a]\ncommand=/bin/sh -c 'test -e {folder}/right && exec sleep 1000'\nautostart=false\nstartretries=99\n"
     (tmp_path / "conf").write_text((CONFIG + dies).replace("{folder}", str(tmp_path)))
@@ -115,7 +126,10 @@ def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
             pass
         (tmp_path / "right").touch()
         assert call(state=state)["started"] == ["a"]
-        assert supervisor.processes()["a"]["state"] in decisions.UP  # at once, not at supervisord's next trial
+        assert supervisor.processes()["a"]["state"] in (
+            "STARTING",
+            "RUNNING",
+        )  # at once, not at supervisord's next trial
         while supervisor.processes()["a"]["state"] != "RUNNING":
             pass
         assert not call(state="started")["changed"]

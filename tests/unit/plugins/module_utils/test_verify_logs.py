@@ -16,7 +16,7 @@ LINES = Lines("KV cache transfer for request ", "Delaying free of ", "started li
 
 
 def file_log(path):
-    return Log("file", str(path), "", "")
+    return Log("file", str(path), "")
 
 
 def never(argv):
@@ -108,7 +108,7 @@ def test_the_journal_and_docker_are_asked_for_the_window():
         asked.append(" ".join(argv))
         return 0, "KV cache transfer for request r9 took 3 ms\n"
 
-    services = [("a", Log("journald", "", "inference-a.service", "")), ("b", Log("docker", "", "", "inference-b"))]
+    services = [("a", Log("journald", "", "inference-a.service")), ("b", Log("docker", "", "inference-b"))]
     found = logs.read(services, {"a": {"time": 77}, "b": {"time": 88}}, LINES, run)
     assert found["a"]["transfer_ms"] == found["b"]["transfer_ms"] == [3.0]
     assert asked == [
@@ -120,7 +120,7 @@ def test_the_journal_and_docker_are_asked_for_the_window():
 
 
 def test_a_tool_that_refuses_is_said():
-    found = logs.read([("b", Log("docker", "", "", "inference-b"))], {}, LINES, lambda argv: (1, "No such container"))
+    found = logs.read([("b", Log("docker", "", "inference-b"))], {}, LINES, lambda argv: (1, "No such container"))
     assert found["b"]["readable"] is False
     assert "No such container" in found["b"]["problem"]
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem, state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.wait import Waiter
 
 
@@ -15,10 +16,10 @@ class Runtime:
     def __init__(self, *story):
         self.story, self.polls = story, 0
 
-    def state(self, services):
+    def states(self, services):
         now = self.story[min(self.polls, len(self.story) - 1)]
         self.polls += 1
-        return {one["name"]: now[one["name"]] for one in services}
+        return {one["unit"]: now[one["name"]] for one in services if one["name"] in now}
 
 
 class Clock:
@@ -32,7 +33,8 @@ class Clock:
         self.now += seconds
 
 
-UP, REBORN, DOWN = (True, 1, "RUNNING"), (True, 2, "RUNNING"), (False, 0, "EXITED code 1")
+UP, REBORN = state("running", True, life=1), state("running", True, life=2)
+DOWN = state("exited", detail="code 1")
 
 
 def service(name, timeout=100):
@@ -56,7 +58,7 @@ def test_ready_when_all_answer():
 
 def test_dead_service_fails_at_once():
     (ready, failed), now = wait(Runtime({"a": UP, "b": DOWN}), {"a": 50}, [service("a"), service("b")])
-    assert list(failed) == ["b"] and "EXITED code 1" in failed["b"] and ready == {}
+    assert list(failed) == ["b"] and "exited code 1" in failed["b"] and ready == {}
     assert now == 0.0
 
 
@@ -67,8 +69,21 @@ def test_restart_between_two_polls_is_seen(restarts, good):
 
 
 def test_a_service_without_a_pid_yet_was_not_restarted():
-    (ready, failed), _now = wait(Runtime({"a": (True, 0, "STARTING")}, {"a": UP}), {"a": 3}, [service("a")])
+    (ready, failed), _now = wait(Runtime({"a": state("running", True, life=0)}, {"a": UP}), {"a": 3}, [service("a")])
     assert list(ready) == ["a"] and not failed
+
+
+def test_a_service_that_the_runtime_does_not_know_is_dead():
+    (ready, failed), _now = wait(Runtime({"a": UP}), {}, [service("a"), service("b")])
+    assert list(failed) == ["b"] and "does not know" in failed["b"]
+
+
+def test_a_runtime_that_cannot_be_asked_fails_all():
+    class Broken:
+        def states(self, services):
+            raise RuntimeProblem("no answer")
+
+    assert wait(Broken(), {"a": 1}, [service("a")])[0] == ({}, {"a": "no answer"})
 
 
 def test_slow_service_has_its_own_patience():

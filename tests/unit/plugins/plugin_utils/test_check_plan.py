@@ -582,7 +582,7 @@ def test_most_rules_are_seen_red_here():
 def test_rules_of_other_deployments_are_seen_red():
     a2 = plan(inference_hardware="a2", inference_release="0.18.0")
     a2["hosts"][0]["store_mib"] = 800000
-    a2["runtime"] = "supervisor"
+    a2["runtime_facts"].update(lifts_limits=False, reserves_ports=False)
     data = facts(a2)
     for one in data.values():
         one["npu"].update(generation="a2", driver_version="23.0.7")

@@ -21,7 +21,7 @@ def result(*rows, **more):
     return {"services": list(rows), "findings": [], "plan_digest": "p", **more}
 
 
-PLAN = {"runtime": "systemd", "services": [{"name": "prefill-0", "kind": "prefill", "host": "n2"}]}
+PLAN = {"runtime_facts": {"in_cluster": False}, "services": [{"name": "prefill-0", "kind": "prefill", "host": "n2"}]}
 
 
 def test_one_line_for_each_service():
@@ -71,7 +71,7 @@ def test_transfers_by_kind():
 
 
 def test_pods_are_asked_of_the_cluster():
-    planned = {"runtime": "kubernetes", "services": [], "kubernetes": {"namespace": "ns", "name": "x"}}
+    planned = {"runtime_facts": {"in_cluster": True}, "services": [], "kubernetes": {"namespace": "ns", "name": "x"}}
     report = status_report("x", {}, planned)
     assert not report["well"] and "kubectl -n ns get modelserving,pods" in report["findings"][0]
 

@@ -322,8 +322,13 @@ MISTAKES: tuple[Mistake, ...] = (
     # names, paths, images, time-outs
     M("DEPLOYMENT-NAME", "p2p", {"inference_deployment": "My Service"}),
     M("ROOT-PATH", "p2p", {"inference_root": "opt/ascend"}),
-    M("SOCKET-PATH", "cpu", {"inference_root": "/tmp/" + 53 * "x"}),
-    M("SOCKET-PATH", "cpu", {"inference_deployment": 40 * "x", "inference_root": "/srv/" + 30 * "x"}, "inference_root"),
+    M("SUPERVISOR-SOCKET", "cpu", {"inference_root": "/tmp/" + 53 * "x"}),
+    M(
+        "SUPERVISOR-SOCKET",
+        "cpu",
+        {"inference_deployment": 40 * "x", "inference_root": "/srv/" + 30 * "x"},
+        "inference_root",
+    ),
     M("SOCKET-PATH", "p2p", {f"{D}.env": {"VLLM_RPC_BASE_PATH": "/tmp/" + 66 * "x"}}, f"{D}.env.VLLM_RPC_BASE_PATH"),
     M("SOCKET-PATH", "p2p", {"inference_env": {"TMPDIR": "/tmp/" + 66 * "é"}}, "inference_env.TMPDIR"),
     M("MODEL-PATH", "p2p", {"inference_model.path": "/models/my model"}, also=("QUANTIZATION-MISSING", "MODEL-NAME")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.programs import programs, waits
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,14 @@ def plan():
 
 
 def test_programs_say_what_they_have_to_run_with(plan):
-    found = {one["name"]: one for one in programs(plan, plan["services"])}
+    found = {one["unit"]: one for one in service_states(plan, plan["services"])}
     assert sorted(found) == ["x-decode-0", "x-prefill-0", "x-router"]
     assert found["x-decode-0"]["digest"] == next(one["digest"] for one in plan["services"] if one["name"] == "decode-0")
     assert found["x-decode-0"]["digest_file"] == "/srv/deployments/x/run/decode-0.digest"
 
 
 def test_software_that_changed_under_a_service_counts_for_that_service_only(plan):
-    found = {one["name"]: one["newer"] for one in programs(plan, plan["services"])}
+    found = {one["unit"]: one["newer"] for one in service_states(plan, plan["services"])}
     assert [one for one in found["x-decode-0"] if one.endswith(("vllm.json", "mooncake.json", "mooncake_serial.py"))]
     assert not set(found["x-router"]) & set(found["x-decode-0"])
     assert plan["software"]["router"]["script"] in found["x-router"]
@@ -41,7 +41,12 @@ def test_software_that_changed_under_a_service_counts_for_that_service_only(plan
 
 def test_services_without_a_url_are_not_waited_for(plan):
     services = [dict(one, health=None) if one["name"] == "router" else one for one in plan["services"]]
-    assert [one["name"] for one in waits(plan, services)] == ["decode-0", "prefill-0"]
+    found = {one["name"]: one["url"] for one in service_states(plan, services)}
+    assert found == {
+        "decode-0": "http://10.1.1.1:7300/health",
+        "prefill-0": "http://10.1.1.1:7100/health",
+        "router": "",
+    }
 
 
 def test_table_has_a_line_for_each_service(plan):

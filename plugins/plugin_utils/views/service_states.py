@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan's services as the modules take them: programs to keep running, and services to wait for."""
+"""A plan's services as the module service_state takes them."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", 
 PLUGIN = ("plugin.py", "mooncake_serial.py")
 
 
-def unit(plan: Plan, service: Service) -> str:
-    """Name of a service's program, unit or container."""
-    return f"{plan['deployment']}-{service['name']}"
-
-
-def programs(plan: Plan, services: t.Iterable[Service], suffix: str = "") -> list[dict[str, t.Any]]:
-    """What supervisor_programs and systemd_units keep running: ``[{name, digest, digest_file, newer}]``.
-
-    ``suffix`` ends the names; systemd's end with .service.
-    """
+def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
+    """Option ``services`` of the module service_state, for some services of the plan."""
     return [
         {
-            "name": unit(plan, one) + suffix,
+            "name": one["name"],
+            "unit": one["unit"],
             "digest": one["digest"],
-            "digest_file": posixpath.join(plan["directory"], "run", f"{one['name']}.digest"),
+            "digest_file": one["digest_file"],
             "newer": [*_written(one), *software_files(plan, one)],
+            "stop_timeout": one["stop"]["timeout"],
+            "stop_signal": one["stop"]["signal"],
+            "work_directory": one["work_directory"],
+            "container": one["container"],
+            "log": one["log"],
+            "url": one["health"]["url"] if one["health"] else "",
+            "timeout": one["health"]["timeout"] if one["health"] else 0,
         }
         for one in services
     ]
 
 
 def software_files(plan: Plan, service: Service) -> list[str]:
-    """Files that are newer than the service if its software changed under it."""
+    """Files that are newer than the service if its software changed under it; none where it is in an image."""
+    if plan["runtime_facts"]["contained"]:
+        return []
     software = plan["software"]
     engine = service["kind"] not in STAMPS
     venv = software["router" if service["kind"] == "router" else "engine"]["venv"]
@@ -60,18 +62,3 @@ def _written(service: Service) -> list[str]:
     """The service's own files: one that somebody had edited is newer than the process once it is right again."""
     own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
     return [posixpath.join(service["work_directory"], one) for one in own] + [one["path"] for one in service["files"]]
-
-
-def waits(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
-    """Option ``services`` of the module service_wait: ``[{name, unit, url, timeout, log}]``, where there is a URL."""
-    return [
-        {
-            "name": one["name"],
-            "unit": unit(plan, one),
-            "url": one["health"]["url"],
-            "timeout": one["health"]["timeout"],
-            "log": one["log"],
-        }
-        for one in services
-        if one["health"]
-    ]

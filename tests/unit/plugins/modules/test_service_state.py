@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""systemd_units against a systemctl that is simulated by a few lines of Python over files of the test's folder."""
+"""service_state under systemd, against a systemctl that is simulated by a few lines of Python over files of the test's folder."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Host:
         path = self.folder / (name + ".digest")
         if ran:
             path.write_text(ran + "\n")
-        return {"name": name, "digest": digest, "digest_file": str(path), "newer": list(newer)}
+        return {"name": name, "unit": name, "digest": digest, "digest_file": str(path), "newer": list(newer)}
 
     def calls(self):
         path = self.folder / "calls"
@@ -95,9 +95,11 @@ def host(tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(host, run_module):
+    settings = {"target": TARGET, "directory": str(host.units)}
+
     def run(state, *units, **more):
         return run_module(
-            "systemd_units", state=state, target=TARGET, directory=str(host.units), units=list(units), **more
+            "service_state", state=state, runtime="systemd", settings=settings, services=list(units), **more
         )
 
     return run
@@ -161,10 +163,41 @@ def test_only_what_differs_is_restarted(host, call, tmp_path):
     assert host.calls() == []
     result = call("started", *units)
     assert (result["started"], result["restarted"]) == (foreseen["started"], foreseen["restarted"]) == (down, again)
-    assert "demo-other.service RUNNING 2" in result["diff"]["after"]
+    assert "demo-other.service running 2" in result["diff"]["after"]
     orders = [line for line in host.calls() if not line.startswith("reset-failed")]
-    assert orders == ["restart " + " ".join(again), "start " + " ".join(down)]
+    assert orders == ["restart " + " ".join(again), "start " + " ".join(down), "start demo.target"]
     assert not call("started", units[0])["changed"]
+
+
+def test_the_target_starts_when_all_units_run_and_not_before(host, call):
+    first, second = host.unit("demo-a.service", "1", "1"), host.unit("demo-b.service", "1", "1")
+    call("started", first)
+    assert "start demo.target" not in host.calls()
+    assert call("started", second, check=True)["changed"]
+    call("started", second)
+    assert host.calls()[-1] == "start demo.target"
+    assert not call("started", second)["changed"]
+    host.say({**host.told(), TARGET: {}})
+    assert call("started", second, check=True)["changed"] and call("started", second)["changed"]
+
+
+def test_one_call_asks_systemd_as_often_for_one_unit_as_for_sixteen(host, call):
+    def questions(count):
+        units = [host.unit(f"demo-{number}.service", "1", "1") for number in range(count)]
+        host.say({**{one["unit"]: dict(RUNS) for one in units}, TARGET: dict(RUNS)})
+        host.calls()
+        assert not call("started", *units)["changed"]
+        return len((host.folder / "calls").read_text().splitlines())
+
+    (host.folder / "calls").write_text("")
+    few = questions(1)
+    (host.folder / "calls").write_text("")
+    assert questions(16) == few <= 3
+
+
+def test_an_unknown_runtime_is_an_error(run_module):
+    result = run_module("service_state", runtime="quadlet", settings={}, services=[])
+    assert result["failed"] and "'quadlet' is not known" in result["msg"] and "supervisor" in result["msg"]
 
 
 def test_restart_and_stop(host, call):
@@ -182,7 +215,7 @@ def test_absent_leaves_nothing_of_its_own(host, call):
     assert not call("absent")["changed"]
 
 
-def test_a_refusal_is_told_in_systemd_s_words(host, call):
-    unit = dict(host.unit("demo-a.service"), name="demo-gone.service")
+def test_a_refusal_has_systemd_s_message(host, call):
+    unit = dict(host.unit("demo-a.service"), unit="demo-gone.service")
     result = call("started", unit)
-    assert result["failed"] and "Unit not found" in result["msg"] and "demo.target" in result["msg"]
+    assert result["failed"] and "Unit not found" in result["msg"] and "systemd" in result["msg"]

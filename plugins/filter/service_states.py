@@ -1,18 +1,18 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter service_programs: services of a plan as a module's option."""
+"""Filter service_states: services of a plan as a module's option."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ..plugin_utils.views.programs import programs
+from ..plugin_utils.views.service_states import service_states
 
 
-def service_programs(services: t.Any, plan: t.Any, suffix: str = "") -> list[dict[str, t.Any]]:
+def service_states_filter(services: t.Any, plan: t.Any) -> list[dict[str, t.Any]]:
     """Adapter: services on the left, their plan as the argument."""
-    return programs(plan, services, suffix)
+    return service_states(plan, services)
 
 
 class FilterModule:
@@ -20,4 +20,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"service_programs": service_programs}
+        return {"service_states": service_states_filter}

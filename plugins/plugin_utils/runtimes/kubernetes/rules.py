@@ -9,17 +9,17 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
-from ...runtimes.kubernetes.hosts import is_pod
-from ...runtimes.kubernetes.manifest.check import check_manifest
-from ...runtimes.kubernetes.manifests import objects
-from .base import Case, Rule
+from ...plan.rules.base import Case, Rule
+from .hosts import is_pod
+from .manifest.check import check_manifest
+from .manifests import objects
 
 KTHENA_CONNECTORS = ("mooncake", "mooncake_hybrid")
 DURATION = re.compile(r"([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+")
 
 
 def _planned(case: Case) -> bool:
-    return case.context.description.runtime == "kubernetes"
+    return case.in_pods
 
 
 def manifests(case: Case) -> t.Iterator[Finding]:

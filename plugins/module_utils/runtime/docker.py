@@ -1,0 +1,156 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Containers of Docker, over its command line.
+
+Settings: ``deployment``, whose label all its containers carry; from the role ``pull``, ``log_size`` and ``log_copies``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+
+from .base import Runtime, RuntimeProblem, patience, state
+
+LABEL = "ascend.inference."
+SPEC = LABEL + "container"  # the label with the digest of the command that created the container
+TEMPLATE = "[{{json .Name}},{{json .State}},{{json .RestartCount}},{{json .Config.Labels}},{{json .Image}}]"
+
+
+class Docker(Runtime):
+    """A container is replaced if it was created by another command than the plan gives, or from another image."""
+
+    log_kind = "docker"
+
+    def states(self, services):
+        return {name: one["state"] for name, one in self._containers(services).items()}
+
+    def log(self, service, lines):
+        return self.run(self.log_commands({"unit": service["unit"]}, lines, 0)[0])[1]
+
+    @staticmethod
+    def log_commands(log, lines, since):
+        return ["docker", "logs", f"--tail={lines}", log["unit"]], ["docker", "logs", f"--since={since}", log["unit"]]
+
+    def outdated(self, service, found):
+        """It was created by another command or from another image."""
+        return not self._as_planned(service, self._containers([service]).get(service["unit"]))
+
+    def apply(self, services, check):
+        planned = [one["unit"] for one in services]
+        old = [name for name in self._containers([]) if name not in planned]
+        if not check:
+            self._remove(old, services)
+            if self.settings.get("pull") == "always":
+                for image in sorted({one["container"]["image"] for one in services}):
+                    self._docker("pull", "--quiet", image, timeout=3600)
+        return bool(old), [], old
+
+    def start(self, services):
+        found = self._containers(services)
+        # Docker's pause before its next attempt may be a minute, and an order to start does not end it.
+        self.stop([one for one in services if one["unit"] in found and found[one["unit"]]["state"]["pending"]])
+        for one in services:
+            container = found.get(one["unit"])
+            if container and not self._as_planned(one, container):
+                self._remove([one["unit"]], [one])
+                container = None
+            if not container:
+                argv = creation(one, self.settings)
+                pull = "--pull=" + ("never" if self.settings.get("pull") == "never" else "missing")
+                self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *argv, timeout=3600)
+        if services:
+            self._docker("start", *[one["unit"] for one in services])
+
+    def stop(self, services):
+        if services:
+            self._docker("stop", *[one["unit"] for one in services], timeout=patience(services))
+
+    def remove(self, services, check):
+        names = list(self._containers([]))
+        if not check:
+            self._remove(names, services)
+        return names
+
+    def _remove(self, names, services):
+        if names:
+            self._docker("stop", *names, timeout=patience(services))
+            self._docker("rm", "--force", *names)
+
+    def _containers(self, services):
+        """{name: {state, spec, image}} of the deployment's containers, and of others that have a planned name."""
+        names = self._docker(
+            "ps", "--all", "--format={{.Names}}", f"--filter=label={LABEL}deployment={self._deployment}"
+        ).split()
+        planned = [one["unit"] for one in services if one["unit"] not in names]
+        if planned:
+            everything = self._docker("ps", "--all", "--format={{.Names}}").split()
+            names += [name for name in planned if name in everything]
+        if not names:
+            return {}
+        lines = self._docker("inspect", "--type=container", "--format=" + TEMPLATE, *names).splitlines()
+        return dict(_container(*json.loads(line)) for line in lines if line.startswith("["))
+
+    @property
+    def _deployment(self):
+        return self.settings["deployment"]
+
+    def _as_planned(self, service, container):
+        if not container or container["spec"] != fingerprint(creation(service, self.settings)):
+            return False
+        code, image = self.run(["docker", "image", "inspect", "--format={{.Id}}", service["container"]["image"]])
+        return (
+            bool(code) or image.strip() == container["image"]
+        )  # an image that is not here is pulled when it is needed
+
+    def _docker(self, *words, timeout=60):
+        code, text = self.run(["docker", *words], timeout)
+        if code:
+            raise RuntimeProblem(f"docker {words[0]} ended with {code}: {text.strip()}")
+        return text
+
+
+def creation(service, settings):
+    """Arguments of ``docker create`` for a service. Secrets are in none of them: its script reads them from a file."""
+    container = service["container"]
+    argv = [
+        f"--name={service['unit']}",
+        f"--network={container['network']}",
+        f"--workdir={container['work_directory']}",
+    ]
+    argv += [f"--{name}={container[key]}" for name, key in (("ipc", "ipc"), ("shm-size", "shm_size")) if container[key]]
+    argv += [f"--ulimit={name}={value}" for name, value in sorted(container["ulimits"].items())]
+    argv += [f"--device={path}:{path}:rwm" for path in container["devices"]]
+    argv += [f"--volume={mount}" for mount in container["mounts"]]
+    argv += ["--restart=unless-stopped", f"--stop-signal=SIG{service['stop_signal']}"]
+    argv += [f"--stop-timeout={service['stop_timeout']}", "--log-driver=json-file"]
+    argv += [f"--log-opt=max-size={settings['log_size']}", f"--log-opt=max-file={settings['log_copies']}"]
+    labels = (("deployment", settings["deployment"]), ("service", service["name"]), ("digest", service["digest"]))
+    argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
+    # The service's own script, whatever the image's entry point is: it reads what an image keeps for login shells.
+    return [*argv, "--entrypoint=/bin/sh", container["image"], service["work_directory"] + "/run.sh"]
+
+
+def fingerprint(argv):
+    """A digest of a command."""
+    return hashlib.sha256("\0".join(argv).encode("utf-8")).hexdigest()
+
+
+def _container(name, now, restarts, labels, image):
+    word, labels = now.get("Status", "unknown"), labels or {}
+    up = word == "running"
+    detail = "" if up else "exit code {} {}".format(now.get("ExitCode"), now.get("Error", "")).strip()
+    since = seconds(now.get("StartedAt", "")) if up else None
+    found = state(word, up, word == "restarting", restarts, since, restarts, detail, labels.get(LABEL + "digest", ""))
+    return name.lstrip("/"), {"state": found, "spec": labels.get(SPEC, ""), "image": image}
+
+
+def seconds(stamp):
+    """Docker's time (RFC 3339 with nanoseconds, UTC) in seconds since 1970; None if it is none."""
+    try:
+        moment = datetime.datetime.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=datetime.timezone.utc).timestamp()

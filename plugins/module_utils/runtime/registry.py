@@ -1,0 +1,28 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runtimes of hosts, by the name in the plan. The controller's list is ``plugin_utils/runtimes/registry.py``."""
+
+from __future__ import annotations
+
+from .base import RuntimeProblem
+from .docker import Docker
+from .supervisor import Supervisor
+from .systemd import Systemd
+
+RUNTIMES = {
+    "docker": Docker,
+    "supervisor": Supervisor,
+    "systemd": Systemd,
+}
+LOGS = {one.log_kind: one for one in RUNTIMES.values()}  # who reads a log of this kind
+
+
+def runtime_of(name, settings):
+    """The runtime of a plan; RuntimeProblem for one that is not registered."""
+    if name not in RUNTIMES:
+        raise RuntimeProblem(
+            "the runtime {!r} is not known on hosts, which have {}. The plan was made by another version of the collection, "
+            "or the runtime is missing in module_utils/runtime/registry.py".format(name, ", ".join(sorted(RUNTIMES)))
+        )
+    return RUNTIMES[name](settings)

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Programs of a supervisord of the deployment's own: needs neither root nor systemd."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ..description.findings import Finding
+from ..plan.rules.base import Case, Rule, Rules
+from .base import Runtime
+
+RULES = Rules()
+SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
+BEFORE_LINK = ".4194304"  # supervisor binds to a name with its process id and links it (supervisor/http.py)
+
+
+class Supervisor(Runtime):
+    """A program for each service, and log files below the deployment's directory."""
+
+    name = "supervisor"
+    reserves_ports = False  # it runs without root
+    lifts_limits = False
+
+    def log_of(self, unit: str, path: str) -> dict[str, str]:
+        return {"kind": "file", "path": path}
+
+    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
+        return {
+            "socket": posixpath.join(directory, "run", "supervisor.sock"),
+            "config": posixpath.join(directory, "supervisord.conf"),
+            "log": posixpath.join(directory, "logs", "supervisord.log"),
+        }
+
+    def rules(self) -> t.Iterable[Rule]:
+        return RULES
+
+
+RUNTIME = Supervisor()
+
+
+@RULES.rule("SUPERVISOR-SOCKET", "Choose a shorter path.", "unix(7); supervisor/http.py")
+def socket_path(case: Case) -> t.Iterator[Finding]:
+    """The path of supervisord's socket, which is below inference_root, is too long.
+
+    A unix socket's path has at most 107 bytes, so supervisord would not start.
+    """
+    description = case.context.description
+    if case.context.runtime is not RUNTIME:
+        return
+    socket = RUNTIME.settings(description.deployment, case.context.directory)["socket"]
+    length, allowed = len(socket.encode()), SOCKET - len(BEFORE_LINK)
+    if length > allowed:
+        message = f"{socket} has {length} bytes, and supervisor's socket can have {allowed}"
+        yield Finding.at("inference_root", description.root, message)

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Units of the hosts' systemd, as a user of their own."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .base import Runtime
+
+UNITS = "/etc/systemd/system"
+
+
+class Systemd(Runtime):
+    """A unit for each service, and a target for the deployment."""
+
+    name = "systemd"
+    needs_root = True
+    own_user = True
+
+    def unit(self, deployment: str, service: str) -> str:
+        return f"{deployment}-{service}.service"
+
+    def log_of(self, unit: str, path: str) -> dict[str, str]:
+        return {"kind": "journald", "unit": unit}
+
+    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
+        return {"target": f"{deployment}.target", "directory": UNITS}
+
+
+RUNTIME = Systemd()

@@ -1,0 +1,178 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The runtime of containers, against a docker command that keeps its containers in a dict."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import LABEL, Docker, creation
+from ansible_collections.ascend.inference.plugins.modules import service_state as module
+
+SETTINGS = {"deployment": "x", "pull": "missing", "log_size": "50m", "log_copies": 3}
+
+
+class Engine:
+    """Docker's command line as far as the runtime uses it."""
+
+    def __init__(self):
+        self.containers, self.calls, self.image_id = {}, [], "sha256:1"
+
+    def __call__(self, argv, timeout=60):
+        assert argv[0] == "docker"
+        verb, words = argv[1], [word for word in argv[2:] if not word.startswith("--")]
+        if verb not in ("ps", "inspect", "image"):
+            self.calls.append(" ".join([verb, *words]))
+        return getattr(self, verb)(argv[2:], words)
+
+    def ps(self, options, words):
+        ours = [word for word in options if word.startswith("--filter=label=")]
+        label, dummy, value = ours[0][len("--filter=label=") :].partition("=") if ours else ("", "", "")
+        names = [name for name, one in self.containers.items() if not ours or one["labels"].get(label) == value]
+        return 0, "\n".join(names)
+
+    def inspect(self, options, words):
+        rows = []
+        for name in words:
+            one = self.containers[name]
+            now = {"Status": one["status"], "StartedAt": "2026-01-01T00:00:00.1Z", "ExitCode": 137, "Error": ""}
+            rows.append(json.dumps(["/" + name, now, one["restarts"], one["labels"], one["image"]]))
+        return 0, "\n".join(rows)
+
+    def image(self, options, words):
+        return 0, self.image_id + "\n"
+
+    def create(self, options, words):
+        name = next(one for one in options if one.startswith("--name="))[len("--name=") :]
+        if name in self.containers:
+            return 1, f"Conflict. The container name {name} is already in use"
+        labels = dict(one[len("--label=") :].split("=", 1) for one in options if one.startswith("--label="))
+        self.containers[name] = {"status": "created", "labels": labels, "restarts": 0, "image": self.image_id}
+        return 0, ""
+
+    def start(self, options, words):
+        for name in words:
+            self.containers[name]["status"] = "running"
+        return 0, ""
+
+    def stop(self, options, words):
+        for name in words:
+            self.containers[name]["status"] = "exited"
+        return 0, ""
+
+    def rm(self, options, words):
+        for name in words:
+            del self.containers[name]
+        return 0, ""
+
+
+@pytest.fixture
+def engine():
+    return Engine()
+
+
+def service(name, **container):
+    planned = {"name": "x-" + name, "image": "image:1", "network": "host", "ipc": "host", "shm_size": "16g"}
+    planned.update(ulimits={"nofile": 10, "memlock": -1}, devices=["/dev/davinci0"], mounts=["/m:/m:ro"])
+    planned.update(work_directory="/d/" + name, **container)
+    found = {"name": name, "unit": "x-" + name, "digest": "d", "digest_file": None, "newer": [], "stop_timeout": 90}
+    return dict(found, digest="", container=planned, stop_signal="TERM", work_directory="/d/" + name)
+
+
+def call(engine, state, *services, check=False):
+    done = module.registered if state in ("present", "absent") else module.running
+    return done(Docker(SETTINGS, engine), {"state": state, "services": list(services)}, check)
+
+
+def test_a_container_is_created_once(engine):
+    one = service("a")
+    assert call(engine, "started", one, check=True)["started"] == ["x-a"] and engine.calls == []
+    assert call(engine, "started", one)["started"] == ["x-a"]
+    assert engine.calls == ["create image:1 /d/a/run.sh", "start x-a"]
+    assert not call(engine, "started", one)["changed"]
+
+
+def test_the_command_has_all_that_is_planned_and_no_more():
+    assert creation(service("a"), SETTINGS) == [
+        "--name=x-a",
+        "--network=host",
+        "--workdir=/d/a",
+        "--ipc=host",
+        "--shm-size=16g",
+        "--ulimit=memlock=-1",
+        "--ulimit=nofile=10",
+        "--device=/dev/davinci0:/dev/davinci0:rwm",
+        "--volume=/m:/m:ro",
+        "--restart=unless-stopped",
+        "--stop-signal=SIGTERM",
+        "--stop-timeout=90",
+        "--log-driver=json-file",
+        "--log-opt=max-size=50m",
+        "--log-opt=max-file=3",
+        "--label=ascend.inference.deployment=x",
+        "--label=ascend.inference.service=a",
+        "--label=ascend.inference.digest=",
+        "--entrypoint=/bin/sh",
+        "image:1",
+        "/d/a/run.sh",
+    ]
+
+
+@pytest.mark.parametrize("why", ["mounts", "image", "foreign"])
+def test_a_container_that_is_not_as_planned_is_replaced(engine, why):
+    call(engine, "started", service("a"))
+    engine.calls.clear()
+    planned = service("a", mounts=["/m:/m:ro", "/n:/n"]) if why == "mounts" else service("a")
+    if why == "image":
+        engine.image_id = "sha256:2"
+    if why == "foreign":
+        engine.containers["x-a"]["labels"] = {}
+    assert call(engine, "started", planned)["restarted"] == ["x-a"]
+    assert engine.calls == ["stop x-a", "stop x-a", "rm x-a", "create image:1 /d/a/run.sh", "start x-a"]
+    assert not call(engine, "started", planned)["changed"]
+
+
+def test_one_that_ended_is_started_as_it_is(engine):
+    call(engine, "started", service("a"))
+    engine.containers["x-a"]["status"] = "exited"
+    engine.calls.clear()
+    assert call(engine, "started", service("a"))["started"] == ["x-a"] and engine.calls == ["start x-a"]
+
+
+def test_one_that_waits_for_its_next_attempt_is_started_at_once(engine):
+    call(engine, "started", service("a"))
+    engine.containers["x-a"]["status"] = "restarting"
+    engine.calls.clear()
+    assert call(engine, "started", service("a"))["started"] == ["x-a"]
+    assert engine.calls == ["stop x-a", "start x-a"]
+
+
+def test_restart_stop_and_what_is_no_longer_planned(engine):
+    first, second = service("a"), service("b")
+    call(engine, "started", first, second)
+    engine.containers["other"] = {"status": "running", "labels": {}, "restarts": 0, "image": ""}
+    engine.calls.clear()
+    assert call(engine, "restarted", first)["restarted"] == ["x-a"] and engine.calls == ["stop x-a", "start x-a"]
+    assert call(engine, "present", second, check=True)["stopped"] == ["x-a"] and "x-a" in engine.containers
+    assert call(engine, "present", second)["stopped"] == ["x-a"] and sorted(engine.containers) == ["other", "x-b"]
+    assert call(engine, "stopped", second)["stopped"] == ["x-b"] and not call(engine, "stopped", second)["changed"]
+    assert call(engine, "absent")["stopped"] == ["x-b"] and sorted(engine.containers) == ["other"]
+    assert not call(engine, "absent")["changed"]
+
+
+def test_state_for_the_status(engine):
+    call(engine, "started", service("a"), service("b"))
+    engine.containers["x-b"].update(status="exited", restarts=2)
+    found = Docker(SETTINGS, engine).states([])
+    assert found["x-a"]["since"] == 1767225600.0 and found["x-a"]["up"]
+    assert (found["x-b"]["state"], found["x-b"]["detail"]) == ("exited", "exit code 137")
+    assert found["x-b"]["restarts"] == 2 and engine.containers["x-a"]["labels"][LABEL + "service"] == "a"
+
+
+def test_a_refusal_has_docker_s_message(engine):
+    engine.create = lambda options, words: (125, "no such device")
+    with pytest.raises(RuntimeProblem, match="docker create ended with 125: no such device"):
+        call(engine, "started", service("a"))

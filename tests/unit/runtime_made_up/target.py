@@ -1,0 +1,69 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The made-up runtime on hosts: a process and a file with its id for each service."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+
+from .base import Runtime, state
+
+
+class Processes(Runtime):
+    """Setting: ``folder`` of the files with process ids."""
+
+    log_kind = "processes"
+
+    def _path(self, unit):
+        return os.path.join(self.settings["folder"], unit)
+
+    def states(self, services):
+        return {unit: self._state(unit) for unit in self._units()}
+
+    def _units(self):
+        return sorted(
+            name for name in os.listdir(self.settings["folder"]) if name.startswith("pid.") and "log" not in name
+        )
+
+    def _state(self, unit):
+        with open(self._path(unit)) as stream:
+            number = int(stream.read() or 0)
+        with contextlib.suppress(OSError):  # not a child of this process
+            os.waitpid(number, os.WNOHANG)
+        alive = bool(number) and os.path.exists(f"/proc/{number}")
+        return state("running" if alive else "stopped", alive, life=number)
+
+    def log(self, service, lines):
+        with open(self._path(service["unit"]) + ".log") as stream:
+            return stream.read().strip()
+
+    def apply(self, services, check):
+        new = [one["unit"] for one in services if one["unit"] not in self._units()]
+        for unit in [] if check else new:
+            open(self._path(unit), "w").close()
+        return bool(new), new, []
+
+    def start(self, services):
+        for one in services:
+            with open(self._path(one["unit"]) + ".log", "w") as log:
+                script = os.path.join(one["work_directory"], "run.sh")
+                process = subprocess.Popen(["/bin/sh", script], stdout=log, start_new_session=True)
+            with open(self._path(one["unit"]), "w") as stream:
+                stream.write(str(process.pid))
+
+    def stop(self, services):
+        for one in services:
+            os.kill(self._state(one["unit"])["life"], signal.SIGKILL)
+
+    def remove(self, services, check):
+        units = self._units()
+        for unit in units:
+            found = self._state(unit)
+            if found["up"]:
+                os.kill(found["life"], signal.SIGKILL)
+            os.unlink(self._path(unit))
+        return units

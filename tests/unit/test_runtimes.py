@@ -1,0 +1,197 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The seam of runtimes: nothing outside of their own folders knows their names, and a new one needs no other file."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.status_plan import PLAN_VERSION
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import VERSION
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES, runtimes
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = ("plugins/plugin_utils/runtimes/", "plugins/module_utils/runtime/", "roles/kthena/", "roles/container_runtime/")
+# In YAML, a comparison with a name: runtime == 'docker', 'systemd' != ..., runtime in ['systemd', 'docker'].
+COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})['\"] *(==|!=)".format("|".join(NAMES)))
+
+
+def constants(node):
+    return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+
+
+def compared_in(text):
+    """Lines of Python that compare with a runtime's name, or use names as keys of a dict: what a chain of ifs turns into."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Compare, ast.MatchValue)) and set(NAMES) & set(map(str, constants(node))):
+            # plan["kubernetes"] in a comparison is a section of the plan, not a name that is compared
+            values = [one for one in ast.walk(node) if isinstance(one, ast.Subscript)]
+            if set(NAMES) & (
+                set(map(str, constants(node))) - {str(one) for sub in values for one in constants(sub.slice)}
+            ):
+                yield node.lineno
+        elif isinstance(node, ast.Dict) and len({str(getattr(one, "value", "")) for one in node.keys} & set(NAMES)) > 1:
+            yield node.lineno
+
+
+def test_nothing_outside_compares_with_a_runtime_s_name():
+    found = []
+    for path in sorted((ROOT / "plugins").rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        if not name.startswith(OWN):
+            found += [f"{name}:{line}" for line in compared_in(path.read_text(encoding="utf-8"))]
+    for path in sorted([*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml")]):
+        name = str(path.relative_to(ROOT))
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if not name.startswith(OWN) and "/".join(name.split("/")[3:4]) not in NAMES:
+            # what manages a host's services is a fact of the host, whatever the runtime
+            found += [
+                f"{name}:{number}" for number, line in lines if COMPARED.search(line) and "service_mgr" not in line
+            ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = plan['runtime'] == 'docker'",
+        "a = x not in ('systemd', 'supervisor')",
+        "a = {'systemd': 1, 'docker': 2}",
+        "match x:\n    case 'kubernetes':\n        pass",
+    ],
+)
+def test_the_search_sees_each_form_in_python(text):
+    assert list(compared_in(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when: plan.runtime == 'docker'",
+        "when: plan.runtime in [\"systemd\", 'supervisor']",
+        "when: 'supervisor' != plan.runtime",
+        "x | selectattr('runtime', 'eq', 'kubernetes')",
+    ],
+)
+def test_the_search_sees_each_form_in_yaml(text):
+    assert COMPARED.search(text)
+
+
+def test_the_search_lets_sections_of_the_plan_pass():
+    assert not list(compared_in("a = plan['kubernetes']['name'] == name"))
+
+
+def on_hosts():
+    return [one for one in runtimes() if not one.in_cluster]
+
+
+def test_each_runtime_has_its_record_its_target_and_its_tasks():
+    assert {one.name for one in runtimes()} == set(NAMES)
+    assert {one.name for one in on_hosts()} == set(RUNTIMES)
+    for one in on_hosts():
+        tasks = ROOT / "roles" / "service" / "tasks" / one.name
+        wanted = {"preflight.yml", "apply.yml"} | ({"prepare.yml"} if one.contained else set())
+        assert {path.name for path in tasks.iterdir()} == wanted, one.name
+        assert all(yaml.safe_load(path.read_text(encoding="utf-8")) for path in tasks.iterdir())
+        assert one.log_of("u", "/p")["kind"] in LOGS
+        assert sorted(one.facts()) == sorted(FACTS)
+
+
+@pytest.mark.parametrize("verb", ["states", "log", "apply", "start", "stop", "remove"])
+@pytest.mark.parametrize("name", sorted(RUNTIMES))
+def test_each_runtime_of_hosts_has_all_verbs(name, verb):
+    assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb)
+
+
+def test_planner_and_hosts_agree_on_the_plan_s_version():
+    assert VERSION == PLAN_VERSION
+
+
+def copy_with(folder, files, registrations):
+    """The collection in a folder of its own, with new files and with lines in registries."""
+    new = folder / "ansible_collections" / "ascend" / "inference"
+    new.mkdir(parents=True)
+    for part in ("galaxy.yml", "meta", "plugins", "roles", "playbooks"):
+        subprocess.run(["cp", "-R", str(ROOT / part), str(new / part)], check=True)
+    for name, text in files.items():
+        assert not (new / name).exists(), f"{name} exists: a new runtime must not touch it"
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        (new / name).write_text(text, encoding="utf-8")
+    for name, (old, more) in registrations.items():
+        assert name.endswith("/registry.py")
+        text = (new / name).read_text(encoding="utf-8")
+        assert old in text
+        (new / name).write_text(text.replace(old, old + more, 1), encoding="utf-8")
+    return new
+
+
+MADE_UP = Path(__file__).parent / "runtime_made_up"
+FILES = {
+    "plugins/plugin_utils/runtimes/processes.py": "controller.py",
+    "plugins/module_utils/runtime/processes.py": "target.py",
+    "roles/service/tasks/processes/preflight.yml": "preflight.yml",
+    "roles/service/tasks/processes/apply.yml": "apply.yml",
+}
+REGISTRATIONS = {
+    "plugins/plugin_utils/runtimes/registry.py": ('    "docker": "docker",\n', '    "processes": "processes",\n'),
+    "plugins/module_utils/runtime/registry.py": ('    "docker": Docker,\n', '    "processes": Processes,\n'),
+}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    files = {name: (MADE_UP / source).read_text(encoding="utf-8") for name, source in FILES.items()}
+    made = copy_with(tmp_path_factory.mktemp("made_up"), files, REGISTRATIONS)
+    registry = made / "plugins" / "module_utils" / "runtime" / "registry.py"
+    text = registry.read_text(encoding="utf-8")
+    registry.write_text(text.replace("from .supervisor ", "from .processes import Processes\nfrom .supervisor ", 1))
+    return made
+
+
+def run(collection, program, *words):
+    """A Python program with the copied collection -> its output."""
+    done = subprocess.run(
+        [sys.executable, str(MADE_UP / program), *words],
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(collection.parents[2]), "HOME": str(collection.parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_made_up_runtime_plans(collection):
+    assert run(collection, "plan.py").splitlines() == [
+        "runtime processes",
+        "unit pid.x.decode-0",
+        "log {'kind': 'processes', 'unit': 'pid.x.decode-0'}",
+        "facts lifts_limits=False needs_root=False",
+        "section {'processes': {'count': 3}}",
+        "rule PROCESSES-NAME inference_deployment",
+    ]
+
+
+def test_a_made_up_runtime_keeps_services_running(collection, tmp_path):
+    assert run(collection, "deploy.py", str(tmp_path)).splitlines() == [
+        "present True",
+        "check ['pid.x.a']",
+        "started ['pid.x.a']",
+        "again False",
+        "log hello",
+        "changed ['pid.x.a']",
+        "status running",
+        "absent ['pid.x.a']",
+        "again False",
+    ]
