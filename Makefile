@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-remove test lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers bench env clean
+.PHONY: help demo demo-pool demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers bench env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -24,6 +24,9 @@ demo-remove: ## stop and remove what the demos made
 
 test: ## everything below up to parsers; PARTS="lint units" chooses, SKIP=molecule leaves out, JOBS=1 runs one at a time
 	@$(PYTHON) .ci/test.py $(PARTS)
+
+test-long: ## the same with nothing left out, before a release (hours): all steps of all scenarios, all releases, all Pythons
+	@LONG=1 $(PYTHON) .ci/test.py $(PARTS)
 
 lint: ## formatting, ansible-lint, yamllint, shellcheck, changelog
 	@bash .ci/parts/lint.sh
@@ -75,3 +78,4 @@ env: ## shell lines for working by hand; CONTRIBUTING.md says how
 
 clean: ## remove environments, caches and results of this checkout
 	rm -rf .venv .cache .ansible .hypothesis .pytest_cache .ruff_cache tests/output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,7 +8,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export ROOT=$PWD
 # What the caller's shell has set for another checkout must not decide what is tested here.
 unset ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG PYTHONPATH PYTHONHOME
-export PYTHON=${PYTHON:-python3} PYTHONDONTWRITEBYTECODE=1 ANSIBLE_NOCOLOR=1 NO_COLOR=1
+# Compiled once instead of at each start: a play starts Python for every task, and the Kubernetes client alone takes a second.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHON=${PYTHON:-python3} ANSIBLE_PIPELINING=1 ANSIBLE_NOCOLOR=1 NO_COLOR=1
+# LONG=1, which `make test-long` sets: also what pytest.ini leaves out.
+if [ -n "${LONG:-}" ]; then export PYTEST_ADDOPTS="-m ''"; fi
 
 say() { printf '[%5ds] %s\n' "$SECONDS" "$*"; }
 environment() { "$PYTHON" .ci/env.py "$@"; }

@@ -4,18 +4,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The scenarios under molecule/ on systemd nodes in containers: all of them, or those named: molecule.sh nodes
 # MOLECULE_COMMAND=converge (or login, verify, destroy ...) instead of a whole test.
+# Each scenario deploys and verifies. Check mode, idempotence, faults and removal are shown where they differ; with LONG=1 everywhere.
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
 # Scenarios may run side by side; one of them makes the images.
 flock --close .cache/locks/images bash .ci/parts/images.sh
-chosen=(--all)
-if [ $# -gt 0 ]; then
-    chosen=()
-    for name in "$@"; do chosen+=(--scenario-name "$name"); done
+
+steps_of() { # SCENARIO
+    case ${LONG:+long}$1 in
+        install) echo create, prepare, converge, idempotence, verify, side_effect, cleanup ;;
+        layerwise_2p1d | seed_w8a8) echo create, prepare, converge, verify ;;
+        seed_colocated_pool) echo create, prepare, converge, verify, side_effect, cleanup ;;
+        seed_llmdatadist) echo create, prepare, converge, verify, side_effect ;;
+        *) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
+    esac
+}
+
+if [ $# -eq 0 ]; then
+    for scenario in molecule/*/molecule.yml; do set -- "$@" "$(basename "$(dirname "$scenario")")"; done
 fi
 # In this project scenarios lie in molecule/, beside the collection's other top-level folders.
 export MOLECULE_GLOB=${MOLECULE_GLOB:-molecule/*/molecule.yml}
-say "molecule ${MOLECULE_COMMAND:-test} ${chosen[*]}"
-molecule "${MOLECULE_COMMAND:-test}" "${chosen[@]}"
+for name in "$@"; do
+    say "molecule ${MOLECULE_COMMAND:-test} $name"
+    MOLECULE_STEPS="[destroy, $(steps_of "$name"), destroy]" molecule "${MOLECULE_COMMAND:-test}" --scenario-name "$name"
+done
 say "done"

@@ -25,7 +25,10 @@ case $name in
         RUNLEVEL=1 .ci/apt cmake gcc git libc6-dev make nginx-light rsync
         .ci/docker-up
         ;;
-    parsers) .ci/apt libibverbs1 libnuma1 librdmacm1 ;; # mooncake_master is linked against them
+    parsers)
+        .ci/apt libibverbs1 libnuma1 librdmacm1 # mooncake_master is linked against them
+        [ -z "${LONG:-}" ] || set -- --releases all "$@"
+        ;;
 esac
 # Environments of the local deployments stay in this checkout, unless sockets below it would have too long a path.
 if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}; fi

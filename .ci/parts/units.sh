@@ -2,9 +2,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Unit tests: on the main Python, on the oldest and the newest that a controller may have, and, for what runs on targets,
-# on the oldest that a target may have. Simulated clusters, which are programs beside the tests and take most of the time,
-# run with the main Python only. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
+# Unit tests: all on the main Python; those of the plugins also on the oldest and the newest that a controller may have, and those of
+# modules on the oldest that a target may have. With LONG=1 all but the simulated clusters, which are programs beside the tests, run on
+# each controller's Python. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
 .ci/apt libibverbs1 libnuma1 librdmacm1 # the real store of one test is linked against them
@@ -38,8 +38,10 @@ for version in "${all[@]}"; do [ "${version#3.}" -lt 10 ] || controllers+=("$ver
 chosen=$(printf '%s\n' "$main" "${controllers[0]}" "${controllers[-1]}" | sort -u -t. -k2n)
 [ "$(wc -l <<<"$chosen")" -ge 2 ] || say "this machine has no Python but $main: the oldest (3.10) and newest supported ones are not tried"
 on_controller "$main" -n 2 tests/unit
+others=(tests/unit/plugins tests/unit/inventories)
+[ -z "${LONG:-}" ] || others=(tests/unit --ignore tests/unit/simulator)
 for version in $chosen; do
-    [ "$version" = "$main" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator
+    [ "$version" = "$main" ] || on_controller "$version" -n 2 "${others[@]}"
 done
 
 mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)

@@ -57,7 +57,7 @@ class Deployment:
         variables = json.dumps({"inference_root": str(self.root), **self.words, **words})
         argv = ["ansible-playbook", "-i", str(REPOSITORY / "inventories" / self.inventory)]
         argv += ["-e", variables, *options, f"ascend.inference.{playbook}"]
-        environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0"}
+        environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_PIPELINING": "1"}
         if self.records:
             environment.update(
                 ANSIBLE_CACHE_PLUGIN="jsonfile",

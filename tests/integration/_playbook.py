@@ -57,6 +57,7 @@ def play(folder: pathlib.Path, role: str, *options: str, facts: bool = True, **v
         "ANSIBLE_LOCALHOST_WARNING": "0",
         "ANSIBLE_INVENTORY_UNPARSED_WARNING": "0",
         "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_PIPELINING": "1",
         "ANSIBLE_HOME": str(folder / "ansible"),
         "PIP_CONFIG_FILE": "/dev/null",
     }
