@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers bench env clean
+.PHONY: help demo demo-pool demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -69,6 +69,9 @@ parsers: ## hold the commands of the first-class releases against those releases
 
 test-parsers: ## the same for every release (long)
 	@bash .ci/parts/script.sh parsers --releases all $(ARGS)
+
+releases: ## compare the release matrix with the sources on the package index; ARGS="--write" adds rows, "--releases all" reads all
+	@bash .ci/parts/script.sh releases $(ARGS)
 
 bench: ## measurements, printed as ratios
 	@bash .ci/parts/script.sh bench $(ARGS)

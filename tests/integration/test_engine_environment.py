@@ -68,6 +68,17 @@ def test_a_wheel_that_is_missing_is_named_with_the_variable(tmp_path, words):
     assert "torch_npu_find_links" in done.text
 
 
+def test_a_package_for_another_chip_is_refused_after_its_installation(tmp_path, words):
+    wheels.stack(tmp_path / "wheels", RELEASE)
+    done = play(tmp_path, "torch_npu", **words)
+    assert done.code == 0, done.output
+    done = play(tmp_path, "vllm_ascend", **words, vllm_ascend_device_type="A3")
+    assert done.code != 0
+    assert "is built for A2" in done.text and "this host needs A3" in done.text
+    assert not (tmp_path / "venvs/current").exists()
+    assert play(tmp_path, "vllm_ascend", **words, vllm_ascend_device_type="A2").code == 0
+
+
 def test_published_vllm_is_refused_and_the_way_out_named(tmp_path, words):
     wheels.stack(tmp_path / "wheels", RELEASE, published=True)
     done = play(tmp_path, "vllm_ascend", **words)

@@ -31,6 +31,7 @@ def inventory(tmp_path):
         "inference_release": RELEASE,
         "inference_runtime": "systemd",
         "inference_hardware": "a3",
+        "inference_engine_install": "site",
         "inference_interface": "lo",
         "inference_root": str(tmp_path / "root"),
         "inference_cann_path": str(tmp_path / "Ascend"),
@@ -60,7 +61,7 @@ def inventory(tmp_path):
 
 def test_everything_the_plan_names_is_there_and_stays(tmp_path):
     packages.build_all(tmp_path / "packages", CANN, "a3")
-    wheels.stack(tmp_path / "wheels", RELEASE)
+    wheels.stack(tmp_path / "wheels", RELEASE, chip="A3")
     (tmp_path / "model").mkdir()
     (tmp_path / "model/config.json").write_text(json.dumps(CONFIG))
     environment = {

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stand-in wheels: the real names, versions and pins, and nothing heavy, for an index without network.
 
-``python wheels.py DIRECTORY RELEASE`` builds what a release needs.  The wheel of ``vllm`` brings the engine simulator as its
+``python wheels.py DIRECTORY RELEASE [CHIP]`` builds what a release needs.  vllm-ascend is built for A2, as every wheel of the package
+index is; with CHIP (A3, ...) it stands in for a wheel that a site built itself.  The wheel of ``vllm`` brings the engine simulator as its
 program.  It comes in the two flavours that matter: ``X+empty`` (VLLM_TARGET_DEVICE=empty, no pin on torch) and, with
 ``published=True``, plain ``X`` with the pin of the package index, which contradicts vllm-ascend's.
 
@@ -94,6 +95,14 @@ def module(name, version):
     return {f"{name}/__init__.py": f'"""Stand-in of the ascend.inference tests."""\n\n__version__ = "{version}"\n'}
 
 
+def vllm_ascend(release, chip):
+    """The plugin's files: its version, and from 0.12.0rc1 on the chip that it was built for."""
+    files = module("vllm_ascend", release)
+    if release not in ("0.9.1", "0.11.0"):
+        files["vllm_ascend/_build_info.py"] = f"# Auto-generated file\n__device_type__ = '{chip}'\n"
+    return files
+
+
 def engine_files():
     """The engine simulator as a package inside a wheel."""
     files = sorted(ENGINE.glob("*.py")) + [ENGINE / "flags.json"]
@@ -120,7 +129,7 @@ def mooncake(folder, version):
     return wheel(folder, "mooncake-transfer-engine-npu", version, (), files)
 
 
-def stack(folder, release, published=False, without=(), only=()):
+def stack(folder, release, published=False, without=(), only=(), chip="A2"):
     """All wheels of a release -> {name: path}, or ``only`` some; ``without`` leaves some out, as an index that lacks them."""
     row = RELEASES[release]
     torch = row["torch"]
@@ -136,9 +145,7 @@ def stack(folder, release, published=False, without=(), only=()):
             folder, "torch-npu", row["torch_npu"], [f"torch=={torch}"], module("torch_npu", row["torch_npu"])
         ),
         "vllm": lambda: vllm(folder, row, published),
-        "vllm-ascend": lambda: wheel(
-            folder, "vllm-ascend", release, needs, module("vllm_ascend", release), row["python"]
-        ),
+        "vllm-ascend": lambda: wheel(folder, "vllm-ascend", release, needs, vllm_ascend(release, chip), row["python"]),
         "transformers": lambda: wheel(
             folder, "transformers", TRANSFORMERS[release], ["numpy"], module("transformers", TRANSFORMERS[release])
         ),
@@ -157,5 +164,5 @@ def stack(folder, release, published=False, without=(), only=()):
 
 
 if __name__ == "__main__":
-    for place in stack(*sys.argv[1:]).values():
+    for place in stack(*sys.argv[1:3], chip=(sys.argv[3:] or ["A2"])[0]).values():
         print(place)

@@ -254,6 +254,11 @@ class Description:
         "For a release that the collection does not know: the known release to derive it from.", ""
     )
     engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
+    engine_install: str = documented(
+        "How hosts get vLLM-Ascend where no image brings it: the wheel of the package index, a build from source, or a wheel of the "
+        "site's own. Default: the wheel if it is built for the hosts' chip, else source.",
+        choice("", "wheel", "source", "site"),
+    )
     engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", "")
     runtime: str = documented("What runs the services.", choice(*RUNTIMES))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")

@@ -5,7 +5,7 @@
 
 Order matters: a step such as ``("0.18.0", "X")`` holds from that row on until the next step. Releases of one line stand
 together, so 0.13.0rc3 follows 0.13.0 (it was published later) and 0.9.2rc1 follows 0.9.1 (it was published earlier and
-lacks what 0.9.1 gained). ``main`` is the development branch as of 2026-08-22.
+lacks what 0.9.1 gained). ``main`` is the development branch; its facts are those of the newest row.
 
 Sources, per release tag: docs/source/community/versioning_policy.md, Dockerfile*, vllm_ascend/envs.py, the connectors'
 register calls in vllm_ascend/distributed/**/__init__.py, the argparse calls in examples/**; Mooncake's own tags.
@@ -37,24 +37,31 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("0.11.0", "0.11.0", "3.11", "8.3.RC2", "2.7.1", "2.7.1.post1", "", "0.3.7.post2", "<0.124.0"),
     ("0.12.0rc1", "0.12.0", "3.11", "8.3.RC2", "2.8.0", "2.8.0", "", "0.3.7.post2", ""),
     ("0.13.0rc1", "0.13.0", "3.11", "8.3.RC2", "2.8.0", "2.8.0", "", "0.3.7.post2", "<0.124.0"),
-    ("0.13.0rc2", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post1", "", "0.3.7.post2", "<0.124.0"),
-    ("0.13.0", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post2", "", "0.3.7.post2", "<0.124.0"),
-    ("0.13.0rc3", "0.13.0", "3.11", "8.5.1", "2.8.0", "2.8.0.post2", "", "0.3.7.post2", "<0.124.0"),
-    ("0.14.0rc1", "0.14.1", "3.11", "8.5.0", "2.9.0", "2.9.0", "", "0.3.7.post2", "<0.124.0"),
-    ("0.15.0rc1", "0.15.0", "3.11", "8.5.0", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
-    ("0.16.0rc1", "0.16.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
-    ("0.17.0rc1", "0.17.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
-    ("0.18.0rc1", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "", "0.3.8.post1", "<0.124.0"),
-    ("0.18.0", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0.post1+git4c901a4", "", "0.3.9", "<0.124.0"),
+    ("0.13.0rc2", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post1", "3.2.0", "0.3.7.post2", "<0.124.0"),
+    ("0.13.0", "0.13.0", "3.11", "8.5.0", "2.8.0", "2.8.0.post2", "3.2.0", "0.3.7.post2", "<0.124.0"),
+    ("0.13.0rc3", "0.13.0", "3.11", "8.5.1", "2.8.0", "2.8.0.post2", "3.2.0", "0.3.7.post2", "<0.124.0"),
+    ("0.14.0rc1", "0.14.1", "3.11", "8.5.0", "2.9.0", "2.9.0", "3.2.0", "0.3.7.post2", "<0.124.0"),
+    ("0.15.0rc1", "0.15.0", "3.11", "8.5.0", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
+    ("0.16.0rc1", "0.16.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
+    ("0.17.0rc1", "0.17.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
+    ("0.18.0rc1", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
+    ("0.18.0", "0.18.0", "3.11", "8.5.1", "2.9.0", "2.9.0.post1+git4c901a4", "3.2.0", "0.3.9", "<0.124.0"),
     ("0.19.1rc1", "0.19.1", "3.11", "8.5.1", "2.9.0", "2.9.0", "3.2.0", "0.3.8.post1", "<0.124.0"),
     ("0.20.2rc1", "0.20.2", "3.11", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.8.post1", "<0.124.0"),
     ("0.21.0rc1", "0.21.0", "3.12", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.9", "<0.124.0"),
     ("0.22.1rc1", "0.22.1", "3.12", "9.0.0", "2.10.0", "2.10.0", "3.2.1", "0.3.9", "<0.124.0"),
     ("0.23.0rc1", "0.23.0", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
     ("0.23.0", "0.23.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.23.0.post1", "0.23.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
     ("0.24.0rc1", "0.24.0", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
     ("0.25.1rc1", "0.25.1", "3.12", "9.0.1", "2.10.0", "2.10.0.post2", "3.2.1", "0.3.11.post1", "<0.124.0"),
-    ("main", "0.27.1", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.26.0rc1", "0.26.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.27.1rc1", "0.27.1", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.28.0rc1", "0.28.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.29.0rc1", "0.29.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.30.0rc1", "0.30.0", "3.12", "9.1.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("0.30.0rc2", "0.30.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
+    ("main", "0.30.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
 )
 
 # name -> spans of releases that register it: (first, first that no longer does)
@@ -63,15 +70,19 @@ CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
     "AscendSimpleConnector": (("0.8.5rc1", "0.10.0rc1"),),
     "AscendStoreConnector": (("0.12.0rc1", ""),),
     "LLMDataDistCMgrConnector": (("0.9.1rc2", "0.9.2rc1"), ("0.10.0rc1", "0.12.0rc1")),
-    "LMCacheAscendConnector": (("0.17.0rc1", "main"),),
+    "LMCacheAscendConnector": (("0.17.0rc1", "0.27.1rc1"),),
     "MooncakeConnectorStoreV1": (("0.11.0rc0", ""),),
     "MooncakeConnectorV1": (("0.10.1rc1", ""),),
+    "MooncakeConnectorV2": (("0.28.0rc1", ""),),
+    "MooncakeD2RHConnectorV1": (("0.29.0rc1", ""),),
     "MooncakeHybridConnector": (("0.20.2rc1", ""),),
     "MooncakeLayerwiseConnector": (("0.11.0rc1", ""),),
+    "MooncakePullConnector": (("0.28.0rc1", ""),),
     "MultiConnector": (("0.9.1rc1", ""),),  # vLLM's own; vLLM-Ascend replaces it from 0.16.0rc1 on
     "OffloadingConnector": (("0.12.0rc1", ""),),  # vLLM's own; its part for NPUs is vLLM-Ascend's (NPUOffloadingSpec)
-    "RecomputeCPUOffloadConnector": (("0.23.0rc1", ""),),
-    "SfaRemoteD2HConnector": (("main", ""),),
+    "PreemptOffloadConnector": (("0.28.0rc1", ""),),
+    "RecomputeCPUOffloadConnector": (("0.23.0rc1", "0.28.0rc1"),),
+    "SfaRemoteD2HConnector": (("0.26.0rc1", ""),),
     "SimpleCPUOffloadConnector": (("0.21.0rc1", ""),),
     "UCMConnector": (("0.13.0rc1", ""),),
 }
@@ -173,6 +184,8 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     "module_path_wins": (("0.20.2rc1", True),),
     "failure_policy": (("0.13.0rc1", "recompute"), ("0.17.0rc1", "fail")),
     "head_dim_needed": (("0.11.0rc1", True), ("0.21.0rc1", False)),
+    # The worker compares the chip that the package was built for (_build_info.py) with the one it runs on
+    "chip_checked": (("0.12.0rc1", True),),
     "dense_dp_breaks": (("0.14.0rc1", True),),
     # The line that prefill's connector logs for each port that it listens on
     "listening_line": (
@@ -182,8 +195,18 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     # vLLM
     "shutdown_timeout": (("0.18.0rc1", True),),
     # Metrics of vLLM
-    "external_prefix_cache": (("0.12.0rc1", True),),
     "prompt_tokens_by_source": (("0.16.0rc1", True),),
+    # What the wheels on PyPI run on: opened, every _build_info.py says A2; before 0.12.0rc1 no worker compares. 0.23.0.post1
+    # and everything from 0.27.1rc1 on are source distributions only
+    "wheel_hardware": (
+        ("0.7.3", ("a2", "a3")),
+        ("0.12.0rc1", ("a2",)),
+        ("0.23.0.post1", ()),
+        ("0.24.0rc1", ("a2",)),
+        ("0.27.1rc1", ()),
+    ),
+    # Dated builds in the images that are on no index (ARG *_DATE of the Dockerfiles)
+    "image_builds": (("0.30.0rc2", ("memcache 1.3.0", "memfabric 1.3.0", "torch_npu 26.2.0")),),
     # Images: hardware generations that are published
     "image_hardware": (
         ("0.7.3", ("a2",)),
@@ -191,9 +214,9 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.9.1rc2", ("a2",)),
         ("0.9.2rc1", ("a2", "310p")),
         ("0.10.0rc1", ("a2", "a3", "310p")),
-        ("0.23.0rc1", ("a2", "a3", "310p", "950")),
+        ("0.23.0", ("a2", "a3", "310p", "950")),
         ("0.24.0rc1", ("a2", "a3", "310p")),
-        ("main", ("a2", "a3", "310p", "950")),
+        ("0.26.0rc1", ("a2", "a3", "310p", "950")),
     ),
     # Python that the package vllm-ascend demands: from, and before ("" is no end)
     "python_range": (

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from ..description.findings import Finding, nearest
 from . import matrix as data
 from . import options
+from . import sources_data as sources
 from .version import numbers
 
 
@@ -51,14 +52,21 @@ class Release:
     dense_dp_breaks: bool = False
     listening_line: str = ""
     shutdown_timeout: bool = False
-    external_prefix_cache: bool = False
     prompt_tokens_by_source: bool = False
     python_range: tuple[str, str] = ("", "")
     driver_minimum: str = ""
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
+    image_builds: tuple[str, ...] = ()  # packages of the image that no index has
+    wheel_hardware: tuple[str, ...] = ()  # what the wheels of package indexes run on; () if there is no wheel
     proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     proxy_paths: dict[str, str] = field(default_factory=dict)
+    proxy_sha256: dict[str, str] = field(default_factory=dict)
+    chip_checked: bool = False
+    environment: tuple[
+        str, ...
+    ] = ()  # of vllm_ascend/envs.py, those of vLLM-Ascend itself; () if nothing was collected
+    additional_config: tuple[str, ...] = ()  # keys that any of its modules reads
 
     @property
     def vllm_version(self) -> tuple[int, ...]:
@@ -99,6 +107,23 @@ def _connectors(index: int) -> tuple[str, ...]:
     )
 
 
+def _digest(flavour: str, index: int) -> str:
+    """SHA-256 of a proxy's file; empty before the first release that was collected."""
+    steps = [line.split("|")[1:] for line in sources.PROXY_SHA256.split() if line.startswith(flavour + "|")]
+    step = _holds(((release, digest) for release, digest in steps if release in ORDER), index)
+    return str(step[1]) if step else ""
+
+
+def _names(lines: str, index: int) -> tuple[str, ...]:
+    """The names whose span 'name|first|last' holds a row; none for rows before the first that was collected."""
+    found = []
+    for line in lines.split() if index >= ORDER[sources.COLLECTED[0]] else ():
+        name, first, last = [*line.split("|"), "", ""][:3]
+        if ORDER.get(first, 0) <= index and (not last or index <= ORDER[last]):
+            found.append(name)
+    return tuple(found)
+
+
 @functools.cache
 def _release(name: str) -> Release:
     index = ORDER[name]
@@ -123,6 +148,9 @@ def _release(name: str) -> Release:
         fastapi=fastapi,
         proxies={flavour: step[2] for flavour, step in proxies.items()},
         proxy_paths={flavour: step[1] for flavour, step in proxies.items()},
+        proxy_sha256={flavour: digest for flavour in proxies if (digest := _digest(flavour, index))},
+        environment=_names(sources.ENVIRONMENT, index),
+        additional_config=_names(sources.ADDITIONAL_CONFIG, index),
         **facts_,
     )
 
@@ -135,7 +163,6 @@ CPU = Release(
     mooncake_install="package",
     connectors=("MooncakeSerialConnector", "MooncakeConnector", "MooncakeStoreConnector", "MultiConnector"),
     ascend_direct_stride=100,
-    external_prefix_cache=True,
     prompt_tokens_by_source=True,
     shutdown_timeout=True,
     dense_dp_breaks=True,
@@ -177,6 +204,12 @@ def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[
             why="Options, ports and versions follow from the facts of a release.",
         )
     ]
+
+
+REPLACED = dict(line.split("|") for line in sources.REPLACED.split())
+ASCEND_NAMES = {
+    line.split("|")[0] for line in sources.ENVIRONMENT.split()
+}  # every name that some release reads or read
 
 
 def plain_name(name: str) -> str:

@@ -30,6 +30,8 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
         f"{plan['runtime']}, {_count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
         f"{_count(plan['services'], 'service')}"
     ]
+    builds = plan["software"]["engine"].get("builds", {})
+    head += [build["text"] for dummy, build in sorted(builds.items())]
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
 

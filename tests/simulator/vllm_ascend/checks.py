@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
+import runpy
 
 from .errors import Died
 
@@ -43,6 +45,22 @@ def libraries(release, connectors):
     mooncake = any("Mooncake" in name or "AscendStore" in name for name in connectors)
     if mooncake and release.mooncake_install == "source" and not _on_library_path("ascend_transport.so"):
         raise Died(f"ImportError: ascend_transport.so: {NO_LIBRARY}")
+
+
+def chip(release, host):
+    """The worker's comparison of the chip that the package was built for with the one it runs on (utils.py, from 0.12.0rc1 on)."""
+    found = importlib.util.find_spec("vllm_ascend") if release.since("0.12.0rc1") else None
+    folders = list(found.submodule_search_locations or ()) if found else []
+    path = pathlib.Path(folders[0], "_build_info.py") if folders else None
+    if path is None or not path.exists():
+        return  # the simulator's own program, without an installed package
+    built = runpy.run_path(str(path))["__device_type__"]
+    current = {"a2": "A2", "a3": "A3", "310p": "_310P", "950": "A5"}.get(host.generation, "A2")
+    if built != current:
+        raise Died(
+            f"AssertionError: Current device type: {current} does not match the installed version's device type: {built}, "
+            "please check your installation package."
+        )
 
 
 def addresses(host):

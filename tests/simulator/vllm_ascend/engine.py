@@ -215,6 +215,7 @@ class Engine:
         self.connector_configs = connector_configs(config, release)
         names = [child["kv_connector"] for child in self.connector_configs]
         checks.libraries(release, names)
+        checks.chip(release, host)
         self.address = checks.addresses(host)
         overrides = getattr(args, "hf_overrides", None)
         self.model = Model(args.model, overrides if isinstance(overrides, dict) else None)

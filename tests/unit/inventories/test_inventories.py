@@ -53,6 +53,14 @@ def test_it_fits_on_a_screen(name):
     assert len([line for line in lines if line and not line.startswith(("#", "---"))]) <= 40
 
 
+@pytest.mark.parametrize("name", ["a3_2p1d", "a3_2p1d_layerwise", "seed_w8a8"])
+def test_a3_under_systemd_is_built_from_source(name):
+    plan = plan_of(name)
+    build = plan["software"]["engine"]["builds"]["a3"]
+    assert (build["method"], build["soc_version"]) == ("source", "ascend910_9391")
+    assert any("SOC_VERSION=ascend910_9391" in line for line in plan_table(plan))
+
+
 def test_a3_2p1d():
     plan = plan_of("a3_2p1d")
     kinds = [one["kind"] for one in plan["services"]]

@@ -44,6 +44,16 @@ def test_command_line(cluster, flags, message):
     refused(cluster, message, flags=flags)
 
 
+def test_a_package_for_another_chip(cluster, tmp_path):
+    package = tmp_path / "site" / "vllm_ascend"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "_build_info.py").write_text("__device_type__ = 'A5'\n")
+    how = {"kv": kv(), "env": {"PYTHONPATH": str(package.parent)}}
+    refused(cluster, "does not match the installed version's device type: A5", **how)
+    cluster.start(cluster.host(release="0.11.0"), 0, **how).ready()  # it compares nothing
+
+
 def test_flags_differ_between_releases(cluster):
     host = cluster.host(release="0.13.0")
     cluster.start(host, 0, flags=["--disable-log-requests", "--block-size", "128"]).ready()

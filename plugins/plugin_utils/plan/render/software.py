@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...releases.artefacts import artefact, text
 from ..deployment import Context
 from .engine import plugin_path
 from .mooncake import engine_venv
@@ -34,11 +35,12 @@ def software(context: Context) -> dict[str, t.Any]:
             "script": script_path(context),
             "source": script_source(context),
             "source_release": release.name if release.proxy_paths else NEWEST.name,
+            "sha256": (release if release.proxy_paths else NEWEST).proxy_sha256.get(flavour(context), ""),
             "requirements": [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"],
         },
     }
     if context.description.engine == "vllm_ascend":
-        found["engine"].update(release=release.name, python=release.python)
+        found["engine"].update(release=release.name, python=release.python, builds=_builds(context))
         found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
         found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
@@ -46,6 +48,17 @@ def software(context: Context) -> dict[str, t.Any]:
         pinned = release.torch_npu_pin or release.torch_npu
         found["torch"] = {"torch": release.torch, "torch_npu": pinned, "triton_ascend": release.triton}
         found["torch"]["pins"] = [f"torch=={release.torch}", f"torch-npu=={pinned}"]
+    return found
+
+
+def _builds(context: Context) -> dict[str, dict[str, str]]:
+    """The build of vLLM-Ascend by hardware of the engines' hosts."""
+    hardware = sorted({process.host.hardware for instance in context.instances for process in instance.processes})
+    asked = context.description.engine_install
+    found = {}
+    for kind in hardware:
+        build = artefact(context.release, kind, context.contained, asked)
+        found[kind] = {**build.as_dict(), "text": text(context.release, kind, build)}
     return found
 
 

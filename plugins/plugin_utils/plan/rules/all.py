@@ -19,6 +19,7 @@ from . import (
     router,
     runtime,
     sizes,
+    software,
     store,
     topology,
 )
@@ -36,6 +37,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
     **{f"Runtime {one.name}": tuple(one.rules()) for one in runtimes() if tuple(one.rules())},
+    "What is installed": software.RULES,
 }
 OF_SETTINGS = (
     *arguments.RULES,

@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from ...description.findings import Finding
+from ...releases.release import ASCEND_NAMES, REPLACED
 from .base import Case, Rules
 from .store import GIB, truth
 
@@ -196,6 +197,11 @@ def of_release(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(path, value, problem)
         elif name == "VLLM_USE_V1" and not release.use_v1_env and value == "0":
             yield Finding.at(path, value, f"release {release.name} has no other engine than V1")
+        elif release.environment and name in ASCEND_NAMES - {*release.environment, *HOLD}:
+            key = REPLACED.get(name, "")
+            instead = key if key.partition(".")[0] in release.additional_config else ""
+            fix = f"Set {instead} in args.additional-config instead." if instead else "Remove it."
+            yield Finding.at(path, value, f"release {release.name} does not read {name}", fix)
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:
             problem = f"Mooncake {release.mooncake} of release {release.name} does not read {name}; 0.3.8 and later do"
             yield Finding.at(path, value, problem)

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 import re
 
 import pytest
-import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import matrix as data
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import (
     ORDER,
     RELEASES,
+    REPLACED,
     Release,
     find_release,
     nearest_release,
@@ -23,7 +22,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release 
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
-MATRIX = pathlib.Path(os.environ.get("INFERENCE_SHARED", REPOSITORY.parent / "shared")) / "knowledge" / "versions.yaml"
 
 
 def test_every_step_names_a_row():
@@ -92,47 +90,42 @@ def test_mooncake_master_flags_follow_its_version():
 
 
 def test_every_fact_of_a_release_is_read():
-    files = [path for path in (REPOSITORY / "plugins").rglob("*.py") if path.parent.name != "releases"]
-    read = "".join(path.read_text() for path in (*files, REPOSITORY / "plugins/plugin_utils/releases/release.py"))
+    folder = REPOSITORY / "plugins"
+    tables = [
+        folder / "plugin_utils" / "releases" / name for name in ("matrix.py", "options_data.py", "sources_data.py")
+    ]
+    read = "".join(path.read_text() for path in folder.rglob("*.py") if path not in tables)
     unread = [one.name for one in dataclasses.fields(Release) if not re.search(rf"\.{one.name}\b", read)]
     assert not unread
 
 
-@pytest.mark.skipif(not MATRIX.exists(), reason="the matrix that this data was condensed from is not here")
-def test_the_rows_agree_with_the_matrix():
-    matrix = yaml.safe_load(MATRIX.read_text())["releases"]
-    assert [name.lstrip("v").replace("HEAD", "main") for name in matrix] == list(ORDER)
-    for name, row in matrix.items():
-        release = RELEASES[name.lstrip("v").replace("HEAD", "main")]
-        pd = row["pd"]
-        assert release.vllm == row["vllm"].lstrip("v"), name
-        assert release.python == row["image_python"], name
-        assert release.mooncake == (row["mooncake"]["image"] or "").lstrip("v"), name
-        assert (
-            release.mooncake_install
-            == re.split(":", (row["mooncake"]["image_install"] or "").replace("pip", "package"))[0]
-        ), name
-        assert release.fastapi == (row["fastapi_pin"] or ""), name
-        assert row["cann"].get("matrix") in (None, release.cann), name
-        assert row["torch_npu"]["matrix"] in (None, release.torch_npu), name
-        own = {"MultiConnector", "OffloadingConnector"}  # vLLM's: the matrix has those that vLLM-Ascend registers
-        assert set(row["connectors"]) - own == set(release.connectors) - own, name
-        flags = {one.rsplit("/", 1)[-1]: set(proxy["flags"]) for one, proxy in row["proxies"].items()}
-        for flavour, path in release.proxy_paths.items():
-            assert path in row["proxies"], (name, flavour)
-            assert flags[path.rsplit("/", 1)[-1]] == set(release.proxies[flavour]), (name, flavour)
-        assert bool(pd["llmdatadist"]) == ("LLMDataDistCMgrConnector" in release.connectors), name
-        for fact, key in (
-            ("free_timeout_env", "p_free_timeout_env"),
-            ("use_ascend_direct", "use_ascend_direct_consumed"),
-            ("llmdatadist_port_env", "llmdd_port_env"),
-            ("rank_table_env", "ranktable_env"),
-            ("failure_policy", "kv_load_failure_policy_default"),
-            ("external_prefix_cache", "external_prefix_cache_metrics"),
-            ("shutdown_timeout", "shutdown_timeout_flag"),
-            ("dense_dp_breaks", "dense_dp_breaks_check"),
-            ("head_dim_needed", "head_dim_required_in_config_json"),
-        ):
-            assert (pd.get(key) or "") == (getattr(release, fact) or ""), (name, fact)
-        if pd.get("ascend_direct_port_stride"):
-            assert release.ascend_direct_stride == pd["ascend_direct_port_stride"], name
+@pytest.mark.parametrize(
+    ("release", "present", "absent"),
+    [
+        ("0.23.0.post1", ("MooncakeConnectorV1", "RecomputeCPUOffloadConnector"), ("MooncakeConnectorV2",)),
+        ("0.26.0rc1", ("SfaRemoteD2HConnector", "LMCacheAscendConnector"), ("PreemptOffloadConnector",)),
+        ("0.27.1rc1", ("OffloadingConnector",), ("LMCacheAscendConnector",)),
+        ("0.28.0rc1", ("MooncakeConnectorV2", "MooncakePullConnector"), ("RecomputeCPUOffloadConnector",)),
+        ("0.29.0rc1", ("MooncakeD2RHConnectorV1",), ()),
+        ("0.30.0rc2", ("PreemptOffloadConnector", "MooncakeHybridConnector"), ("LLMDataDistCMgrConnector",)),
+    ],
+)
+def test_connectors_came_and_went(release, present, absent):
+    assert set(present) <= set(RELEASES[release].connectors)
+    assert not set(absent) & set(RELEASES[release].connectors)
+
+
+def test_every_proxy_of_a_release_has_a_digest():
+    for name, release in RELEASES.items():
+        if name != "main" and not name.startswith("cpu-") and ORDER[name] >= ORDER["0.9.1rc2"]:
+            assert set(release.proxy_sha256) == set(release.proxies), name
+            assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in release.proxy_sha256.values())
+
+
+def test_environment_names_became_keys_of_additional_config():
+    before, after = RELEASES["0.26.0rc1"], RELEASES["0.27.1rc1"]
+    assert "VLLM_ASCEND_ENABLE_NZ" in before.environment
+    assert "VLLM_ASCEND_ENABLE_NZ" not in after.environment
+    assert REPLACED["VLLM_ASCEND_ENABLE_NZ"] in after.additional_config
+    assert RELEASES["main"].environment == RELEASES["0.30.0rc2"].environment
+    assert RELEASES["0.8.5rc1"].environment == ()

@@ -1,0 +1,89 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of what is installed: a build of vLLM-Ascend that the hosts' chips start."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.findings import Finding
+from ...releases.artefacts import CHIPS
+from .base import Case, Rules
+
+RULES = Rules()
+INSTALL = "inference_engine_install"
+
+
+def _hardware(case: Case) -> list[str]:
+    """Hardware of the hosts that get engines."""
+    return sorted({process.host.hardware for dummy, dummy, process in case.engines})
+
+
+@RULES.rule(
+    "WHEEL-CHIP",
+    "Set inference_engine_install: source to build for this chip, inference_runtime: docker to use its image, or "
+    "inference_engine_install: site and put a wheel that was built for this chip into vllm_ascend_find_links.",
+    "_build_info.py in the wheels of vllm-ascend 0.11.0 to 0.26.0rc1: A2; vllm-ascend #11160, #6206, #9799",
+)
+def wheel_chip(case: Case) -> t.Iterator[Finding]:
+    """The wheel of the package index is not built for the hosts' chip.
+
+    It installs and imports, and after minutes the worker refuses to start.
+    """
+    release = case.context.release
+    if not case.npu or case.context.contained or case.context.description.engine_install != "wheel":
+        return
+    for hardware in _hardware(case):
+        if hardware in release.wheel_hardware:
+            continue
+        known = ", ".join(release.wheel_hardware)
+        built = f"the wheel of release {release.name} is for {known}, and hosts are {hardware}"
+        absent = f"package indexes have no wheel of release {release.name}, only its sources"
+        yield Finding.at(INSTALL, "wheel", built if known else absent)
+
+
+@RULES.rule(
+    "BUILD-CHIP",
+    "Use A2, A3, 310P or 950 hosts, or set inference_engine_install: site if you have a wheel for this chip.",
+    "setup.py of vllm-ascend: it knows the SOC_VERSION of these",
+)
+def build_chip(case: Case) -> t.Iterator[Finding]:
+    """vLLM-Ascend cannot be built for the hosts' chip.
+
+    The build stops because it does not know the chip.
+    """
+    if not case.npu or case.context.contained or case.context.description.engine_install == "site":
+        return
+    for hardware in _hardware(case):
+        if hardware not in CHIPS:
+            yield Finding.at("inference_hardware", hardware, f"vLLM-Ascend has no build for {hardware}")
+
+
+@RULES.rule(
+    "IMAGE-ONLY",
+    "Set inference_runtime: docker, choose another release, or set inference_engine_install: site if a folder of yours has these builds.",
+    "ARG *_DATE of the release's Dockerfiles: dated builds that no package index has",
+)
+def image_only(case: Case) -> t.Iterator[Finding]:
+    """The release's image holds builds that no package index has.
+
+    An environment made of published packages is not what upstream tested, and may not start.
+    """
+    release, description = case.context.release, case.context.description
+    if release.image_builds and case.npu and not case.context.contained and description.engine_install != "site":
+        builds = ", ".join(release.image_builds)
+        text = f"release {release.name} was tested with builds that only its image has: {builds}"
+        yield Finding.at("inference_runtime", description.runtime, text)
+
+
+@RULES.rule("INSTALL-UNUSED", "Remove inference_engine_install.", "design of the planner", "warning")
+def install_unused(case: Case) -> t.Iterator[Finding]:
+    """inference_engine_install is set, and nothing is installed on the hosts.
+
+    The setting has no effect.
+    """
+    wish = case.context.description.engine_install
+    if wish and (not case.npu or case.context.contained):
+        why = "the engine is vllm_cpu" if not case.npu else f"{case.context.description.runtime} runs images"
+        yield Finding.at(INSTALL, wish, why)

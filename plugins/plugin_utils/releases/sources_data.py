@@ -1,0 +1,264 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What vLLM-Ascend's source distributions say, by release; written by ``make releases ARGS=--write``.
+
+PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
+ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.
+ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
+REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
+"""
+
+from __future__ import annotations
+
+COLLECTED = [
+    "0.9.1rc2",
+    "0.9.1rc3",
+    "0.9.1",
+    "0.9.2rc1",
+    "0.10.0rc1",
+    "0.10.1rc1",
+    "0.10.2rc1",
+    "0.11.0rc0",
+    "0.11.0rc1",
+    "0.11.0rc2",
+    "0.11.0rc3",
+    "0.11.0",
+    "0.12.0rc1",
+    "0.13.0rc1",
+    "0.13.0rc2",
+    "0.13.0",
+    "0.13.0rc3",
+    "0.14.0rc1",
+    "0.15.0rc1",
+    "0.16.0rc1",
+    "0.17.0rc1",
+    "0.18.0rc1",
+    "0.18.0",
+    "0.19.1rc1",
+    "0.20.2rc1",
+    "0.21.0rc1",
+    "0.22.1rc1",
+    "0.23.0rc1",
+    "0.23.0",
+    "0.23.0.post1",
+    "0.24.0rc1",
+    "0.25.1rc1",
+    "0.26.0rc1",
+    "0.27.1rc1",
+    "0.28.0rc1",
+    "0.29.0rc1",
+    "0.30.0rc1",
+    "0.30.0rc2",
+]
+
+PROXY_SHA256 = """
+dp|0.12.0rc1|c563abc9960423f4bea0d21f108039f95b056e0eb12ad349abaf18b2442c42b7
+dp|0.13.0rc1|9080b8608755d6661ac56e503f94fe26694a517472a2334fa9e5356d80fdd875
+dp|0.13.0rc2|fbc7a4a7f965206e5e07648a0bcaffd941d1182355ac583c46366cb7c6191342
+dp|0.14.0rc1|29586fcc0694ad3d800798958f91203e596f1cef798d96536121c907d4af9d95
+dp|0.15.0rc1|93fb086c508946f72daaae7867826d917bda0e2c066dfc1e1792148b7596fd68
+dp|0.19.1rc1|990bb615a5c7b7fe958fa582c2570085af038dcb8a749f5b12f77b2d749cb90a
+epd|0.15.0rc1|0307858dd113f9955bd2980858518596e3927aa2e72ad9c144af90da59c74ac7
+epd_layerwise|0.17.0rc1|0d5194fd9e6a3a9f310aaa94dba7bd39a7f11f612edea38cb50aec6b4ce3cac8
+epd_layerwise|0.19.1rc1|69361cbca909bdd56399fcb104fb5cd60021594cf0198a2c30fb571ad5f54b5b
+hybrid|0.23.0rc1|d73da1f1c3d6fa4b0692c72577ee164a38e382a157c17e77d28a2e2cd53bc70d
+layerwise|0.11.0rc1|6ea645143aa4868bb05ab83eeb047f2c1a78252a00c14b5f8f757fd809f57090
+layerwise|0.11.0rc2|a9447910b09be72bf140442f53a6f5bb12e7a5be2f65d68cfd74ee9c25476c0f
+layerwise|0.11.0|edb856550b2d6ca3185d49ee6a2dc188a205989042a65744b4fd0376180936fa
+layerwise|0.12.0rc1|a9447910b09be72bf140442f53a6f5bb12e7a5be2f65d68cfd74ee9c25476c0f
+layerwise|0.13.0rc1|edb856550b2d6ca3185d49ee6a2dc188a205989042a65744b4fd0376180936fa
+layerwise|0.13.0rc2|d724041bdb6876642cfd04a32f2ef71bf3cdb3a5ab52952d4d62e0387a8f18ff
+layerwise|0.14.0rc1|fe879b0ab279ea0207f74a361cd335912930185656dec096653a6ac8f179afbf
+layerwise|0.15.0rc1|f7ab57fb7e87d5adc2cd2c6e3f18c047ab1c6009b1cf5cf221df4db20eb37b84
+layerwise|0.18.0rc1|0f81e36d118b04f3cd6e9a3f738e094bb2696b25fdf0eb2e3a53fd4ee32e4467
+layerwise|0.19.1rc1|3ad572a8bcb8e59aca1d0492de26d9cf203a846551b9a39260fc9d5ca721cd8e
+layerwise|0.21.0rc1|364fd986a8011267a9c137a69532b106a4f0b3863c8592320dd5a30aa286c6ef
+layerwise|0.26.0rc1|57b89a4aee88698f5974a058425640e2eb6c5799fc8ea40704d75c8b5cc686b1
+layerwise|0.27.1rc1|2c9757c842e3bc25f2ad6c77306a075f1b9eef4d18dd1c9745625d52ad0c509c
+load_balance|0.9.1rc2|2e508e9e3d835b72134c488c2f5b8c52b00f22b546866b7de49e83909f3d6dd1
+load_balance|0.9.1|40660ef9a7c6f196b50f6ccab311f157d44beda27aa1c6f128df5a32e8a3cd33
+load_balance|0.10.0rc1|1e2bfc486b6faa50e5a2e1c7a366d899bcdffeca53c33cd030f70e29682d5776
+load_balance|0.10.1rc1|0cd88fefa9a11d7c0e37b690493c933703217cea5b57ecd7e900c98278fa467e
+load_balance|0.10.2rc1|771c2e87cea919cb762f1f39fdfb81367ebba982086cc041e7b14ee4fe1150b8
+load_balance|0.11.0rc1|6bd5802376a4b61eb6a857c535242cd617526aa1bc8a95f08056023a78ec50bd
+load_balance|0.11.0rc2|aa57f660bb38b2897bb4860ec140855c8389d22fa7589ba2d9a3c871471d4ce2
+load_balance|0.11.0|274ef6ed956322aae26fbb9d84160f9892906250183ae8fdb60f034973a2510e
+load_balance|0.12.0rc1|86b3a0a3cd33b1b4f05610830b3d4bfb7a793ea65941c8204580b9b833fd48b7
+load_balance|0.13.0rc1|b9889ef664f34d1822076045ebcdaf58d233c03ec08c00872396e0b5977e831f
+load_balance|0.13.0rc2|99085a88b580d5ff00feff0768e17a9f081d6467bdc84100d5418dd432862163
+load_balance|0.14.0rc1|56ad6880a6dd6d9a9726fb366d1c26d6505b24b290a0183d9ddeb9a2652ebeaf
+load_balance|0.15.0rc1|37e82e850e7c2bf4216b054a7ac4e384d3af5d27636f6c125fa58dbf79e5b4c6
+load_balance|0.16.0rc1|308adde40b28ec037c74e9626e31fc77df9329b7a70982d0f9aca8b068fe9df7
+load_balance|0.19.1rc1|46aeefb027b684681b945911c29ccb3d71a3bd7e396ed6c0d9c3e91838457e07
+load_balance|0.21.0rc1|e7f46058c5dbb846212a834c443d9986dddec78b9e8dab431eeb5e0df7c0f0e6
+load_balance|0.25.1rc1|97a5ded534e4b3a41186926946056bca98cbebe9861d7be3a9cfb1634f0d0bf3
+load_balance|0.26.0rc1|8497be0f889ea4f2ec7f450d424054eefcca5199cf3d24be1eb9a587e02a45fb
+load_balance|0.27.1rc1|38278b82dbaa1bb6d854e622b95844c3b1381276486d596859a2dc35602a26d5
+load_balance|0.29.0rc1|9c07ba147868f5deb2aa335b1ffb1af14fe9154b3a9a65fd8615150bc9cb9d63
+load_balance|0.30.0rc1|85b8982948530758be655d3448ff10fc3979e56622221feace560272a81f1469
+"""
+
+ENVIRONMENT = """
+MSMONITOR_USE_DAEMON|0.11.0rc0|0.26.0rc1
+VLLM_ASCEND_APPLY_DSV4_PATCH|0.20.2rc1|0.20.2rc1
+VLLM_ASCEND_BALANCE_SCHEDULING|0.13.0rc1|0.26.0rc1
+VLLM_ASCEND_ENABLE_BATCH_MEMCPY|0.19.1rc1
+VLLM_ASCEND_ENABLE_CHUNK_MC2||0.9.1
+VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL|0.12.0rc1|0.20.2rc1
+VLLM_ASCEND_ENABLE_DBO||0.11.0
+VLLM_ASCEND_ENABLE_DENSE_OPTIMIZE|0.10.2rc1|0.12.0rc1
+VLLM_ASCEND_ENABLE_FLASHCOMM||0.9.1
+VLLM_ASCEND_ENABLE_FLASHCOMM|0.10.2rc1|0.11.0rc0
+VLLM_ASCEND_ENABLE_FLASHCOMM1|0.11.0rc1|0.26.0rc1
+VLLM_ASCEND_ENABLE_FLASHCOMM2_OSHARED|0.12.0rc1|0.13.0rc1
+VLLM_ASCEND_ENABLE_FUSED_MC2|0.13.0rc1|0.26.0rc1
+VLLM_ASCEND_ENABLE_MATMUL_ALLREDUCE|0.10.0rc1|0.24.0rc1
+VLLM_ASCEND_ENABLE_MLAPO|0.11.0rc0|0.26.0rc1
+VLLM_ASCEND_ENABLE_MLP_OPTIMIZE|0.10.1rc1|0.11.0
+VLLM_ASCEND_ENABLE_MOE_ALL2ALL_SEQ||0.9.1
+VLLM_ASCEND_ENABLE_MOE_ALL2ALL_SEQ|0.10.0rc1|0.10.0rc1
+VLLM_ASCEND_ENABLE_NZ|0.11.0rc1|0.26.0rc1
+VLLM_ASCEND_ENABLE_PREFETCH_MLP|0.10.2rc1|0.17.0rc1
+VLLM_ASCEND_ENABLE_TOPK_OPTIMIZE||0.9.1
+VLLM_ASCEND_ENABLE_TOPK_TOPP_OPTIMIZATION|0.9.2rc1|0.11.0
+VLLM_ASCEND_EXTERNAL_DP_LB_ENABLED||0.9.1
+VLLM_ASCEND_FLASHCOMM2_PARALLEL_SIZE|0.12.0rc1|0.24.0rc1
+VLLM_ASCEND_FUSED_MOE_MC2_CHUNK_SIZE||0.9.1
+VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK|0.15.0rc1|0.26.0rc1
+VLLM_ASCEND_KVCACHE_DELAY_FREE_TIMEOUT|0.10.1rc1|0.11.0rc1
+VLLM_ASCEND_KVPOOL_RANGE_DEBUG|0.28.0rc1
+VLLM_ASCEND_KV_CACHE_MEGABYTES_FLOATING_TOLERANCE||0.11.0
+VLLM_ASCEND_LLMDD_RPC_IP||0.9.1
+VLLM_ASCEND_LLMDD_RPC_IP|0.10.0rc1|0.11.0
+VLLM_ASCEND_LLMDD_RPC_PORT|0.10.1rc1|0.11.0
+VLLM_ASCEND_MLA_FIA_SPLIT|0.26.0rc1|0.26.0rc1
+VLLM_ASCEND_MLA_PA||0.9.1
+VLLM_ASCEND_MLA_PA|0.10.0rc1|0.11.0
+VLLM_ASCEND_MLP_DOWN_PREFETCH_SIZE|0.10.2rc1|0.17.0rc1
+VLLM_ASCEND_MLP_GATE_UP_PREFETCH_SIZE|0.10.2rc1|0.17.0rc1
+VLLM_ASCEND_MODEL_EXECUTE_TIME_OBSERVE||0.14.0rc1
+VLLM_ASCEND_MOE_ALL2ALL_BUFFER||0.9.1
+VLLM_ASCEND_ROPE_UB_SIZE_KB|0.28.0rc1
+VLLM_ASCEND_TRACE_RECOMPILES||0.11.0
+"""
+
+ADDITIONAL_CONFIG = """
+SLO_limits_for_dynamic_batch|0.12.0rc1|0.23.0.post1
+ascend_compilation_config|0.12.0rc1
+ascend_fusion_config|0.14.0rc1
+ascend_log_path|0.21.0rc1
+ascend_scheduler_config||0.11.0
+ascend_warmup_config|0.30.0rc1
+c8_enable_reshape_optim|0.21.0rc1|0.27.1rc1
+c8_enable_reshape_optim|0.29.0rc1
+chunked_prefill_for_mla||0.9.1rc2
+chunked_prefill_for_mla|0.9.2rc1|0.12.0rc1
+combine_quant_mode|0.28.0rc1
+dp_allreduce_on_npu|0.21.0rc1|0.24.0rc1
+draft_window_size|0.24.0rc1
+dump_config|0.12.0rc1|0.12.0rc1
+dump_config|0.20.2rc1
+dump_config_path|0.13.0rc1
+dynamic_eplb||0.9.1
+dynamic_eplb|0.11.0rc0|0.13.0rc3
+dynamic_spec_config|0.27.1rc1
+enable_async_exponential|0.13.0rc1|0.24.0rc1
+enable_balance_scheduling|0.20.2rc1|0.22.1rc1
+enable_cpu_binding||0.9.1
+enable_cpu_binding|0.11.0rc1
+enable_dsa_cp|0.27.1rc1
+enable_force_eplb|0.28.0rc1
+enable_fused_mc2|0.27.1rc1
+enable_hamming_sparse|0.19.1rc1|0.24.0rc1
+enable_kv_nz|0.13.0rc2
+enable_kv_tnd|0.13.0rc3|0.13.0rc3
+enable_kvpp|0.28.0rc1
+enable_mc2_hierarchy_comm|0.18.0rc1
+enable_mlapo|0.27.1rc1
+enable_npugraph_ex|0.12.0rc1|0.13.0rc3
+enable_pcp_embedding_lmhead_weight_sharding|0.30.0rc1
+enable_pcp_o_proj_weight_sharding|0.28.0rc1
+enable_prefetch|0.10.1rc1|0.11.0rc0
+enable_prefill_mc2|0.23.0rc1
+enable_prefill_optimizations||0.9.1
+enable_reduce_sample|0.20.2rc1|0.29.0rc1
+enable_shared_expert_dp|0.10.1rc1
+enable_sleep_mode_extra_cleanup|0.23.0rc1|0.26.0rc1
+enable_sp_by_pass|0.27.1rc1
+enable_sparse_c8|0.18.0rc1|0.22.1rc1
+enable_sparse_c8|0.24.0rc1|0.25.1rc1
+enable_sparse_li_c4|0.30.0rc1
+enable_sparse_li_c8|0.23.0rc1|0.23.0.post1
+enable_sparse_li_c8|0.26.0rc1
+enable_sparse_sfa_c8|0.23.0rc1|0.23.0.post1
+enable_sparse_sfa_c8|0.26.0rc1
+enable_sparse_sfa_turboquant|0.30.0rc1
+enable_transpose_kv_cache_by_block|0.27.1rc1
+enable_weight_nz_layout||0.9.1
+eplb_config|0.13.0rc2
+eplb_policy_type|0.11.0rc1|0.13.0rc3
+expert_map_path||0.13.0rc3
+expert_map_record_path|0.11.0rc0|0.13.0rc3
+expert_tensor_parallel_size|0.9.2rc1|0.9.2rc1
+finegrained_tp_config|0.12.0rc1
+gate_eplb||0.9.1
+gate_eplb|0.11.0rc0|0.13.0rc3
+hamming_sparse|0.19.1rc1|0.24.0rc1
+init_redundancy_expert|0.11.0rc0|0.13.0rc3
+kv_cache_dtype|0.9.2rc1|0.12.0rc1
+kvpp_config|0.28.0rc1
+layer_sharding|0.13.0rc2|0.23.0.post1
+lmhead_tensor_parallel_size|0.10.1rc1|0.11.0
+lmhead_tp_size|0.9.1rc3|0.9.1
+mc2_comm_alg|0.26.0rc1
+mega_moe_max_tokens|0.23.0rc1
+mix_placement|0.13.0rc2|0.13.0rc3
+mix_placement|0.19.1rc1
+mlapo_keep_prefill_weights|0.27.1rc1
+msmonitor_use_daemon|0.27.1rc1
+multistream_dsa_preprocess|0.13.0rc3|0.13.0rc3
+multistream_dsa_preprocess|0.20.2rc1|0.21.0rc1
+multistream_dsv4_dsa_overlap|0.20.2rc1
+multistream_engram_overlap|0.30.0rc1
+multistream_overlap_gate|0.13.0rc1|0.23.0.post1
+multistream_overlap_shared_expert|0.11.0rc0
+npugraph_ex_config|0.14.0rc1|0.15.0rc1
+num_head_replica|0.27.1rc1
+num_iterations_eplb_update||0.9.1
+num_iterations_eplb_update|0.11.0rc0|0.13.0rc3
+num_wait_worker_iterations||0.9.1
+num_wait_worker_iterations|0.11.0rc0|0.13.0rc3
+oproj_tensor_parallel_size|0.10.2rc1|0.11.0
+pa_shape_list|0.13.0rc1
+pd_head_ratio|0.27.1rc1
+pd_tp_ratio|0.27.1rc1
+prefill_comm_compute_overlap|0.20.2rc1|0.21.0rc1
+profiling_chunk_config|0.19.1rc1|0.24.0rc1
+recompute_scheduler_enable|0.11.0rc1|0.24.0rc1
+refresh
+rejection_sampler_config|0.21.0rc1
+rl_config|0.27.1rc1
+scheduler_config|0.25.1rc1
+sfa_dcp_force_tmajor_restore|0.28.0rc1
+short_request_first_config|0.24.0rc1|0.24.0rc1
+sp_threshold|0.15.0rc1|0.17.0rc1
+sparse_kv_offload_config|0.26.0rc1
+torchair_graph_config||0.11.0
+weight_nz_mode|0.27.1rc1
+weight_prefetch_config|0.11.0rc1|0.23.0.post1
+xlite_graph_config|0.12.0rc1
+"""
+
+REPLACED = """
+MSMONITOR_USE_DAEMON|msmonitor_use_daemon
+VLLM_ASCEND_BALANCE_SCHEDULING|scheduler_config.enable_balance_scheduling
+VLLM_ASCEND_ENABLE_CONTEXT_PARALLEL|enable_context_parallel
+VLLM_ASCEND_ENABLE_FLASHCOMM1|enable_flashcomm1
+VLLM_ASCEND_ENABLE_FUSED_MC2|enable_fused_mc2
+VLLM_ASCEND_ENABLE_MATMUL_ALLREDUCE|enable_matmul_allreduce
+VLLM_ASCEND_ENABLE_MLAPO|enable_mlapo
+VLLM_ASCEND_ENABLE_NZ|weight_nz_mode
+VLLM_ASCEND_FLASHCOMM2_PARALLEL_SIZE|enable_flashcomm2_parallel_size
+VLLM_ASCEND_FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK|enable_transpose_kv_cache_by_block
+"""

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rows of the release matrix beside what sources.read() found: differences, new rows, the collected data file."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
+
+FIRST_CLASS = ("0.9.1", "0.11.0", "0.13.0", "0.18.0", "0.23.0", "0.23.0.post1", "0.30.0rc2")
+OLDEST = "0.9.1rc2"  # the first with a proxy for prefill and decode; nothing is collected of older ones
+OF_VLLM = {"MultiConnector", "OffloadingConnector"}  # vLLM registers them where vLLM-Ascend does not
+# What a row says otherwise than the sources, and why
+KNOWN = {
+    ("0.21.0rc1", "vllm"): "the matrix of its documents says 0.21.0; its Dockerfiles, changed after it, take 0.22.1",
+}
+
+Facts = dict[str, t.Any]
+
+
+def collected_releases() -> list[str]:
+    """Rows that a source distribution is read for."""
+    return [name for name in list(ORDER)[ORDER[OLDEST] :] if name != "main"]
+
+
+def unknown(published: t.Iterable[str]) -> list[str]:
+    """Published releases without a row, that are newer than the oldest row."""
+    oldest = numbers(ROWS[0][0])
+    return [name for name in published if name not in ORDER and numbers(name) > oldest]
+
+
+def differences(name: str, facts: Facts) -> list[str]:
+    """What a row says otherwise than its sources."""
+    release = RELEASES[name]
+    found = []
+
+    def judge(fact: str, row: t.Any, source: t.Any) -> None:
+        if row != source and (name, fact) not in KNOWN:
+            found.append(f"{fact} is {row!r} in the row, {source!r} in the sources")
+
+    for fact in ("vllm", "python", "cann", "mooncake", "mooncake_install", "fastapi"):
+        judge(fact, getattr(release, fact), facts[fact])
+    for fact, row in (
+        ("torch", release.torch),
+        ("torch_npu", release.torch_npu_pin or release.torch_npu),
+        ("triton", release.triton),
+    ):
+        if facts[fact]:  # older releases pin none
+            judge(fact, row, facts[fact])
+    judge("python_range", release.python_range[0], facts["python_range"].partition(">=")[2].partition(",")[0])
+    judge("image_hardware", set(release.image_hardware), set(facts["image_hardware"]))
+    judge("image_builds", list(release.image_builds), facts["image_builds"])
+    judge("chip_checked", release.chip_checked, facts["chip_checked"])
+    judge("connectors", sorted(set(release.connectors) - OF_VLLM), sorted(set(facts["connectors"]) - OF_VLLM))
+    for flavour in sorted({*release.proxies, *facts["proxies"]}):
+        source = facts["proxies"].get(flavour, {})
+        judge(f"path of proxy {flavour}", release.proxy_paths.get(flavour), source.get("path"))
+        judge(f"flags of proxy {flavour}", sorted(release.proxies.get(flavour, ())), source.get("flags", []))
+        judge(f"SHA-256 of proxy {flavour}", release.proxy_sha256.get(flavour), source.get("sha256"))
+    return found
+
+
+def row(facts: Facts) -> tuple[str, ...]:
+    """The line of ROWS for a release."""
+    keys = ("release", "vllm", "python", "cann", "torch", "torch_npu", "triton", "mooncake", "fastapi")
+    return tuple(facts[key] for key in keys)
+
+
+def add_row(path: pathlib.Path, line: tuple[str, ...]) -> None:
+    """Write a row into matrix.py: after the last of its line of releases, at the latest before the development branch."""
+    text = path.read_text(encoding="utf-8")
+    before = [name for name in ORDER if name != "main" and numbers(name) <= numbers(line[0])]
+    place = next(part for part in text.splitlines(keepends=True) if part.startswith(f'    ("{before[-1]}", '))
+    words = ", ".join(f'"{word}"' for word in line)
+    path.write_text(text.replace(place, f"{place}    ({words}),\n", 1), encoding="utf-8")
+
+
+def spans(collected: t.Mapping[str, t.Iterable[str]]) -> list[str]:
+    """Lines ``name|first|last``: the spans of releases that have a name; an empty bound is open."""
+    names, lines = list(collected), []
+    for word in sorted({word for words in collected.values() for word in words}):
+        has = [word in set(collected[name]) for name in names]
+        first = None
+        for index, present in enumerate([*has, False]):
+            if present and first is None:
+                first = index
+            elif not present and first is not None:
+                last = "" if index == len(names) else names[index - 1]
+                lines.append(f"{word}|{names[first] if first else ''}|{last}".rstrip("|"))
+                first = None
+    return lines
+
+
+def digests(collected: t.Mapping[str, Facts]) -> list[str]:
+    """Lines ``flavour|release|sha256``: the file of a release and of those after it, until the next line."""
+    seen: dict[str, str] = {}
+    lines = []
+    for name, facts in collected.items():
+        for flavour, proxy in facts["proxies"].items():
+            if seen.get(flavour) != proxy["sha256"]:
+                seen[flavour] = proxy["sha256"]
+                lines.append(f"{flavour}|{name}|{proxy['sha256']}")
+    return sorted(lines, key=lambda line: line.split("|")[0])
+
+
+HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What vLLM-Ascend's source distributions say, by release; written by ``make releases ARGS=--write``.
+
+PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
+ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.
+ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
+REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
+"""
+
+from __future__ import annotations
+
+'''
+
+
+def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
+    """Write sources_data.py."""
+    replaced: dict[str, str] = {}
+    for facts in collected.values():
+        replaced.update(facts["replaced_environment"])
+    own = {
+        name: [word for word in facts["environment"] if "VLLM_ASCEND" in word or word in replaced]
+        for name, facts in collected.items()
+    }
+    tables = {
+        "PROXY_SHA256": digests(collected),
+        "ENVIRONMENT": spans(own),
+        "ADDITIONAL_CONFIG": spans({name: facts["additional_config"] for name, facts in collected.items()}),
+        "REPLACED": [f"{name}|{key}" for name, key in sorted(replaced.items())],
+    }
+    listed = "".join(f'    "{name}",\n' for name in collected)
+    text = (
+        HEAD
+        + f"COLLECTED = [\n{listed}]\n\n"
+        + "\n".join(f'{name} = """\n' + "\n".join(lines) + '\n"""\n' for name, lines in tables.items())
+    )
+    path.write_text(text, encoding="utf-8")

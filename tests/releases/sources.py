@@ -1,0 +1,231 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the sources of one vLLM-Ascend release say: pins, images, connectors, proxies, environment names, configuration keys.
+
+``read(folder)`` takes the folder of an unpacked source distribution. Python files are parsed, never imported or run.
+"""
+
+from __future__ import annotations
+
+import ast
+import email
+import hashlib
+import pathlib
+import re
+import typing as t
+
+# flavour -> the proxy's file in examples/; some moved from folder to folder
+PROXIES = {
+    "load_balance": "load_balance_proxy_server_example.py",
+    "layerwise": "load_balance_proxy_layerwise_server_example.py",
+    "epd_layerwise": "epd_load_balance_proxy_layerwise_server_example.py",
+    "epd": "disagg_epd_proxy.py",
+    "dp": "dp_load_balance_proxy_server.py",
+    "hybrid": "hybrid_proxy_server.py",
+}
+DOCKERFILES = {"a2": "Dockerfile", "a3": "Dockerfile.a3", "310p": "Dockerfile.310p", "950": "Dockerfile.a5"}
+PINNED = ("torch", "torch-npu", "triton-ascend", "fastapi")
+
+
+def read(folder: pathlib.Path) -> dict[str, t.Any]:
+    """The facts of the release whose sources lie in ``folder``; a fact that is not found is empty."""
+    with open(folder / "PKG-INFO", encoding="utf-8") as stream:
+        metadata = email.message_from_file(stream)
+    dockerfiles = {hardware: folder / name for hardware, name in DOCKERFILES.items() if (folder / name).exists()}
+    image = Dockerfile(dockerfiles["a2"].read_text(encoding="utf-8"))
+    pins = requirements((folder / "requirements.txt").read_text(encoding="utf-8"))
+    return {
+        "release": str(metadata["Version"]),
+        "vllm": image.value("VLLM_TAG").lstrip("v"),
+        "python": image.python,
+        "python_range": str(metadata["Requires-Python"] or ""),
+        "cann": image.cann,
+        "torch": pins.get("torch", ""),
+        "torch_npu": pins.get("torch-npu", ""),
+        "triton": pins.get("triton-ascend", ""),
+        "fastapi": pins.get("fastapi", ""),
+        "mooncake": image.value("MOONCAKE_TAG").lstrip("v"),
+        "mooncake_install": image.mooncake_install,
+        "image_builds": image.unpublished,
+        "image_hardware": sorted(hardware for hardware in dockerfiles if _published(folder, hardware)),
+        "soc_version": {
+            hardware: Dockerfile(path.read_text()).value("SOC_VERSION") for hardware, path in dockerfiles.items()
+        },
+        "chip_checked": _chip_checked(folder),
+        "connectors": connectors(folder),
+        "proxies": proxies(folder),
+        "environment": environment(folder),
+        "additional_config": additional_config(folder),
+        "replaced_environment": replaced_environment(folder),
+        "matrix": matrix_row(folder, str(metadata["Version"])),
+    }
+
+
+class Dockerfile:
+    """The build arguments and the base image of one Dockerfile."""
+
+    def __init__(self, text: str) -> None:
+        self.text = re.sub(r"\\\n", " ", text)
+        self.arguments: dict[str, str] = {}
+        for name, value in re.findall(r"^ARG\s+(\w+)=(\S+)", self.text, re.M):
+            self.arguments.setdefault(name, value.strip("\"'"))
+        base = re.search(r"^FROM\s+(\S+)", self.text, re.M)
+        self.base = self._filled(base.group(1)) if base else ""
+
+    def _filled(self, text: str) -> str:
+        return re.sub(r"\$\{(\w+)\}", lambda found: self.arguments.get(found.group(1), ""), text)
+
+    def value(self, name: str) -> str:
+        """A build argument's default; empty without one."""
+        return self._filled(self.arguments.get(name, ""))
+
+    @property
+    def python(self) -> str:
+        """'3.11' of the base image ...-py3.11."""
+        found = re.search(r"-py(3\.\d+)", self.base)
+        return found.group(1) if found else ""
+
+    @property
+    def cann(self) -> str:
+        """CANN as vLLM-Ascend's documents write it: 8.2.rc1 is 8.2.RC1; the date of a build is left out."""
+        found = re.search(r":([0-9.]+?)(?:\.?(rc\d+))?(?:\.beta\d+)?(?:_\d+)?-", self.base)
+        if not found:
+            return ""
+        return found.group(1) + (f".{found.group(2).upper()}" if found.group(2) else "")
+
+    @property
+    def mooncake_install(self) -> str:
+        """'package', 'source', or empty where the image has no Mooncake."""
+        if re.search(r"pip install[^&]*mooncake-transfer-engine", self.text):
+            return "package"
+        return "source" if self.value("MOONCAKE_TAG") else ""
+
+    @property
+    def unpublished(self) -> list[str]:
+        """Packages that the image takes from dated builds which no index has, as name and version."""
+        if self.value("BUILD_TYPE") != "release" or not self.value("TORCH_NPU_DATE"):
+            return []
+        names = [name[: -len("_DATE")] for name in self.arguments if name.endswith("_DATE")]
+        return sorted(f"{name.lower()} {self.value(name + '_VERSION')}" for name in names)
+
+
+def requirements(text: str) -> dict[str, str]:
+    """Versions that requirements.txt pins exactly, and fastapi's bound: {'torch': '2.10.0', 'fastapi': '<0.124.0'}."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([A-Za-z0-9_-]+)\s*(==|<)\s*([^\s#;,]+)\s*$", line.split("#")[0])
+        if match and match.group(1).lower() in PINNED:
+            operator = "" if match.group(2) == "==" else match.group(2)
+            found[match.group(1).lower()] = operator + match.group(3)
+    return found
+
+
+def _trees(folder: pathlib.Path, pattern: str, word: str) -> t.Iterator[ast.Module]:
+    """Parsed files that hold the word; parsing all of them would take minutes."""
+    for path in sorted(folder.glob(pattern)):
+        content = path.read_bytes()
+        if word.encode() in content:
+            yield ast.parse(content)
+
+
+def connectors(folder: pathlib.Path) -> list[str]:
+    """Names in the calls of KVConnectorFactory.register_connector."""
+    names = set()
+    for tree in _trees(folder, "vllm_ascend/distributed/**/__init__.py", "register_connector"):
+        for call in _calls(tree, "register_connector"):
+            if call.args and isinstance(call.args[0], ast.Constant):
+                names.add(str(call.args[0].value))
+    return sorted(names)
+
+
+def _calls(tree: ast.AST, name: str) -> t.Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == name:
+            yield node
+
+
+def proxies(folder: pathlib.Path) -> dict[str, dict[str, t.Any]]:
+    """flavour -> path in the sources, SHA-256, and the flags that its parser has."""
+    found = {}
+    for flavour, name in PROXIES.items():
+        for path in sorted(folder.glob(f"examples/**/{name}")):
+            content = path.read_bytes()
+            flags = []
+            for call in _calls(ast.parse(content), "add_argument"):
+                flags += [
+                    word.value
+                    for word in call.args
+                    if isinstance(word, ast.Constant) and str(word.value).startswith("--")
+                ]
+            found[flavour] = {
+                "path": path.relative_to(folder).as_posix(),
+                "sha256": hashlib.sha256(content).hexdigest(),
+                "flags": sorted({flag.replace("_", "-") for flag in flags}),
+            }
+    return found
+
+
+def environment(folder: pathlib.Path) -> list[str]:
+    """Keys of the dictionary of vllm_ascend/envs.py."""
+    tree = ast.parse((folder / "vllm_ascend" / "envs.py").read_text(encoding="utf-8"))
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            names |= {str(key.value) for key in node.keys if isinstance(key, ast.Constant) and str(key.value).isupper()}
+    return sorted(names)
+
+
+def additional_config(folder: pathlib.Path) -> list[str]:
+    """Keys of --additional-config that any module reads: x.additional_config.get("key"), and AscendConfig's fields."""
+    names: set[str] = set()
+    for tree in _trees(folder, "vllm_ascend/**/*.py", "additional_config"):
+        for call in _calls(tree, "get"):
+            if not (call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.func, ast.Attribute)):
+                continue
+            if re.search(r"additional_config(\s+or\s+\{\}\))?$", ast.unparse(call.func.value)):
+                names.add(str(call.args[0].value))
+    names |= set(_fields(folder, "AscendConfig")) - {"extra_ctx"}
+    return sorted(names)
+
+
+def _fields(folder: pathlib.Path, name: str) -> dict[str, str]:
+    """Fields and their types of a class of ascend_config.py; empty before the release that has it as a data class."""
+    for tree in _trees(folder, "vllm_ascend/**/ascend_config.py", name):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and node.name == name and node.decorator_list:
+                lines = [
+                    line
+                    for line in node.body
+                    if isinstance(line, ast.AnnAssign) and "init=False" not in ast.unparse(line)
+                ]
+                return {ast.unparse(line.target): ast.unparse(line.annotation) for line in lines}
+    return {}
+
+
+def _published(folder: pathlib.Path, hardware: str) -> bool:
+    """Whether upstream's workflow builds the image; Dockerfile.a5 is older than its first image."""
+    workflow = folder / ".github/workflows/schedule_image_build_and_push.yaml"
+    return hardware != "950" or not workflow.exists() or "a5" in workflow.read_text(encoding="utf-8")
+
+
+def replaced_environment(folder: pathlib.Path) -> dict[str, str]:
+    """Environment name -> key of --additional-config that replaces it, from the table in docs."""
+    path = folder / "docs/source/user_guide/configuration/additional_config.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return dict(re.findall(r"^\| `([A-Z_0-9]+)` \| `([\w.]+)` \|", text, re.M))
+
+
+def _chip_checked(folder: pathlib.Path) -> bool:
+    """Whether the worker compares the chip that the package was built for with the one it runs on."""
+    return any("check_ascend_device_type(" in path.read_text() for path in folder.glob("vllm_ascend/worker/*.py"))
+
+
+def matrix_row(folder: pathlib.Path, release: str) -> dict[str, str]:
+    """The release's line of the compatibility matrix in docs; empty where it has none yet."""
+    for path in (folder / "docs/source/community").glob("versioning_policy.md"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            if len(cells) >= 5 and cells[0] == "v" + release:
+                return {"vllm": cells[1], "python": cells[2], "cann": cells[3], "torch": cells[4]}
+    return {}

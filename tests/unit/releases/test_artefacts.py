@@ -1,0 +1,43 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which build of vLLM-Ascend a host's chip gets."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefacts import Artefact, artefact, text
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+
+
+@pytest.mark.parametrize(
+    ("release", "hardware", "contained", "asked", "expected"),
+    [
+        ("0.23.0", "a2", False, "", Artefact("wheel", "A2")),
+        ("0.23.0", "a3", False, "", Artefact("source", "A3", "ascend910_9391")),
+        ("0.23.0", "310p", False, "", Artefact("source", "_310P", "ascend310p1")),
+        ("0.23.0", "950", False, "", Artefact("source", "A5", "ascend950dt_9582")),
+        ("0.23.0", "a3", True, "", Artefact("image", "A3")),
+        ("0.23.0", "a3", False, "site", Artefact("site", "A3")),
+        ("0.23.0", "a2", False, "source", Artefact("source", "A2", "ascend910b1")),
+        ("0.23.0.post1", "a2", False, "", Artefact("source", "A2", "ascend910b1")),  # a source distribution only
+        ("0.26.0rc1", "a2", False, "", Artefact("wheel", "A2")),
+        ("0.27.1rc1", "a2", False, "", Artefact("source", "A2", "ascend910b1")),
+        ("0.9.1", "a3", False, "", Artefact("wheel")),  # it compares nothing
+    ],
+)
+def test_the_build_follows_release_hardware_and_wish(release, hardware, contained, asked, expected):
+    assert artefact(RELEASES[release], hardware, contained, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "hardware", "part"),
+    [
+        ("0.23.0", "a2", "as the wheel of the package index"),
+        ("0.23.0", "a3", "wheels of package indexes are for a2"),
+        ("0.23.0.post1", "a2", "package indexes have only its sources"),
+    ],
+)
+def test_the_plan_says_what_is_installed_and_why(release, hardware, part):
+    row = RELEASES[release]
+    assert part in text(row, hardware, artefact(row, hardware, False))

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The collector of release facts, on a made-up source distribution, and what it says about a row."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+from ansible_collections.ascend.inference.tests.releases import compare, sources
+
+PROXY = 'parser.add_argument("--port", type=int)\nparser.add_argument("--decoder-hosts", nargs="+")\n'
+FILES = {
+    "PKG-INFO": "Metadata-Version: 2.4\nName: vllm_ascend\nVersion: 0.99.0\nRequires-Python: >=3.10\n",
+    "requirements.txt": "cmake>=3.26\ntorch==2.10.0\ntorch-npu==2.10.0.post4\nfastapi<0.124.0\ntorchvision\n",
+    "Dockerfile": 'ARG CANN_VERSION="9.2.0_20260930"\nFROM example.test/cann:${CANN_VERSION}-910b-ubuntu22.04-py3.12\n'
+    'ARG MOONCAKE_TAG=0.3.11.post1\nARG VLLM_TAG=v0.99.0\nARG SOC_VERSION="ascend910b1"\nARG BUILD_TYPE="release"\n'
+    'ARG TORCH_NPU_VERSION="26.2.0"\nARG TORCH_NPU_DATE="20260926"\n'
+    "RUN python3 -m pip install mooncake-transfer-engine-npu==${MOONCAKE_TAG}\n",
+    "Dockerfile.a5": "FROM example.test/cann:9.2.0-a5-ubuntu22.04-py3.12\n",
+    ".github/workflows/schedule_image_build_and_push.yaml": "suffix: [a3]\n",
+    "examples/disaggregated_prefill_v1/load_balance_proxy_server_example.py": PROXY,
+    "vllm_ascend/envs.py": 'env_variables = {"VLLM_ASCEND_ENABLE_NZ": lambda: 1, "MAX_JOBS": lambda: None}\n',
+    "vllm_ascend/distributed/kv_transfer/__init__.py": 'KVConnectorFactory.register_connector("MooncakeConnectorV1", "a.b", "C")\n',
+    "vllm_ascend/worker/worker.py": "check_ascend_device_type()\n",
+    "vllm_ascend/ascend_config.py": "@config\nclass AscendConfig:\n    enable_mlapo: bool = True\n    derived: int = field(init=False)\n",
+    "vllm_ascend/platform.py": 'refresh = additional_config.get("refresh", False)\nother = kwargs.get("not_ours")\n',
+    "docs/source/user_guide/configuration/additional_config.md": "| `VLLM_ASCEND_ENABLE_NZ` | `weight_nz_mode` | Integer |\n",
+}
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path):
+    for path, text in FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_source_distribution_says_what_a_row_needs(folder):
+    facts = sources.read(folder)
+    assert compare.row(facts) == (
+        *("0.99.0", "0.99.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "", "0.3.11.post1", "<0.124.0"),
+    )
+    assert facts["connectors"] == ["MooncakeConnectorV1"]
+    assert facts["mooncake_install"] == "package"
+    assert facts["image_builds"] == ["torch_npu 26.2.0"]  # a dated build that no index has
+    assert facts["image_hardware"] == ["a2"]  # there is a Dockerfile.a5, but upstream publishes no such image
+    assert facts["chip_checked"] is True
+    assert facts["additional_config"] == ["enable_mlapo", "refresh"]
+    assert facts["replaced_environment"] == {"VLLM_ASCEND_ENABLE_NZ": "weight_nz_mode"}
+    proxy = facts["proxies"]["load_balance"]
+    assert proxy["flags"] == ["--decoder-hosts", "--port"]
+    assert proxy["sha256"] == hashlib.sha256(PROXY.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("base", "cann", "python"),
+    [
+        ("quay.io/ascend/cann:8.2.rc1-910b-ubuntu22.04-py3.11", "8.2.RC1", "3.11"),
+        ("quay.io/ascend/cann:8.5.0-a3-ubuntu22.04-py3.11", "8.5.0", "3.11"),
+        ("quay.io/ascend/cann:9.0.0.beta1-910b-openeuler24.03-py3.12", "9.0.0", "3.12"),
+    ],
+)
+def test_the_base_image_names_cann_and_python(base, cann, python):
+    image = sources.Dockerfile(f"FROM {base}\n")
+    assert (image.cann, image.python) == (cann, python)
+
+
+def test_a_row_that_differs_from_its_sources_is_found(folder):
+    facts = sources.read(folder)
+    lines = compare.differences("0.30.0rc2", facts)
+    assert "vllm is '0.30.0' in the row, '0.99.0' in the sources" in lines
+    assert any(line.startswith("connectors is") for line in lines)
+    assert any(line.startswith("SHA-256 of proxy load_balance is") for line in lines)
+
+
+def test_releases_of_the_index_without_a_row_are_named():
+    assert compare.unknown(["0.7.1rc1", "0.23.0", "0.99.0"]) == ["0.99.0"]
+
+
+def test_a_new_row_stands_behind_the_last_of_its_line(tmp_path):
+    path = tmp_path / "matrix.py"
+    path.write_text('ROWS = (\n    ("0.30.0rc2", "a"),\n    ("main", "b"),\n)\n')
+    compare.add_row(path, ("0.30.0", "0.30.0"))
+    assert path.read_text() == 'ROWS = (\n    ("0.30.0rc2", "a"),\n    ("0.30.0", "0.30.0"),\n    ("main", "b"),\n)\n'
+
+
+def test_spans_close_where_a_name_goes_and_open_where_it_comes_back():
+    found = compare.spans({"1": ["a", "b"], "2": ["b"], "3": ["a", "b"]})
+    assert found == ["a||1", "a|3", "b"]  # an empty bound is open
