@@ -9,7 +9,7 @@ import functools
 import typing as t
 from dataclasses import dataclass
 
-from ...description.findings import Finding, shown
+from ...description.findings import Finding
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
@@ -71,13 +71,6 @@ class Case:
     def disaggregated(self) -> bool:
         """Whether prefill and decode are disaggregated."""
         return bool(self.context.description.pools.prefill and self.context.description.pools.decode)
-
-
-class Found(Finding):
-    """Transitional: ``Finding.at`` under the name that the hosts' checks still use."""
-
-    def __init__(self, path: str, value: t.Any = "", message: str = "", fix: str = "", severity: str = "") -> None:
-        super().__init__(path, "", message, fix, severity, shown(value))
 
 
 @dataclass(frozen=True)
