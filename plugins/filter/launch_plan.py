@@ -10,17 +10,13 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.description.findings import PlanError
-from ..plugin_utils.description.inventory import GROUP, inventory_of, members, words_of
-from ..plugin_utils.plan.planner import launch_plan
+from ..plugin_utils.plan.handover import planned
 
 
 def launch_plan_filter(variables: t.Any, hostvars: t.Any, groups: t.Any, report: bool = False) -> dict[str, t.Any]:
     """Adapter: Ansible's variables in, the plan out, or one error with all findings (their text, with ``report``)."""
-    only = str(variables[GROUP]) if GROUP in variables else ""
-    hosts = members(groups, only)
     try:
-        description, conflicts = words_of(variables, hostvars, hosts)
-        return launch_plan(description, inventory_of(hostvars, hosts), conflicts)
+        return planned(variables, hostvars, groups)
     except PlanError as error:
         if report:
             return {"report": str(error)}

@@ -46,19 +46,28 @@ VERIFY = [
         "run_once": True,
     },
 ]  # fmt: skip
+KEEP = """
+import json
+import os
+from ansible import constants
+from ansible.plugins.action import ActionBase
+
+class ActionModule(ActionBase):
+    def run(self, tmp=None, task_vars=None):
+        folder = os.path.join(constants.DEFAULT_LOCAL_TMP, "ascend-inference-plan")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "plan.json"), "w") as stream:
+            json.dump(self._task.args["plan"], stream)
+        return {}
+"""
 PLAN = [
     {
         "name": "Plan",
         "hosts": "localhost",
         "gather_facts": False,
         "tasks": [
-            {
-                "name": "Plan",
-                "set_fact": {
-                    "inference_plan": "{{ planned }}",
-                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
-                },
-            }
+            {"name": "Plan", "keep_plan": {"plan": "{{ planned }}"}},
+            {"name": "Choose hosts", "set_fact": {"__inference_hosts": "{{ planned.hosts | map(attribute='name') }}"}},
         ],
     }
 ]
@@ -91,8 +100,11 @@ def upgrade(tmp_path):
     book = tmp_path / "ansible_collections/ascend/inference/playbooks"
     book.mkdir(parents=True)
     shutil.copy(ROOT / "playbooks/upgrade.yml", book)
-    for folder in ("filter", "module_utils", "plugin_utils"):
+    for folder in ("filter", "lookup", "module_utils", "plugin_utils"):
         shutil.copytree(ROOT / "plugins" / folder, book.parent / "plugins" / folder)
+    for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
+        (book / kind).mkdir()
+        (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
     for name, text in {"plan": PLAN, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import posixpath
 import typing as t
 from dataclasses import dataclass, field
 
@@ -97,6 +98,11 @@ class Service:
     log: dict[str, str] = field(default_factory=dict)
     digest_file: str = ""
 
+    @property
+    def scratch_directory(self) -> str:
+        """Where the process starts and may write; its other files are not its own to change."""
+        return posixpath.join(self.work_directory, "work")
+
     def port(self, name: str) -> Port:
         """The port of that name; ``KeyError`` if there is none."""
         for one in self.ports:
@@ -125,6 +131,7 @@ class Service:
             "ports": [dict(vars(one)) for one in self.ports],
             **depends,
             "work_directory": self.work_directory,
+            "scratch_directory": self.scratch_directory,
             "unit": self.unit,
             "log": dict(self.log),
             "digest_file": self.digest_file,

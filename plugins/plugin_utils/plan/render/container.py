@@ -61,5 +61,5 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
         "ipc": "host",
         "shm_size": words.shm_size,
         "ulimits": {"memlock": -1, "nofile": 1048576},
-        "work_directory": directory,
+        "work_directory": posixpath.join(directory, "work"),
     }

@@ -24,7 +24,8 @@ SCRIPT = r"""#!/bin/sh
 # Written by ascend.inference. Turns the keys of the environment into a file for nginx, and starts it.
 set -eu
 umask 077
-cd "$(dirname "$0")"
+configuration=$(cd "$(dirname "$0")" && pwd)/nginx.conf
+cd "$(dirname "$0")/work"
 mkdir -p temporary
 {
     # Regular expressions, because nginx compares plain words of a map without regard to case.
@@ -42,7 +43,7 @@ mkdir -p temporary
     echo '}'
 } > keys.conf
 unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
-exec @PROGRAM@ -p "$PWD" -c "$PWD/nginx.conf" -g 'daemon off;'
+exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
 """
 
 # Tokens are streamed, so nothing is buffered, and an answer may take as long as an engine needs.
@@ -65,7 +66,7 @@ http {
     proxy_request_buffering off;
     proxy_read_timeout 3600s;
     proxy_send_timeout 3600s;
-    include keys.conf;
+    include @SCRATCH@/keys.conf;
     server {
         listen @LISTEN@;
 @TLS@        location / {
@@ -104,6 +105,7 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: str
         "@TLS@": tls if word.certificate else "",
         "@ROUTER@": f"http://{_bracketed(router.address)}:{router.port('api').first}",
         "@STATUS@": f"{_bracketed(reached)}:{word.frontend_status_port}",
+        "@SCRATCH@": posixpath.join(directory, "work"),
         "@HEALTH@": health_path(flavour),
     }
     text = CONFIGURATION

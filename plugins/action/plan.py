@@ -1,0 +1,73 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action plan: turn the inventory into the plan once, show it, write it, and keep it for the other plays of this run."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.plan.handover import folder_of, hand_over, planned
+from ..plugin_utils.plan.planner import collector_at_rest
+from ..plugin_utils.views.plan_table import plan_table
+
+ARGUMENTS = {
+    "show": {"type": "str", "default": "table"},
+    "only": {"type": "bool", "default": False},
+}
+
+
+class ActionModule(ActionBase):
+    """Adapter: Ansible's variables in, facts for the following plays out."""
+
+    _requires_connection = False
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
+        """Plan; never changes anything on a host."""
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        hostvars = task_vars["hostvars"]
+        with collector_at_rest():
+            try:
+                plan = planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
+                self._show(plan, options["show"])
+            except PlanError as error:
+                return {**result, "failed": True, **self._refusal(str(error), options["show"])}
+            except ValueError as error:
+                return {**result, "failed": True, "msg": str(error)}
+            hand_over(plan, folder_of(constants.DEFAULT_LOCAL_TMP))
+        shown = {"__inference_plan_show": options["show"]}
+        return {**result, "changed": False, "ansible_facts": {**facts(plan, options["only"]), **shown}}
+
+    def _refusal(self, report: str, show: str) -> dict[str, str]:
+        """The report as text, once; the task's message is its first line. Where nothing is to be shown the message has it all."""
+        if show == "none":
+            return {"msg": report}
+        Display().display(report)
+        return {"msg": f"{report.splitlines()[0]} They are listed above."}
+
+    def _show(self, plan: dict[str, t.Any], show: str) -> None:
+        if show == "json":
+            Display().display(json.dumps(plan, indent=4, sort_keys=True))
+        elif show != "none":
+            Display().display("\n".join(plan_table(plan, show)))
+
+
+def facts(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
+    """What the playbooks choose their hosts and roles by; ``only`` leaves them none."""
+    router = ((plan.get("kubernetes") or {}).get("router") or {}).get("hosts", [])
+    cluster = ["localhost"] if plan["runtime_facts"]["in_cluster"] else []
+    return {
+        "__inference_planned": True,
+        "__inference_hosts": [] if only else [host["name"] for host in plan["hosts"]],
+        "__inference_router_hosts": [] if only else [host["name"] for host in router],
+        "__inference_cluster": [] if only else cluster,
+        "__inference_plan_engine": plan["engine"],
+        "__inference_plan_facts": plan["runtime_facts"],
+    }

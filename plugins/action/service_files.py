@@ -1,0 +1,52 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action service_files: render a template for each service here, and write all of them on the host in one call."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import lookup_loader
+
+Record = dict[str, t.Any]
+
+
+def place_of(template: t.Mapping[str, t.Any], service: t.Mapping[str, t.Any]) -> str:
+    """Where a service's file goes: ``dest`` in its own folder, or in ``folder`` under what it has as ``key``."""
+    if "folder" in template:
+        return posixpath.join(str(template["folder"]), str(service[template.get("key", "name")]))
+    return posixpath.join(str(service["work_directory"]), str(template["dest"]))
+
+
+class ActionModule(ActionBase):
+    """Adapter: templates become the module's option ``files``."""
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> Record:
+        """Render, then run the module once."""
+        result: Record = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        templates, services = arguments.pop("templates", None) or [], arguments.pop("services", None) or []
+        files = list(arguments.pop("files", None) or [])
+        lookup = lookup_loader.get("ansible.builtin.template", loader=self._loader, templar=self._templar)
+        for template in templates:
+            for service in services if template.get("each", True) else [{}]:
+                files.append(self._file(lookup, template, service, task_vars))
+        arguments["files"] = files
+        result.update(
+            self._execute_module("ascend.inference.service_files", module_args=arguments, task_vars=task_vars)
+        )
+        return result
+
+    def _file(self, lookup: t.Any, template: Record, service: Record, task_vars: Record) -> Record:
+        """One entry of ``files``."""
+        name = str(template["src"])
+        texts = lookup.run([name], variables=task_vars, template_vars={"item": service})
+        path = place_of(template, service) if service else str(template["dest"])
+        known = {key: template[key] for key in ("mode", "service_owned", "private") if key in template}
+        if not texts:
+            raise AnsibleActionFail(f"the template {name} is not there")
+        return {"path": path, "content": str(texts[0]), "service": str(service.get("name", "")), **known}

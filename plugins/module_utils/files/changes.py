@@ -1,0 +1,178 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Compare planned folders, files and links with what is there, and bring them into that state.
+
+First everything is compared and every error collected, then the first change is made.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from . import manifest, tree
+
+
+class Owners:
+    """User and group ids of the tree (-1: as it is), and of the service, whose folders and private files are its own."""
+
+    def __init__(self, uid=-1, gid=-1, service=-1):
+        self.uid, self.gid, self.service = uid, gid, service
+
+    def of(self, wanted, base):
+        """(uid, gid) of a wanted folder or file; the group is for what lies in the tree."""
+        inside = (wanted["path"] + "/").startswith(base + "/")
+        return (self.service if wanted.get("service_owned") else self.uid), (self.gid if inside else -1)
+
+
+class Update:
+    """One call: ``files`` and ``folders`` as the module takes them, below ``base``."""
+
+    def __init__(self, base, name, owners, folders=(), files=(), links=()):
+        self.base, self.name, self.owners = base, name, owners
+        self.folders, self.files, self.links = list(folders), list(files), list(links)
+        self.steps, self.errors = [], []
+        self.old = self._manifest(name)
+
+    def _manifest(self, name):
+        folder = tree.open_folder(self.base, self.base)
+        try:
+            return manifest.read(folder, name)
+        finally:
+            if folder is not None:
+                os.close(folder)
+
+    def compare(self):
+        """Fill ``steps``: ``{path, action, service, before, after}`` of everything that is not as planned."""
+        for kind, wanted in [("folder", self.folders), ("file", self.files), ("link", self.links)]:
+            for one in wanted:
+                try:
+                    step = getattr(self, "_compare_" + kind)(one)
+                except (tree.TreeError, OSError) as error:
+                    self.errors.append(str(error))
+                    continue
+                if step:
+                    self.steps.append(
+                        dict(step, kind=kind, wanted=one, path=one["path"], service=one.get("service", ""))
+                    )
+        return self
+
+    def _inside(self, path):
+        return (path + "/").startswith(self.base + "/")
+
+    def _entry(self, path):
+        folder = tree.open_folder(self.base, os.path.dirname(path))
+        if folder is None:
+            return None
+        try:
+            return tree.look(folder, os.path.basename(path))
+        finally:
+            os.close(folder)
+
+    def _owned(self, entry, wanted):
+        """Whether owner and mode are the planned ones."""
+        uid, gid = self.owners.of(wanted, self.base)
+        mode = int(wanted.get("mode") or "0777", 8)
+        return uid in (-1, entry.uid) and gid in (-1, entry.gid) and entry.mode == mode
+
+    def _compare_folder(self, wanted):
+        if not self._inside(wanted["path"]):  # shared by deployments, and perhaps somebody's link to a larger disk
+            return None if os.path.isdir(wanted["path"]) else {"action": "created"}
+        entry = self._entry(wanted["path"])
+        if entry is None:
+            return {"action": "created"}
+        if entry.kind != "folder":
+            raise tree.refuse_link(wanted["path"])
+        return None if self._owned(entry, wanted) else {"action": "owner or mode"}
+
+    def _compare_file(self, wanted):
+        entry, content = self._entry(wanted["path"]), wanted["content"].encode("utf-8")
+        if entry is None:
+            return {"action": "created"}
+        if entry.kind == "folder":
+            raise tree.TreeError(
+                f"{wanted['path']} is a folder, and a file has to be there. Fix: move the folder away."
+            )
+        if entry.kind != "file":
+            return {"action": "changed", "before": f"({entry.kind} {entry.target})\n"}
+        # A second name of the file may be another user's way to it: it gets a file of its own.
+        if entry.content == content:
+            same = self._owned(entry, wanted) and entry.names == 1
+            return None if same else {"action": "owner or mode", "same": True}
+        before = entry.content.decode("utf-8", "replace")
+        known = self.old["files"].get(wanted["path"], {"digests": []})["digests"]
+        ours = manifest.digest(entry.content) in known
+        return {"action": "changed", "before": before, "backup": None if ours else entry.content}
+
+    def _compare_link(self, wanted):
+        entry = self._entry(wanted["path"])
+        if entry is None:
+            return {"action": "created"}
+        if entry.kind != "link":
+            raise tree.TreeError(f"{wanted['path']} is no symbolic link. Fix: move it away.")
+        return None if entry.target == wanted["target"] else {"action": "changed", "before": entry.target + "\n"}
+
+    def apply(self):
+        """Do the steps; the manifest says before the first one what may be there after any of them."""
+        written = {one["path"]: one["content"].encode("utf-8") for one in self.files}
+        made = {one["path"]: bool(one.get("service_owned")) for one in self.folders if one["path"] != self.base}
+        new = manifest.following(self.old, written, made)
+        for step in self.steps:
+            if step["kind"] == "folder":
+                mode = int(step["wanted"]["mode"], 8)
+                owners = self.owners.of(step["wanted"], self.base)
+                if not self._inside(step["path"]):
+                    tree.make_shared(step["path"], mode, *owners)
+                    continue
+                tree.make_shared(os.path.dirname(self.base), 0o755, -1, -1)
+                tree.make_folder(self.base, step["path"], mode, *owners)
+        self._note(manifest.during(self.old, new))
+        for step in self.steps:
+            if step["kind"] != "folder":
+                self._place(step)
+        self._note(new)
+
+    def _note(self, content):
+        if not (content["files"] or content["folders"]):
+            return
+        folder = tree.open_folder(self.base, self.base)
+        if folder is None:
+            raise tree.TreeError(f"{self.base} does not exist. Fix: name it among the folders.")
+        try:
+            manifest.write(folder, self.name, content)
+        finally:
+            os.close(folder)
+
+    def _place(self, step):
+        path, wanted = step["path"], step["wanted"]
+        folder, name = tree.open_folder(self.base, os.path.dirname(path)), os.path.basename(path)
+        if folder is None:
+            raise tree.TreeError(f"{os.path.dirname(path)} does not exist, so {path} cannot be written.")
+        try:
+            if step["kind"] == "link":
+                tree.link(folder, name, wanted["target"])
+                return
+            if step.get("backup") is not None and not wanted.get("private"):
+                step["saved"] = path + backup_suffix()
+                tree.write(folder, os.path.basename(step["saved"]), step["backup"], 0o600, -1, -1)
+            uid, gid = self.owners.of(wanted, self.base)
+            tree.write(folder, name, wanted["content"].encode("utf-8"), int(wanted["mode"], 8), uid, gid)
+        finally:
+            os.close(folder)
+
+
+def backup_suffix():
+    """What a backup's name ends with: the UTC time."""
+    return time.strftime(".%Y-%m-%dT%H%M%SZ~", time.gmtime())
+
+
+def difference(step):
+    """One step for people, as Ansible's ``diff`` has it."""
+    wanted, path = step["wanted"], step["path"]
+    if wanted.get("private"):
+        return {"before": "", "after": "(content not shown)\n", "before_header": path, "after_header": path}
+    after = wanted.get("content", wanted.get("target", ""))
+    if step["kind"] == "folder" or step.get("same"):
+        after = f"{step['kind']} {step['action']}: mode {wanted.get('mode')}\n"
+    return {"before": step.get("before", ""), "after": after, "before_header": path, "after_header": path}

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What this collection wrote below a folder, by sets: so that nothing else is removed, and what others changed is noticed.
+
+A set's manifest is ``.NAME.manifest.json`` in the folder, for its owner's eyes only: digests of short secrets could be guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from . import tree
+
+SUFFIX = ".manifest.json"
+
+
+def digest(content):
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_name(name):
+    """The manifest's name in the folder."""
+    return "." + name + SUFFIX
+
+
+def set_names(names):
+    """Names of the sets that have a manifest among a folder's entries."""
+    return sorted(name[1 : -len(SUFFIX)] for name in names if name.startswith(".") and name.endswith(SUFFIX))
+
+
+def empty():
+    """The manifest of a set that wrote nothing yet."""
+    return {"files": {}, "folders": {}}
+
+
+def read(folder, name):
+    """A set's manifest: ``{files: {path: {digests, wanted}}, folders: {path: {service, wanted}}}``.
+
+    ``digests`` are those that the file may have if only we wrote it: an interrupted run leaves the old one or the new one.
+    """
+    entry = tree.look(folder, file_name(name)) if folder is not None else None
+    if entry is None or entry.kind != "file":
+        return empty()
+    try:
+        found = json.loads(entry.content.decode("utf-8"))
+        return {"files": dict(found["files"]), "folders": dict(found["folders"])}
+    except (ValueError, KeyError, TypeError):
+        return empty()
+
+
+def write(folder, name, manifest):
+    """Write a set's manifest, unless it is so already."""
+    content = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("utf-8")
+    entry = tree.look(folder, file_name(name))
+    if entry is None or entry.kind != "file" or entry.content != content or entry.mode != 0o600:
+        tree.write(folder, file_name(name), content, 0o600, -1, -1)
+
+
+def following(old, files, folders):
+    """The manifest once ``files`` ({path: bytes}) and ``folders`` ({path: whether the service's}) are written.
+
+    What ``old`` has besides is kept as no longer wanted, until it is removed.
+    """
+    result = {
+        "files": {path: dict(one, wanted=False) for path, one in old["files"].items()},
+        "folders": {path: dict(one, wanted=False) for path, one in old["folders"].items()},
+    }
+    result["files"].update({path: {"digests": [digest(text)], "wanted": True} for path, text in files.items()})
+    result["folders"].update({path: {"service": service, "wanted": True} for path, service in folders.items()})
+    return result
+
+
+def during(old, new):
+    """The manifest while ``new`` is being written: a file may have its old content or its new one."""
+    files = {
+        path: dict(one, digests=sorted({*one["digests"], *old["files"].get(path, {"digests": []})["digests"]}))
+        for path, one in new["files"].items()
+    }
+    return dict(new, files=files)

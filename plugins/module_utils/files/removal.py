@@ -1,0 +1,89 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Remove what a former plan wrote and the present one does not want, and nothing else: what manifests name, as it was written."""
+
+from __future__ import annotations
+
+import os
+
+from . import changes, manifest, tree
+
+
+def inside(base, path):
+    """Only what lies below the folder is removed; units and the like have their own way out of use."""
+    return path.startswith(base + "/")
+
+
+def manifests(base, kept):
+    """``{set: its manifest}``; of a set that is not in ``kept`` nothing is wanted any more."""
+    folder = tree.open_folder(base, base)
+    if folder is None:
+        return {}
+    try:
+        found = {name: manifest.read(folder, name) for name in manifest.set_names(os.listdir(folder))}
+    finally:
+        os.close(folder)
+    nothing = {name: manifest.following(one, {}, {}) for name, one in found.items() if name not in kept}
+    return {**found, **nothing}
+
+
+def unwanted(found, kind):
+    """``{path: its record}`` of what no set wants."""
+    wanted = {path for one in found.values() for path, record in one[kind].items() if record["wanted"]}
+    every = [item for one in found.values() for item in one[kind].items()]
+    return {path: record for path, record in every if path not in wanted}
+
+
+def remove(base, kept, check):
+    """Remove; returns ``[{path, saved}]``. A file that somebody changed is renamed, not removed."""
+    found = manifests(base, kept)
+    files = {path: one for path, one in unwanted(found, "files").items() if inside(base, path)}
+    folders = {path: one for path, one in unwanted(found, "folders").items() if inside(base, path)}
+    steps = [step for step in (_file(base, path, files[path], check) for path in sorted(files)) if step]
+    for path in sorted(folders, reverse=True):  # what lies inside comes first
+        if os.path.lexists(path):
+            gone = check or tree.remove_folder(base, path, folders[path]["service"])
+            steps += [{"path": path, "saved": ""}] if gone else []
+    if not check:
+        _forget(base, kept, found)
+    return steps
+
+
+def _file(base, path, record, check):
+    folder, name = tree.open_folder(base, os.path.dirname(path)), os.path.basename(path)
+    if folder is None:
+        return None
+    try:
+        entry = tree.look(folder, name)
+        if entry is None or entry.kind == "folder":
+            return None
+        ours = entry.kind == "file" and manifest.digest(entry.content) in record["digests"]
+        saved = "" if ours else path + changes.backup_suffix()
+        if not check and saved:
+            os.rename(name, os.path.basename(saved), src_dir_fd=folder, dst_dir_fd=folder)
+        elif not check:
+            tree.discard(folder, name)
+        return {"path": path, "saved": saved}
+    finally:
+        os.close(folder)
+
+
+def _forget(base, kept, found):
+    """Manifests name only what is wanted; a set that is no longer used has none."""
+    folder = tree.open_folder(base, base)
+    if folder is None:
+        return
+    try:
+        for name, one in found.items():
+            if name not in kept:
+                tree.discard(folder, manifest.file_name(name))
+                continue
+            left = {
+                kind: {path: record for path, record in one[kind].items() if record["wanted"]}
+                for kind in ("files", "folders")
+            }
+            if left != one:
+                manifest.write(folder, name, left)
+    finally:
+        os.close(folder)

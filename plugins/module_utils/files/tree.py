@@ -1,0 +1,203 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Read and write below one folder without following symbolic links.
+
+Root writes where a service's user may have put a link a moment ago. So every folder below the base is opened by name relative
+to its parent's descriptor, and a link ends the walk with an error; owners and modes are set on descriptors, never on paths.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+
+FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LINKS = (errno.ELOOP, errno.ENOTDIR)
+
+
+class TreeError(Exception):
+    """A path is not what it has to be; the text says what it is, why that matters, and the fix."""
+
+
+class Entry:
+    """What lies at a path: ``kind`` (file, folder, link, other), ``content`` (bytes of a file), ``mode``, ``uid``, ``gid``."""
+
+    def __init__(self, kind, status, content=b"", target=""):
+        self.kind, self.content, self.target = kind, content, target
+        self.mode, self.uid, self.gid = stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid
+        self.names = status.st_nlink
+
+
+def refuse_link(path):
+    """The error for a link or a file where a folder has to be."""
+    return TreeError(
+        f"{path} is a symbolic link or no folder. Whoever can place a link there would have files elsewhere overwritten. "
+        "Fix: remove it; to keep data on another disk, mount that disk here instead."
+    )
+
+
+def descend(descriptor, names, path):
+    """Open ``names`` one below the other, from an open folder; returns a new descriptor, or None if one is missing."""
+    current = os.dup(descriptor)
+    for name in names:
+        try:
+            below = os.open(name, FLAGS, dir_fd=current)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise refuse_link(path) if error.errno in LINKS else error from error
+        finally:
+            os.close(current)
+        current = below
+    return current
+
+
+def open_folder(base, path):
+    """A descriptor of the folder ``path``, which is ``base`` or below; None if it is missing.
+
+    The parent of ``base`` is trusted (see ``distrusted``); ``base`` itself and everything below it is not followed if it is a
+    link. A path that is not below ``base`` is trusted in the same way as the parent of ``base``.
+    """
+    inside = path == base or path.startswith(base + "/")
+    start = os.path.dirname(base) if inside else path
+    try:
+        descriptor = os.open(start, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    names = [name for name in path[len(start) :].split("/") if name] if inside else []
+    try:
+        return descend(descriptor, names, path)
+    finally:
+        os.close(descriptor)
+
+
+def look(folder, name):
+    """The ``Entry`` at ``name`` in an open folder, or None if nothing is there."""
+    try:
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(status.st_mode):
+        return Entry("link", status, target=os.readlink(name, dir_fd=folder))
+    if stat.S_ISDIR(status.st_mode):
+        return Entry("folder", status)
+    if not stat.S_ISREG(status.st_mode):
+        return Entry("other", status)
+    # Not blocked by a pipe, nor led away by a link, that took the file's place meanwhile.
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with os.fdopen(descriptor, "rb") as stream:
+        return Entry("file", os.fstat(stream.fileno()), stream.read())
+
+
+def own(descriptor, mode, uid, gid):
+    """Set owner, group (-1 leaves one as it is) and mode of an open file or folder; says whether that changed anything."""
+    status = os.fstat(descriptor)
+    changed = False
+    if (uid not in (-1, status.st_uid)) or (gid not in (-1, status.st_gid)):
+        os.fchown(descriptor, uid, gid)
+        changed = True
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        os.fchmod(descriptor, mode)
+        changed = True
+    return changed
+
+
+def make_folder(base, path, mode, uid, gid):
+    """The folder ``path`` is there, with this owner and mode; its parent has to exist. Says whether that changed anything."""
+    parent, name = os.path.split(path)
+    holder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY) if path == base else open_folder(base, parent)
+    if holder is None:
+        raise TreeError(f"{parent} does not exist, so {path} cannot be made. Fix: name the folder's parents as well.")
+    try:
+        made = look(holder, name) is None
+        if made:
+            os.mkdir(name, 0o700, dir_fd=holder)
+        descriptor = descend(holder, [name], path)
+    finally:
+        os.close(holder)
+    try:
+        return own(descriptor, mode, uid, gid) or made
+    finally:
+        os.close(descriptor)
+
+
+def make_shared(path, mode, uid, gid):
+    """A folder outside of the tree, whose parents are trusted: made with its parents where it is missing, else left as it is."""
+    if os.path.isdir(path):
+        return
+    make_shared(os.path.dirname(path), 0o755, -1, -1)
+    os.mkdir(path, 0o700)
+    os.chmod(path, mode)
+    os.chown(path, uid, gid)
+
+
+def write(folder, name, content, mode, uid, gid):
+    """Put a file in its place in one step: whoever reads sees the old or the new one, also after a crash."""
+    fresh = f".{name}.ascend-inference-new"
+    discard(folder, fresh)  # left behind by a run that was killed
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=folder), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        own(stream.fileno(), mode, uid, gid)
+        os.fsync(stream.fileno())
+    os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+    os.fsync(folder)
+
+
+def link(folder, name, target):
+    """Put a symbolic link in its place in one step."""
+    fresh = f".{name}.ascend-inference-new"
+    discard(folder, fresh)
+    os.symlink(target, fresh, dir_fd=folder)
+    os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def discard(folder, name):
+    """Remove a file or link, if there is one."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
+
+
+def remove_folder(base, path, everything):
+    """Remove a folder: with all that is in it, or only if it is empty. Says whether it is gone."""
+    holder = open_folder(base, os.path.dirname(path))
+    if holder is None:
+        return True
+    try:
+        name = os.path.basename(path)
+        if everything and shutil.rmtree.avoids_symlink_attacks:
+            descriptor = descend(holder, [name], path)
+            if descriptor is not None:
+                os.close(descriptor)
+                shutil.rmtree(f"/proc/self/fd/{holder}/{name}", ignore_errors=True)
+        else:
+            os.rmdir(name, dir_fd=holder)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    finally:
+        os.close(holder)
+    return not os.path.lexists(path)
+
+
+def distrusted(path, uid):
+    """Folders above ``path`` that the user ``uid`` or everybody can change, so that nothing below them is safe from him."""
+    found, current = [], os.path.dirname(os.path.realpath(path))
+    while True:
+        try:
+            status = os.stat(current)
+        except OSError:
+            status = None
+        if status and (status.st_uid == uid or (status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX)):
+            found.append(current)
+        if current == "/":
+            return found
+        current = os.path.dirname(current)

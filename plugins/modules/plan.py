@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: plan
+short_description: Plan the deployment that the inventory describes
+version_added: 0.1.0
+description:
+  - Turns the C(inference_*) variables and the inventory into the plan, shows it, and keeps it for the other plays of this run. The
+    lookup P(ascend.inference.plan#lookup) reads it.
+  - Reports every error of the description at once. Runs on the controller and changes nothing.
+author:
+  - The ascend.inference contributors (@ascend-inference)
+extends_documentation_fragment:
+  - ansible.builtin.action_common_attributes
+  - ansible.builtin.action_common_attributes.conn
+  - ansible.builtin.action_common_attributes.facts
+  - ansible.builtin.action_common_attributes.flow
+attributes:
+  action:
+    support: full
+  async:
+    support: none
+  become:
+    support: none
+  bypass_host_loop:
+    support: none
+  check_mode:
+    support: full
+  connection:
+    support: none
+  delegation:
+    support: none
+  diff_mode:
+    support: none
+  facts:
+    support: full
+  platform:
+    platforms: all
+options:
+  show:
+    description: What to print of the plan, which is V(table), V(commands), V(json), V(rules), V(diff) or V(none).
+    type: str
+    default: table
+  only:
+    description: Whether the plays that follow match no host.
+    type: bool
+    default: false
+seealso:
+  - plugin: ascend.inference.launch_plan
+    plugin_type: filter
+"""
+
+EXAMPLES = r"""
+- name: Turn the description into a plan
+  ascend.inference.plan:
+    show: commands
+"""
+
+RETURN = r"""
+ansible_facts:
+  description: What the playbooks choose their hosts by.
+  returned: success
+  type: dict
+"""

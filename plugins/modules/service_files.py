@@ -1,0 +1,272 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module service_files."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: service_files
+short_description: Write all files of a host's services in one call
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Brings folders, files and links of one deployment into the planned state. Everything is compared first, so that errors come
+    together and before the first change; each file is then replaced in one step.
+  - Nothing below O(directory) is reached through a symbolic link, and owners are set on open files only. A service's user who can
+    write into some folders of the tree cannot have others changed by it.
+  - What was written is noted in a manifest for each set. A file that somebody else changed is saved beside it before it is replaced;
+    only what a manifest names is ever removed.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    support: full
+options:
+  directory:
+    description: The deployment's folder. Its parent has to be safe from the service's user.
+    type: path
+    required: true
+  name:
+    description: Name of the set of files that this call writes. Each set has a manifest of its own.
+    type: str
+    required: true
+  owner:
+    description: Owner of folders and files; empty leaves new ones to the connected user.
+    type: str
+    default: ""
+  group:
+    description: Group of folders and files; empty means the group of O(service_owner), and without one leaves it as it is.
+    type: str
+    default: ""
+  service_owner:
+    description:
+      - The service's user, who owns what says O(folders[].service_owned) or O(files[].service_owned).
+      - A user who does not exist is an error, except in check mode.
+    type: str
+    default: ""
+  folders:
+    description: Folders, each after its parent.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The folder.
+        type: path
+        required: true
+      mode:
+        description: Its mode, in octal.
+        type: str
+        default: "0750"
+      service_owned:
+        description: Whether it belongs to the service's user, for logs and what the service itself writes.
+        type: bool
+        default: false
+  files:
+    description: Files; those outside of O(directory), such as units, are written there but never removed by this module.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The file.
+        type: path
+        required: true
+      content:
+        description: What it has to hold.
+        type: str
+        required: true
+      mode:
+        description: Its mode, in octal.
+        type: str
+        default: "0640"
+      service:
+        description: The service that has to be restarted when it changes.
+        type: str
+        default: ""
+      service_owned:
+        description: Whether it belongs to the service's user.
+        type: bool
+        default: false
+      private:
+        description: Whether its content appears nowhere, neither in the difference nor in a backup.
+        type: bool
+        default: false
+  links:
+    description: Symbolic links.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      path:
+        description: The link.
+        type: path
+        required: true
+      target:
+        description: What it points to.
+        type: str
+        required: true
+  services:
+    description: Services for which O(templates) are rendered, each as the variable C(item). Used on the controller only.
+    type: list
+    elements: raw
+  templates:
+    description: Templates of which the action plugin makes O(files), one for each of O(services). Used on the controller only.
+    type: list
+    elements: raw
+  sets:
+    description:
+      - If given, what a former call wrote into one of these sets, and did not write again, is removed, and so is everything that was
+        written into other sets. Give it to the last call of a deployment.
+    type: list
+    elements: str
+"""
+
+EXAMPLES = r"""
+- name: Write what the services read
+  ascend.inference.service_files:
+    directory: /opt/ascend-inference/deployments/inference
+    name: services
+    owner: root
+    group: ascend-inference
+    service_owner: ascend-inference
+    folders:
+      - path: /opt/ascend-inference/deployments/inference
+      - {path: /opt/ascend-inference/deployments/inference/logs, service_owned: true}
+    files:
+      - {path: /opt/ascend-inference/deployments/inference/ranks.json, content: "{}"}
+    services: "{{ services_of_this_host }}"
+    templates:
+      - {src: run.sh.j2, dest: run.sh, mode: "0750"}
+      - {src: systemd/unit.service.j2, folder: /etc/systemd/system, key: unit, mode: "0644"}
+"""
+
+RETURN = r"""
+services:
+  description: Services of which a file changed.
+  returned: success
+  type: list
+  elements: str
+  sample: [prefill-0]
+files:
+  description: What was done, or would be in check mode.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{path: /opt/ascend-inference/deployments/inference/services/prefill-0/run.sh, action: changed, backup: ""}]
+"""
+
+import grp
+import os
+import pwd
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.files import removal, tree
+from ..module_utils.files.changes import Owners, Update, difference
+
+FOLDER = {
+    "path": {"type": "path", "required": True},
+    "mode": {"type": "str", "default": "0750"},
+    "service_owned": {"type": "bool", "default": False},
+}
+FILE = {
+    "path": {"type": "path", "required": True},
+    "content": {"type": "str", "required": True},
+    "mode": {"type": "str", "default": "0640"},
+    "service": {"type": "str", "default": ""},
+    "service_owned": {"type": "bool", "default": False},
+    "private": {"type": "bool", "default": False},
+}
+LINK = {"path": {"type": "path", "required": True}, "target": {"type": "str", "required": True}}
+ARGUMENTS = {
+    "directory": {"type": "path", "required": True},
+    "name": {"type": "str", "required": True},
+    "owner": {"type": "str", "default": ""},
+    "group": {"type": "str", "default": ""},
+    "service_owner": {"type": "str", "default": ""},
+    "folders": {"type": "list", "elements": "dict", "default": [], "options": FOLDER},
+    "files": {"type": "list", "elements": "dict", "default": [], "options": FILE},
+    "links": {"type": "list", "elements": "dict", "default": [], "options": LINK},
+    "services": {"type": "list", "elements": "raw"},
+    "templates": {"type": "list", "elements": "raw"},
+    "sets": {"type": "list", "elements": "str"},
+}
+
+
+def identity(name, database, check):
+    """The id of a user or group; -1 for none, and for one that is missing in check mode."""
+    if not name:
+        return -1
+    try:
+        return database(name)
+    except KeyError as error:
+        if check:
+            return -1
+        raise tree.TreeError(f"there is no user or group {name} here. Fix: make it first.") from error
+
+
+def owners_of(params, check):
+    """The ids of a call, -1 for what is left as it is."""
+    group = identity(params["group"], lambda name: grp.getgrnam(name).gr_gid, check)
+    if not params["group"]:
+        group = identity(params["service_owner"], lambda name: pwd.getpwnam(name).pw_gid, check)
+    return Owners(
+        identity(params["owner"], lambda name: pwd.getpwnam(name).pw_uid, check),
+        group,
+        identity(params["service_owner"], lambda name: pwd.getpwnam(name).pw_uid, check),
+    )
+
+
+def unsafe(base, owners):
+    """Why root must not write below ``base``, if there is a reason."""
+    if os.geteuid() != 0 or owners.service in (-1, 0):
+        return []
+    return [
+        f"{path} belongs to the service's user or can be written by everybody, so {base} can be replaced by him. "
+        "Fix: have root own it (mode 0755), or set inference_root to a folder of root's."
+        for path in tree.distrusted(base, owners.service)
+    ]
+
+
+def work(params, check):
+    """The result of one call."""
+    base, owners = params["directory"].rstrip("/"), owners_of(params, check)
+    errors = unsafe(base, owners)
+    if errors:
+        raise tree.TreeError("\n".join(errors))
+    update = Update(base, params["name"], owners, params["folders"], params["files"], params["links"]).compare()
+    if update.errors:
+        raise tree.TreeError("\n".join(update.errors))
+    if not check:
+        update.apply()
+    removed = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
+    done = [{"path": one["path"], "action": one["action"], "backup": one.get("saved", "")} for one in update.steps]
+    done += [{"path": one["path"], "action": "removed", "backup": one["saved"]} for one in removed]
+    gone = [{"before": "removed\n", "after": "", "before_header": one["path"]} for one in removed]
+    return {
+        "changed": bool(done),
+        "services": sorted({one["service"] for one in update.steps if one["service"]}),
+        "files": done,
+        "diff": [difference(one) for one in update.steps] + gone,
+    }
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(**work(module.params, module.check_mode))
+    except (tree.TreeError, OSError) as error:
+        module.fail_json(msg="Files of {}: {}".format(module.params["directory"], error))
+
+
+if __name__ == "__main__":
+    main()

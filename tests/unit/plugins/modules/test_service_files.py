@@ -1,0 +1,339 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module service_files: what is written, removed and saved, and what a service's user cannot make root do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import stat
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import changes, tree
+from ansible_collections.ascend.inference.plugins.modules import service_files
+
+NOBODY = "nobody"
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+
+
+@pytest.fixture(name="base")
+def folder(tmp_path):
+    return tmp_path / "deployments" / "sample"
+
+
+def call(base, check=False, name="services", **options):
+    """One call of the module, with every option that is not given at its default."""
+    params = {key: option.get("default") for key, option in service_files.ARGUMENTS.items()}
+    params.update(directory=str(base), name=name, **options)
+    for kind, described in (("folders", service_files.FOLDER), ("files", service_files.FILE)):
+        defaults = {key: option["default"] for key, option in described.items() if "default" in option}
+        params[kind] = [{**defaults, **one, "path": str(one["path"])} for one in params[kind]]
+    params["links"] = [{"path": str(one["path"]), "target": str(one["target"])} for one in params["links"]]
+    return service_files.work(params, check)
+
+
+def sample(base, text="one\n", service="engine-0"):
+    place = base / "services" / service
+    return {
+        "folders": [
+            {"path": base},
+            {"path": base / "services"},
+            {"path": base / "logs", "service_owned": True},
+            {"path": place},
+            {"path": place / "work", "service_owned": True},
+        ],
+        "files": [{"path": place / "run.sh", "content": text, "mode": "0750", "service": service}],
+    }
+
+
+def tree_of(base):
+    """Every path below the folder with its mode and content."""
+    return {
+        str(path.relative_to(base)): (oct(path.lstat().st_mode), path.read_text() if path.is_file() else "")
+        for path in sorted(base.rglob("*"))
+    }
+
+
+def test_files_are_written_with_their_modes_and_a_second_call_changes_nothing(base):
+    first = call(base, **sample(base))
+    script = base / "services/engine-0/run.sh"
+    assert first["changed"] and first["services"] == ["engine-0"]
+    assert script.read_text() == "one\n" and stat.S_IMODE(script.stat().st_mode) == 0o750
+    before = {path: path.stat().st_mtime_ns for path in base.rglob("*")}
+    second = call(base, **sample(base))
+    assert second == {"changed": False, "services": [], "files": [], "diff": []}
+    assert {path: path.stat().st_mtime_ns for path in base.rglob("*")} == before
+
+
+def test_check_mode_says_the_same_and_writes_nothing(base):
+    call(base, **sample(base))
+    before = tree_of(base)
+    planned = call(base, check=True, **sample(base, "two\n"))
+    assert tree_of(base) == before
+    done = call(base, **sample(base, "two\n"))
+    assert planned == done and done["services"] == ["engine-0"]
+    assert done["diff"][0]["before"] == "one\n" and done["diff"][0]["after"] == "two\n"
+
+
+def test_check_mode_on_a_host_without_anything_makes_nothing(base):
+    assert call(base, check=True, sets=["services"], **sample(base))["changed"]
+    assert not base.parent.exists()
+
+
+def test_what_others_changed_is_saved_and_what_we_wrote_is_not(base):
+    call(base, **sample(base))
+    script = base / "services/engine-0/run.sh"
+    assert call(base, **sample(base, "two\n"))["files"][0]["backup"] == ""
+    script.write_text("by hand\n")
+    done = call(base, **sample(base, "two\n"))
+    saved = done["files"][0]["backup"]
+    assert script.read_text() == "two\n" and pathlib.Path(saved).read_text() == "by hand\n"
+    assert stat.S_IMODE(os.stat(saved).st_mode) == 0o600
+
+
+def test_a_wrong_mode_is_repaired_without_a_backup(base):
+    call(base, **sample(base))
+    script = base / "services/engine-0/run.sh"
+    script.chmod(0o777)
+    done = call(base, **sample(base))
+    assert stat.S_IMODE(script.stat().st_mode) == 0o750
+    assert [(one["action"], one["backup"]) for one in done["files"]] == [("owner or mode", "")]
+
+
+def test_private_content_is_in_no_difference_and_no_backup(base):
+    private = {**sample(base), "files": [{**sample(base)["files"][0], "content": "PLANTED", "private": True}]}
+    call(base, **private)
+    (base / "services/engine-0/run.sh").write_text("OLD-PLANTED")
+    done = call(base, **private)
+    assert "PLANTED" not in json.dumps(done)
+    assert [path.name for path in (base / "services/engine-0").iterdir() if path.is_file()] == ["run.sh"]
+    assert all("PLANTED" not in path.read_text() for path in base.iterdir() if path.is_file())
+
+
+def test_what_is_no_longer_planned_is_removed_and_nothing_else(base):
+    call(base, **sample(base))
+    call(base, **sample(base, service="engine-1"))
+    gone = base / "services/engine-0"
+    (gone / "work" / "cache").write_text("of the service")
+    foreign = base / "services" / "foreign"
+    foreign.mkdir()
+    (foreign / "file").write_text("not ours")
+    assert (gone / "run.sh").exists()  # nothing is removed before the last call of a deployment
+    planned = call(base, check=True, name="plan", sets=["services", "plan"])
+    done = call(base, name="plan", sets=["services", "plan"])
+    assert planned["files"] == done["files"]
+    assert [one["path"] for one in done["files"]] == [str(gone / "run.sh"), str(gone / "work"), str(gone)]
+    assert not gone.exists() and (foreign / "file").exists() and (base / "services/engine-1/run.sh").exists()
+    assert not call(base, name="plan", sets=["services", "plan"])["changed"]
+
+
+def test_a_folder_in_which_others_put_something_stays(base):
+    call(base, **sample(base))
+    (base / "services/engine-0/note.txt").write_text("keep me")
+    call(base, folders=[{"path": base}, {"path": base / "services"}])
+    call(base, name="plan", sets=["services"])
+    assert [path.name for path in (base / "services/engine-0").iterdir()] == ["note.txt"]
+
+
+def test_a_file_that_others_changed_is_renamed_and_not_removed(base):
+    call(base, **sample(base))
+    (base / "services/engine-0/run.sh").write_text("by hand\n")
+    call(base, folders=[{"path": base}])
+    done = call(base, name="plan", sets=["services"])
+    saved = [one["backup"] for one in done["files"] if one["backup"]]
+    assert len(saved) == 1 and pathlib.Path(saved[0]).read_text() == "by hand\n"
+
+
+def test_a_set_that_is_no_longer_used_is_removed(base):
+    call(base, **sample(base))
+    secret = {"path": base / "services/engine-0/secrets.sh", "content": "x\n", "mode": "0600", "private": True}
+    call(base, name="secrets", files=[secret])
+    call(base, name="plan", sets=["services", "secrets"])
+    assert secret["path"].exists()
+    call(base, name="plan", sets=["services"])
+    assert not secret["path"].exists() and not (base / ".secrets.manifest.json").exists()
+    assert (base / "services/engine-0/run.sh").exists()
+
+
+def test_files_elsewhere_are_written_and_never_removed(base, tmp_path):
+    units = tmp_path / "units"
+    units.mkdir()
+    unit = {"path": units / "sample.service", "content": "[Unit]\n", "mode": "0644", "service": "engine-0"}
+    call(base, **{**sample(base), "files": [unit]})
+    call(base, folders=[{"path": base}])
+    call(base, name="plan", sets=["services"])
+    assert unit["path"].read_text() == "[Unit]\n"
+
+
+def test_a_link_is_turned_in_one_step(base, tmp_path):
+    links = [{"path": tmp_path / "current", "target": tmp_path / "venv-1"}]
+    call(base, folders=[{"path": base}], links=links)
+    assert os.readlink(tmp_path / "current") == str(tmp_path / "venv-1")
+    assert not call(base, folders=[{"path": base}], links=links)["changed"]
+    links[0]["target"] = tmp_path / "venv-2"
+    assert call(base, folders=[{"path": base}], links=links)["changed"]
+    assert os.readlink(tmp_path / "current") == str(tmp_path / "venv-2")
+
+
+def test_all_errors_come_together_and_before_any_change(base):
+    call(base, **sample(base))
+    script = base / "services/engine-0/run.sh"
+    script.unlink()
+    script.mkdir()
+    (base / "logs").rmdir()
+    (base / "logs").symlink_to("/")
+    before = tree_of(base)
+    with pytest.raises(tree.TreeError) as error:
+        call(base, **sample(base, service="engine-1"), links=[{"path": script, "target": "x"}])
+    assert f"{base}/logs is a symbolic link" in str(error.value) and f"{script} is no symbolic link" in str(error.value)
+    assert tree_of(base) == before
+
+
+@pytest.mark.parametrize("stage", range(6))
+def test_an_interrupted_call_is_completed_by_the_next_one_without_backups(base, monkeypatch, stage):
+    """Killed before or after any file is put in its place, the next call knows each file as ours."""
+    call(base, **sample(base))
+    wanted = sample(base, "two\n")
+    wanted["files"].append({"path": base / "services/engine-0/more", "content": "more\n"})
+    counted, real = [], tree.os.rename
+
+    def rename(*names, **places):
+        counted.append(names)
+        if len(counted) > stage:
+            raise KeyboardInterrupt
+        real(*names, **places)
+
+    monkeypatch.setattr(tree.os, "rename", rename)
+    with contextlib.suppress(KeyboardInterrupt):
+        call(base, **wanted)
+    monkeypatch.undo()
+    call(base, **wanted)
+    assert (base / "services/engine-0/run.sh").read_text() == "two\n"
+    names = sorted(path.name for path in base.rglob("*") if path.is_file())
+    assert names == [".services.manifest.json", "more", "run.sh"]
+
+
+# What a service's user can do to become root: each of these made root change or write a file elsewhere.
+
+
+def test_shared_folders_are_made_for_all_and_left_alone_where_they_are(base, tmp_path):
+    shared = tmp_path / "root"
+    old = os.umask(0o077)
+    try:
+        call(
+            shared / "deployments/sample",
+            folders=[{"path": shared, "mode": "0755"}, *sample(shared / "deployments/sample")["folders"]],
+        )
+    finally:
+        os.umask(old)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (shared, shared / "deployments")] == [0o755, 0o755]
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    call(base, folders=[{"path": tmp_path / "link", "mode": "0755"}, *sample(base)["folders"]])
+    assert stat.S_IMODE((tmp_path / "elsewhere").stat().st_mode) == 0o700
+
+
+@needs_root
+def test_scripts_are_roots_and_logs_are_the_services(base, monkeypatch):
+    monkeypatch.setattr(service_files, "unsafe", lambda base, owners: [])
+    call(base, owner="root", service_owner=NOBODY, **sample(base))
+    owners = {str(path.relative_to(base)): pwd.getpwuid(path.stat().st_uid).pw_name for path in base.rglob("*")}
+    assert {path for path, owner in owners.items() if owner == NOBODY} == {"logs", "services/engine-0/work"}
+    assert not [path for path in base.rglob("*") if path.stat().st_uid == 0 and path.stat().st_mode & 0o022]
+
+
+@needs_root
+def test_a_link_in_place_of_logs_changes_no_other_folder(base, tmp_path):
+    victim = tmp_path / "cron.d"
+    victim.mkdir(mode=0o755)
+    call(base, owner="root", service_owner=NOBODY, **sample(base))
+    (base / "logs").rmdir()
+    (base / "logs").symlink_to(victim)
+    with pytest.raises(tree.TreeError, match="symbolic link"):
+        call(base, owner="root", service_owner=NOBODY, **sample(base))
+    assert victim.stat().st_uid == 0 and stat.S_IMODE(victim.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("place", ["services", "services/engine-0"])
+def test_a_link_above_a_file_ends_the_call(base, tmp_path, place):
+    call(base, **sample(base))
+    victim = tmp_path / "victim"
+    (victim / "engine-0").mkdir(parents=True)
+    os.rename(base / place, tmp_path / "moved")
+    (base / place).symlink_to(victim)
+    with pytest.raises(tree.TreeError, match="symbolic link"):
+        call(base, **sample(base, "two\n"))
+    assert [path for path in victim.rglob("*") if path.is_file()] == []
+
+
+def test_a_link_that_appears_after_the_comparison_is_not_followed(base, tmp_path, monkeypatch):
+    call(base, **sample(base))
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    real = changes.Update.compare
+
+    def compare(update):
+        found = real(update)
+        os.rename(base / "services/engine-0", tmp_path / "moved")
+        (base / "services/engine-0").symlink_to(victim)
+        return found
+
+    monkeypatch.setattr(changes.Update, "compare", compare)
+    with pytest.raises(tree.TreeError, match="symbolic link"):
+        call(base, **sample(base, "two\n"))
+    assert list(victim.iterdir()) == []
+
+
+def test_a_link_or_pipe_in_place_of_a_file_is_replaced(base, tmp_path):
+    call(base, **sample(base))
+    script, victim = base / "services/engine-0/run.sh", tmp_path / "shadow"
+    victim.write_text("root:*:\n")
+    script.unlink()
+    script.symlink_to(victim)
+    assert call(base, **sample(base))["services"] == ["engine-0"]
+    assert not script.is_symlink() and script.read_text() == "one\n" and victim.read_text() == "root:*:\n"
+    script.unlink()
+    os.mkfifo(script)
+    assert call(base, **sample(base))["changed"] and script.read_text() == "one\n"
+
+
+def test_a_second_name_of_a_file_is_given_up(base, tmp_path):
+    call(base, **sample(base))
+    script = base / "services/engine-0/run.sh"
+    os.link(script, tmp_path / "second")
+    call(base, **sample(base))
+    assert script.stat().st_nlink == 1 and (tmp_path / "second").stat().st_ino != script.stat().st_ino
+
+
+def test_removal_follows_no_link(base, tmp_path):
+    call(base, **sample(base))
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").write_text("x")
+    (base / "services/engine-0/work").rmdir()
+    (base / "services/engine-0/work").symlink_to(victim)
+    call(base, folders=[{"path": base}])
+    with pytest.raises(tree.TreeError, match="symbolic link"):
+        call(base, name="plan", sets=["services"])
+    assert (victim / "precious").exists()
+
+
+@needs_root
+def test_a_root_below_a_folder_of_the_services_user_is_refused(base, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, pwd.getpwnam(NOBODY).pw_uid, -1)
+    below = home / "root" / "sample"
+    with pytest.raises(tree.TreeError, match="belongs to the service's user"):
+        call(below, owner="root", service_owner=NOBODY, **sample(below))
+    assert list(home.iterdir()) == []
+
+
+def test_a_user_who_is_missing_is_an_error_except_in_check_mode(base):
+    with pytest.raises(tree.TreeError, match="no user or group nobody-at-all"):
+        call(base, service_owner="nobody-at-all", **sample(base))
+    assert call(base, check=True, service_owner="nobody-at-all", **sample(base))["changed"]
