@@ -74,9 +74,8 @@ options:
             type: str
             required: true
           kind:
-            description: The router's flavour, or V(direct) when the entry is an engine itself.
+            description: The router's flavour, V(external) for one that is not of the plan, or V(direct) when the entry is an engine itself.
             type: str
-            choices: [vllm_router, load_balance, layerwise, direct]
             required: true
           api_key:
             description: Name of the secret that the entry asks of its clients. For the role; this module takes O(entry_api_key).

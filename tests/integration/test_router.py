@@ -33,6 +33,7 @@ def words(tmp_path):
         "router_venv": str(tmp_path / "venv"),
         "router_flavour": "dp",
         "router_requirements": ["fastapi", "httpx", "uvicorn"],
+        "router_imports": ["fastapi", "httpx", "uvicorn"],
         "router_index_url": f"file://{tmp_path}/no-index",
         "router_find_links": [str(tmp_path / "wheels")],
         "router_script": str(tmp_path / "venv/share/proxy" / os.path.basename(MEMBER)),

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ..runtime.registry import LOGS
 
 MODES = ("disaggregated", "pool", "disaggregated+pool", "colocated")
-ENTRY_KINDS = ("vllm_router", "load_balance", "layerwise", "direct")
 PROTOCOLS = ("prefill_answers", "bootstrap", "layerwise", "none")
 LOG_KINDS = (*sorted(LOGS), "none")
 KNOWN_LIMITS = ("empty_200",)
@@ -142,7 +141,7 @@ _ENTRY = {
     "name": Field(str, "entry"),
     "host": Field(str, ""),
     "url": Field(str),
-    "kind": Field(str, ..., ENTRY_KINDS),
+    "kind": Field(str),
     "api_key": Field(str, ""),
     "ca_path": Field(str, ""),
     "validate_certs": Field(bool, True),

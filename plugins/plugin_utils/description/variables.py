@@ -171,8 +171,9 @@ class Router:
     """The proxy in front of the engines."""
 
     flavour: str = documented(
-        "Router program. Empty: derived from the KV transfer and the pools.",
-        choice("", "vllm_router", "load_balance", "layerwise", "epd", "epd_layerwise", "dp", "hybrid", "none"),
+        "Router program: vllm_router, load_balance, layerwise, epd, epd_layerwise, dp, hybrid or none. Empty: derived from "
+        "the KV transfer and the pools.",
+        "",  # of the registry, plan/routers/registry.py
     )
     group: str = documented(
         "Inventory group whose first host runs the router. Default without such a group: the first prefill host.",

@@ -21,9 +21,10 @@ from .render.engine import engine_services
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
 from .render.keepers import KEEPERS
-from .render.router import flavour, router_service
+from .render.router import router_service
 from .render.software import software
 from .render.verify import verify_section
+from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
@@ -63,7 +64,7 @@ def _launch_plan(
 ) -> dict[str, t.Any]:
     description, unreadable = read_description(variables)
     hosts, more = read_hosts(inventory, description)
-    unreadable += [*more, *conflicts]
+    unreadable += [*more, *conflicts, *unknown_flavour(description)]
     if unreadable:
         certain = _certain_errors(variables, inventory, {conflict.path for conflict in conflicts})
         raise PlanError([*unreadable, *certain])
@@ -146,10 +147,11 @@ def _services(context: Context) -> list[Service]:
     keeper = KEEPERS.get(context.description.store.backend)
     if context.store and context.master and keeper:
         services.append(keeper.service(context, context.master))
-    if context.router and flavour(context) != "none":
+    flavour = flavour_of(context)
+    if context.router and flavour.name != "none":
         services.append(router_service(context, context.router, engines))
         if context.description.router.frontend == "nginx" and not context.contained:
-            services.append(frontend_service(context, context.router, services[-1], flavour(context)))
+            services.append(frontend_service(context, context.router, services[-1], flavour))
     return context.runtime.finish(context, services)
 
 

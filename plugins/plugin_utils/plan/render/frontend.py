@@ -13,8 +13,8 @@ import posixpath
 
 from ...description.variables import Host
 from ..deployment import Context
+from ..routers.base import Flavour
 from ..service import File, Health, Port, Service, Start, Stop
-from .proxies import health_path
 
 NAME = "frontend"
 PROGRAM = "/usr/sbin/nginx"
@@ -69,7 +69,7 @@ http {
     include @SCRATCH@/keys.conf;
     server {
         listen @LISTEN@;
-@TLS@        location / {
+@TLS@@ADMIN@        location / {
             default_type application/json;
             if ($ascend_known = 0) { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
             proxy_set_header Authorization $ascend_backend;
@@ -91,8 +91,8 @@ TLS = """        ssl_certificate @CERTIFICATE@;
 """
 
 
-def frontend_service(context: Context, host: Host, router: Service, flavour: str) -> Service:
-    """nginx on the router's host; ``flavour`` says where the router answers questions for its health."""
+def frontend_service(context: Context, host: Host, router: Service, flavour: Flavour) -> Service:
+    """nginx on the router's host. Clients reach none of the paths by which the router or its engines are changed."""
     word = context.description.router
     directory, address = context.service_directory(NAME), word.frontend_bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
@@ -102,11 +102,12 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: str
     tls = TLS.replace("@CERTIFICATE@", word.certificate).replace("@KEY@", word.certificate_key)
     values = {
         "@LISTEN@": f"{_bracketed(address)}:{word.frontend_port}{' ssl' if word.certificate else ''}",
+        "@ADMIN@": "".join(f"        location = {path} {{ return 403; }}\n" for path in flavour.private),
         "@TLS@": tls if word.certificate else "",
         "@ROUTER@": f"http://{_bracketed(router.address)}:{router.port('api').first}",
         "@STATUS@": f"{_bracketed(reached)}:{word.frontend_status_port}",
         "@SCRATCH@": posixpath.join(directory, "work"),
-        "@HEALTH@": health_path(flavour),
+        "@HEALTH@": flavour.health_path,
     }
     text = CONFIGURATION
     for name, value in values.items():

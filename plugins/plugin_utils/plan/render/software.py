@@ -9,17 +9,20 @@ import typing as t
 
 from ...releases.artefacts import artefact, text
 from ..deployment import Context
+from ..routers.base import NEWEST
+from ..routers.registry import flavour_of
 from .engine import plugin_path
 from .mooncake import engine_venv
 from .npu import sources
-from .router import NEWEST, flavour, router_venv, script_path, script_source
+from .router import router_venv, script_path, script_source
 
 NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
 
 
 def software(context: Context) -> dict[str, t.Any]:
     """Engine, Mooncake and router; for NPUs also the toolkit that the engine is built against."""
-    release = context.release
+    release, router = context.release, flavour_of(context)
+    proxies = [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"]
     found: dict[str, t.Any] = {
         "tools": {"venv": context.venv("tools")},
         "engine": {
@@ -29,14 +32,15 @@ def software(context: Context) -> dict[str, t.Any]:
         },
         "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
         "router": {
-            "flavour": flavour(context),
+            "flavour": router.name,
             "frontend": context.description.router.frontend,
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
             "source": script_source(context),
             "source_release": release.name if release.proxy_paths else NEWEST.name,
-            "sha256": (release if release.proxy_paths else NEWEST).proxy_sha256.get(flavour(context), ""),
-            "requirements": [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"],
+            "sha256": (release if release.proxy_paths else NEWEST).proxy_sha256.get(router.name, ""),
+            "requirements": [router.package.requirement] if router.package else proxies,
+            "imports": [router.package.module] if router.package else ["fastapi", "httpx", "uvicorn"],
         },
     }
     if context.description.engine == "vllm_ascend":

@@ -11,14 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from ..deployment import Context
+from ..routers.registry import flavour_of
 from ..service import Service
 from .mooncake import segment_bytes
-from .router import flavour
 from .vllm import merged
 
 ROLES = ("prefill", "decode", "colocated")
 BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
-KINDS = {"vllm_router": "vllm_router", "load_balance": "load_balance", "layerwise": "layerwise"}
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from here, so that it stands in no command
 DRAINED = (0, 24)  # releases before show an empty 200 for a decode error (vllm-ascend #12166, #13140)
 
@@ -71,11 +70,11 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
             "name": "entry",
             "host": "localhost",
             "url": url.rstrip("/"),
-            "kind": "load_balance",
+            "kind": "external",
             "log": {"kind": "none"},
         }
     router = next((one for one in services if one.kind == "router"), None)
-    kind = KINDS.get(flavour(context), "direct") if router else "direct"
+    kind = flavour_of(context).name if router else "direct"
     entry = router or (apis[0] if apis else None)
     if not entry:
         return {"name": "entry", "url": "", "kind": "direct"}

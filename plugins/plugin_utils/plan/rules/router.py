@@ -9,17 +9,15 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
-from ...releases import options
 from ..render.router import flavour
 from ..render.vllm import canonical
+from ..routers.base import url
+from ..routers.registry import flavour_of
 from ..service import Service
 from .base import Case, Rules
 from .engine_view import split
 
 RULES = Rules()
-ROUTER = "0.1.17"
-LAYERWISE = "mooncake_layerwise"
-LISTS = {"prefiller": "prefill", "decoder": "decode", "encoder": "encode", "server": "colocated", "dp": "colocated"}
 
 
 def path(case: Case, flag: str) -> str:
@@ -52,9 +50,7 @@ def kind(case: Case) -> t.Iterator[Finding]:
     if not case.named("router") or not case.disaggregated:
         return
     found, p2p = flavour(case.context), case.context.p2p
-    layerwise = found in ("layerwise", "epd_layerwise")
-    foreign = ("mooncake", "mooncake_hybrid", "llmdatadist") if layerwise else (LAYERWISE,)
-    if p2p in foreign and found != "none":
+    if p2p and p2p not in flavour_of(case.context).connectors:
         yield Finding.at("inference_router.flavour", found, f"the {found} proxy does not work with the {p2p} connector")
 
 
@@ -68,15 +64,13 @@ def pools(case: Case) -> t.Iterator[Finding]:
 
     It has no lists for their engines, so it does not start or serves nothing.
     """
-    found = flavour(case.context)
-    if not case.named("router"):
+    found, present = flavour_of(case.context), set(case.context.description.pools.present())
+    if not case.named("router") or len(present & {"prefill", "decode"}) == 1:
         return
-    colocated = case.context.description.pools.colocated and not case.disaggregated
-    if case.disaggregated and found in ("dp", "hybrid") or colocated and found in ("load_balance", "layerwise"):
-        names = ", ".join(case.context.description.pools.present())
-        yield Finding.at("inference_router.flavour", found, f"the {found} proxy does not support the pools {names}")
-    elif found in ("epd", "epd_layerwise") and not case.context.description.pools.encode:
-        yield Finding.at("inference_router.flavour", found, f"the {found} proxy needs an encode pool")
+    if not any(served <= present for served in found.pools):
+        known = " or ".join(" and ".join(sorted(served)) for served in found.pools)
+        problem = f"the {found.name} proxy serves {known}, and the pools are {', '.join(sorted(present))}"
+        yield Finding.at("inference_router.flavour", found.name, problem)
 
 
 @RULES.rule("ROUTER-RELEASE", "Choose another flavour, or a release that has this one.", "vllm-ascend examples by tag")
@@ -86,7 +80,7 @@ def release(case: Case) -> t.Iterator[Finding]:
     Its program is not in the release's image or sources, so nothing could be started.
     """
     found = flavour(case.context)
-    if found not in ("none", "vllm_router") and found not in case.context.release.proxies:
+    if found != "none" and not flavour_of(case.context).exists(case.context.release):
         known = ", ".join(sorted(case.context.release.proxies)) or "none"
         problem = f"release {case.context.release.name} has no {found} proxy; it has {known}"
         yield Finding.at("inference_router.flavour", found, problem)
@@ -105,11 +99,7 @@ def flag(case: Case) -> t.Iterator[Finding]:
     found = flavour(case.context)
     if not case.named("router"):
         return
-    if found == "vllm_router":
-        known = set(options.known("vllm_router", ROUTER))
-        known |= {f"no-{name}" for name in known}
-    else:
-        known = {option[2:] for option in case.context.release.proxies.get(found, ())}
+    known = flavour_of(case.context).options(case.context.release)
     for name in flags(case):
         if name not in known and known:
             hint = nearest(name, known) or f"Known: {', '.join(f'--{option}' for option in sorted(known)[:20])}."
@@ -126,8 +116,8 @@ def endpoints(case: Case) -> t.Iterator[Finding]:
 
     Requests go to addresses where no engine answers, or engines stay idle. Hosts and ports are paired by position.
     """
-    table = flags(case)
-    for name, pool in LISTS.items():
+    table, found = flags(case), flavour_of(case.context)
+    for name, pool in found.pairs.items():
         hosts, ports = table.get(f"{name}-hosts"), table.get(f"{name}-ports")
         if hosts is None and ports is None:
             continue
@@ -135,9 +125,9 @@ def endpoints(case: Case) -> t.Iterator[Finding]:
         written = next((option for option in options_ if path(case, option) != "inference_router.flavour"), "")
         if written:
             yield from _compare(case, path(case, written), pool, hosts or (), ports or ())
-    for name, pool in (("prefill", "prefill"), ("decode", "decode"), ("worker-urls", "colocated")):
-        if path(case, name) != "inference_router.flavour" and flavour(case.context) == "vllm_router":
-            expected = {f"http://{engine.address}:{engine.port('api').first}" for engine in _apis(case, pool)}
+    for name, pool in found.urls.items():
+        if path(case, name) != "inference_router.flavour":
+            expected = {url(engine) for engine in _apis(case, pool)}
             if set(table.get(name, ())) != expected:
                 problem = f"the {pool} engines of this plan are {' '.join(sorted(expected)) or 'none'}"
                 yield Finding.at(path(case, name), " ".join(table.get(name, ())), problem)
@@ -171,8 +161,7 @@ def bind(case: Case) -> t.Iterator[Finding]:
 
     Decode calls the proxy back at the address that it binds; every request waits until it times out.
     """
-    service, layerwise = case.named("router"), flavour(case.context) in ("layerwise", "epd_layerwise")
-    if service and layerwise:
+    if case.named("router") and flavour_of(case.context).called_back:
         address = (flags(case).get("host") or ("",))[0]
         if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # compared with, nothing binds here
             own = path(case, "host")
@@ -193,9 +182,9 @@ def recompute(case: Case) -> t.Iterator[Finding]:
     Only vLLM-Ascend's own proxies send such a request to prefill again; with others the client gets an answer that
     is cut off.
     """
-    found = flavour(case.context)
+    found, retries = flavour(case.context), bool(case.named("router")) and flavour_of(case.context).retries
     for view in case.of("decode"):
-        if view.mapping("additional-config").get("recompute_scheduler_enable") and found in ("vllm_router", "none"):
+        if view.mapping("additional-config").get("recompute_scheduler_enable") and not retries:
             severity = "warning" if found == "none" else ""
             router = "there is no router" if found == "none" else f"the router is {found}"
             problem = f"recompute_scheduler_enable is on and {router}"
@@ -213,8 +202,9 @@ def port(case: Case) -> t.Iterator[Finding]:
     Health checks, firewall and verification use the planned port, where nothing would listen.
     """
     value, planned = (flags(case).get("port") or ("",))[0], case.context.description.router.port
-    if case.named("router") and value != str(planned):
-        yield Finding.at(path(case, "port"), value, f"--port differs from inference_router.port, which is {planned}")
+    own = path(case, "port")
+    if case.named("router") and own != "inference_router.flavour" and value != str(planned):
+        yield Finding.at(own, value, f"--port differs from inference_router.port, which is {planned}")
 
 
 @RULES.rule(
@@ -246,10 +236,10 @@ def key(case: Case) -> t.Iterator[Finding]:
 
     The proxy before encoders passes no Authorization header on, so engines answer 401 to every request.
     """
-    if flavour(case.context) == "epd" and "api_key" in case.context.description.secrets:
-        yield Finding.at(
-            "inference_router.flavour", "epd", "inference_secrets has api_key, which the epd proxy does not send"
-        )
+    router, found = case.named("router"), flavour_of(case.context)
+    if router and "api_key" in case.context.description.secrets and not (found.passes_key or router.secret_env):
+        problem = f"inference_secrets has api_key, which the {found.name} proxy does not send"
+        yield Finding.at("inference_router.flavour", found.name, problem)
 
 
 @RULES.rule(

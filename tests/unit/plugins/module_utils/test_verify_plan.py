@@ -50,13 +50,12 @@ def test_every_violation_is_told_at_once():
         )
     )
     text = "\n".join(found)
-    assert len(found) == 8
+    assert len(found) == 7
     for word in (
         "verify.modle: unknown key",
         "verify.mode is 'dissagregated', but has to be one of: disaggregated, pool",
         "verify.block_size is '128', but has to be a int",
         "verify.entry.url is '10.1.1.1:8000', but has to start with http://",
-        "verify.entry.kind is 'nginx'",
         "verify.prefill[0].log.path is missing",
         "verify.release.has_prompt_tokens_by_source is missing",
         "verify.release.known_limits has 'slow'; known are: empty_200",

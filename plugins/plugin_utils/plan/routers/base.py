@@ -1,0 +1,150 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a router flavour is: everything that the planner, its rules and the roles know of one proxy, as one record."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ...releases.release import DEFAULT, RELEASES, Release
+from ..deployment import Context
+from ..service import Service
+
+Flags = dict[str, t.Any]
+
+# Connectors from prefill to decode, by how a proxy has to drive them: it hands decode what prefill answered, or decode
+# calls it back at /v1/metaserver and prefill pushes layer by layer.
+ANSWERED = frozenset({"mooncake", "mooncake_hybrid", "llmdatadist"})
+CALLED_BACK = frozenset({"mooncake_layerwise"})
+EITHER = frozenset({"sfa_remote_d2h"})
+
+DISAGGREGATED = frozenset({"prefill", "decode"})
+COLOCATED = frozenset({"colocated"})
+
+NEWEST = RELEASES[DEFAULT["vllm_ascend"]]  # whose scripts serve engines of a release that brings none (the CPU engine)
+
+
+class Script(t.NamedTuple):
+    """A proxy among vLLM-Ascend's examples: its path in the sources, and its options ('--port') in one release."""
+
+    path: str
+    options: tuple[str, ...]
+
+
+class Package(t.NamedTuple):
+    """A proxy that is a Python package: what to install, the module that proves it, its program and its options."""
+
+    requirement: str
+    module: str
+    program: str
+    options: frozenset[str]
+
+
+class Place(t.NamedTuple):
+    """Where a router listens, and the engines behind it."""
+
+    address: str
+    port: int
+    metrics_port: int
+    engines: tuple[Service, ...]
+
+    def answering(self, kind: str) -> list[Service]:
+        """The engines of a pool that have an API."""
+        return [engine for engine in self.engines if engine.kind == kind and engine.health]
+
+
+def url(service: Service) -> str:
+    """Where an engine's API is."""
+    return f"http://{service.address}:{service.port('api').first}"
+
+
+def released_script(name: str, release: Release) -> Script | None:
+    """The script that a release has for a flavour; None if it has none."""
+    if name not in release.proxies:
+        return None
+    return Script((release.proxy_paths or NEWEST.proxy_paths).get(name, ""), release.proxies[name])
+
+
+def listed_in_pairs(flavour: Flavour, place: Place) -> Flags:
+    """Address and port, and each pool's engines as two lists whose entries belong together by position."""
+    flags: Flags = {"host": place.address, "port": place.port}
+    for name, kind in flavour.pairs.items():
+        engines = place.answering(kind)
+        if engines:
+            flags[f"{name}-hosts"] = [engine.address for engine in engines]
+            flags[f"{name}-ports"] = [engine.port("api").first for engine in engines]
+    return flags
+
+
+def nothing_more(place: Place) -> list[str]:
+    """No further words on the command line."""
+    return []
+
+
+def always(place: Place) -> bool:
+    """Whatever the engines."""
+    return True
+
+
+def never(context: Context) -> bool:
+    """Only for those who name it."""
+    return False
+
+
+@dataclass(frozen=True)
+class Flavour:
+    """One proxy.
+
+    What it fits: ``pools``, the sets of pools that it serves together; ``connectors``, those from prefill to decode
+    that it can drive; ``preferred``, whether the planner takes it where the user names none (the registry's order
+    decides between several).
+
+    What it is: a ``package``, or the ``script`` of a release. ``flags`` are its options, of which ``pairs`` maps the
+    prefix of a pair (``prefiller`` of ``--prefiller-hosts`` and ``--prefiller-ports``) to the pool whose engines it
+    lists, and ``urls`` an option that holds URLs to its pool; ``tail`` are words behind the user's own options.
+
+    How it runs: ``health_path`` answers 200 while it lives; ``metrics_port`` is the default port of metrics of its own,
+    0 where it has none. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
+    it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
+
+    What it does with requests: ``sends_key``, whether it asks engines with OPENAI_API_KEY in place of the client's key;
+    ``passes_key``, whether it passes the client's key on where it does not; ``retries``, whether it finishes a request
+    that decode gives back for recomputing.
+    """
+
+    name: str
+    pools: tuple[frozenset[str], ...]
+    connectors: frozenset[str] = ANSWERED | EITHER
+    preferred: t.Callable[[Context], bool] = never
+    package: Package | None = None
+    script: t.Callable[[str, Release], Script | None] = released_script
+    flags: t.Callable[[Flavour, Place], Flags] = listed_in_pairs
+    pairs: t.Mapping[str, str] = field(default_factory=dict)
+    urls: t.Mapping[str, str] = field(default_factory=dict)
+    tail: t.Callable[[Place], list[str]] = nothing_more
+    health_path: str = "/healthcheck"
+    metrics_port: int = 0
+    admin: tuple[str, ...] = ()
+    membership: tuple[str, ...] = ()
+    called_back: bool = False
+    sends_key: t.Callable[[Place], bool] = always
+    passes_key: bool = False
+    retries: bool = True
+
+    def exists(self, release: Release) -> bool:
+        """Whether there is such a proxy for a release."""
+        return bool(self.package or self.script(self.name, release))
+
+    def options(self, release: Release) -> frozenset[str]:
+        """Names of all options that its command line may have, without hyphens before them."""
+        if self.package:
+            return self.package.options
+        script = self.script(self.name, release)
+        return frozenset(option[2:] for option in script.options) if script else frozenset()
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """Paths that are not for clients: what stands in front of the router refuses them."""
+        return (*self.membership, *self.admin)

@@ -1,0 +1,38 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""vLLM-Ascend's proxies between prefill and decode: one for each protocol of the connectors."""
+
+from __future__ import annotations
+
+from ..deployment import Context
+from .base import ANSWERED, CALLED_BACK, DISAGGREGATED, EITHER, Flavour
+
+LISTS = {"prefiller": "prefill", "decoder": "decode"}
+
+
+def disaggregated(context: Context) -> bool:
+    """Whether NPUs serve prefill and decode, without encoders."""
+    pools = context.description.pools
+    return bool(pools.prefill and not pools.encode) and context.description.engine == "vllm_ascend"
+
+
+LOAD_BALANCE = Flavour(
+    name="load_balance",
+    pools=(DISAGGREGATED,),
+    connectors=ANSWERED | EITHER,
+    preferred=lambda context: disaggregated(context) and context.p2p not in CALLED_BACK | EITHER,
+    pairs=LISTS,
+    admin=("/reset_prefix_cache",),
+    membership=("/instances/add", "/instances/remove"),
+)
+
+LAYERWISE = Flavour(
+    name="layerwise",
+    pools=(DISAGGREGATED,),
+    connectors=CALLED_BACK | EITHER,
+    preferred=lambda context: disaggregated(context) and context.p2p in CALLED_BACK | EITHER,
+    pairs=LISTS,
+    admin=("/v1/metaserver", "/reset_prefix_cache"),
+    called_back=True,
+)

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The router flavours: a new one is a record in a file of this folder, and an entry here."""
+
+from __future__ import annotations
+
+from ...description.findings import Finding, nearest
+from ...description.variables import Description
+from ..deployment import Context
+from .base import Flavour
+from .colocated import DP, HYBRID
+from .encoders import EPD, EPD_LAYERWISE
+from .prefill_decode import LAYERWISE, LOAD_BALANCE
+from .vllm_router import FLAVOUR as VLLM_ROUTER
+
+NONE = Flavour(name="none", pools=(), preferred=lambda context: True)  # no router of ours
+
+# By name; the planner takes the first that is preferred where the user names none.
+FLAVOURS: dict[str, Flavour] = {
+    flavour.name: flavour for flavour in (VLLM_ROUTER, EPD_LAYERWISE, EPD, LAYERWISE, LOAD_BALANCE, DP, HYBRID, NONE)
+}
+
+
+def flavour_of(context: Context) -> Flavour:
+    """The router's flavour: the one that the user names, or what the pools and the connector need."""
+    asked = context.description.router.flavour
+    if asked in FLAVOURS:
+        return FLAVOURS[asked]
+    return next((flavour for flavour in FLAVOURS.values() if flavour.preferred(context)), NONE)
+
+
+def unknown_flavour(description: Description) -> list[Finding]:
+    """A flavour that is not registered."""
+    asked = description.router.flavour
+    if not asked or asked in FLAVOURS:
+        return []
+    text = f"one of {', '.join(sorted(FLAVOURS))} is expected here"
+    path = "inference_router.flavour"
+    return [Finding(path, "WORD-CHOICE", text, nearest(asked, FLAVOURS).strip(), value=repr(asked))]

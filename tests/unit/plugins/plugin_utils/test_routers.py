@@ -1,0 +1,160 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Router flavours: one record each, and nothing but the registry knows their names."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import registry
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base import (
+    ANSWERED,
+    CALLED_BACK,
+    DISAGGREGATED,
+    EITHER,
+    Flavour,
+    Package,
+    url,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
+
+MADE_UP = Flavour(
+    name="made_up",
+    pools=(DISAGGREGATED,),
+    package=Package("made_up-router==7", "made_up", "made_up", frozenset({"listen", "behind", "policy"})),
+    flags=lambda flavour, place: {
+        "listen": f"{place.address}:{place.port}",
+        "behind": [url(engine) for kind in ("prefill", "decode") for engine in place.answering(kind)],
+    },
+    health_path="/alive",
+    metrics_port=9999,
+    membership=("/workers/add",),
+    admin=("/cache/drop",),
+    sends_key=lambda place: False,
+    passes_key=True,
+)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """A router flavour that does not exist, registered."""
+    monkeypatch.setitem(FLAVOURS, MADE_UP.name, MADE_UP)
+
+
+def router(plan):
+    return next(one for one in plan["services"] if one["kind"] == "router")
+
+
+def refused(name, changes):
+    with pytest.raises(PlanError) as caught:
+        launch_plan(*family(name, changes))
+    return [(one.id, one.path) for one in caught.value.complaints]
+
+
+def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
+    words = {
+        "flavour": "made_up",
+        "args": {"policy": "low"},
+        "frontend": "nginx",
+        "certificate": "/c.pem",
+        "certificate_key": "/k.pem",
+    }
+    changes = {
+        "inference_router": words,
+        "inference_secrets": {"api_key": "x", "client_keys": "y"},
+    }
+    plan = launch_plan(*family("p2p", changes))
+    service = router(plan)
+    assert service["argv"] == [
+        "/opt/ascend-inference/venvs/router-made_up-0.23.0/bin/made_up",
+        "--listen",
+        "10.1.0.1:8000",
+        "--behind",
+        "http://10.1.0.1:7100",
+        "http://10.1.0.2:7100",
+        "http://10.1.0.3:7300",
+        "--policy",
+        "low",
+    ]
+    assert service["health"]["url"] == "http://10.1.0.1:8000/alive"
+    assert [(one["name"], one["first"]) for one in service["ports"]] == [("api", 8000), ("metrics", 9999)]
+    assert service["secret_env"] == {}
+    software = plan["software"]["router"]
+    assert (software["flavour"], software["requirements"], software["imports"], software["script"]) == (
+        "made_up",
+        ["made_up-router==7"],
+        ["made_up"],
+        "",
+    )
+    assert plan["verify"]["entry"]["kind"] == "made_up"
+    read_plan(plan["verify"])
+    frontend = next(one for one in plan["services"] if one["kind"] == "frontend")["files"][0]["content"]
+    assert "location = /workers/add { return 403; }" in frontend
+    assert "location = /cache/drop { return 403; }" in frontend
+    assert "/health { proxy_pass http://10.1.0.1:8000/alive; }" in frontend
+    assert plan["findings"] == []
+
+
+def test_the_rules_judge_a_new_flavour_by_its_record(made_up):
+    chosen = {"inference_router.flavour": "made_up"}
+    assert ("CONNECTOR-PROXY", "inference_router.flavour") in refused("layerwise", chosen)
+    assert ("ROUTER-POOLS", "inference_router.flavour") in refused("pooled", chosen)
+    assert ("ROUTER-FLAG", "inference_router.args.polciy") in refused(
+        "p2p", {**chosen, "inference_router.args.polciy": 1}
+    )
+
+
+def test_a_new_flavour_may_be_preferred(monkeypatch):
+    preferred = dataclasses.replace(MADE_UP, preferred=lambda context: True)
+    monkeypatch.setattr(registry, "FLAVOURS", {"made_up": preferred, **FLAVOURS})
+    assert launch_plan(*family("p2p", {}))["software"]["router"]["flavour"] == "made_up"
+
+
+def test_an_unknown_flavour_is_refused_with_the_nearest_name():
+    with pytest.raises(PlanError, match="load_balance") as caught:
+        launch_plan(*family("p2p", {"inference_router.flavour": "load_balanse"}))
+    assert [(one.id, one.path) for one in caught.value.complaints] == [("WORD-CHOICE", "inference_router.flavour")]
+
+
+ENCODED = {
+    "inventory": hosts(5, {"encode": (5,), "prefill": (1, 2), "decode": (3, 4)}),
+    "inference_pools.encode": {"tensor_parallel_size": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour"), [("p2p", "epd"), ("layerwise", "epd_layerwise")], ids=["mooncake", "mooncake_layerwise"]
+)
+def test_encoders_get_the_proxy_that_drives_the_connector(name, flavour):
+    assert launch_plan(*family(name, ENCODED))["software"]["router"]["flavour"] == flavour
+
+
+def test_every_connector_between_prefill_and_decode_has_a_proxy():
+    for word in ANSWERED | CALLED_BACK | EITHER:
+        assert [one.name for one in FLAVOURS.values() if word in one.connectors and DISAGGREGATED in one.pools], word
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda one: one.name)
+def test_a_record_agrees_with_itself(flavour):
+    assert FLAVOURS[flavour.name] is flavour
+    assert set(flavour.membership).isdisjoint(flavour.admin)
+    assert all(path.startswith("/") for path in (*flavour.private, flavour.health_path))
+    listed = set().union(*flavour.pools)
+    assert {*flavour.pairs.values(), *flavour.urls.values()} <= listed
+
+
+def test_clients_of_the_frontend_cannot_change_the_router():
+    changes = {
+        "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
+        "inference_secrets": {"client_keys": "y"},
+    }
+    plan = launch_plan(*family("p2p", changes))
+    text = next(one for one in plan["services"] if one["kind"] == "frontend")["files"][0]["content"]
+    for path in ("/instances/add", "/instances/remove", "/reset_prefix_cache"):
+        assert f"        location = {path} {{ return 403; }}\n" in text
