@@ -54,7 +54,7 @@ def router(plan):
 def refused(name, changes):
     with pytest.raises(PlanError) as caught:
         launch_plan(*family(name, changes))
-    return [(one.id, one.path) for one in caught.value.complaints]
+    return [(one.id, one.path) for one in caught.value.findings]
 
 
 def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
@@ -119,7 +119,7 @@ def test_a_new_flavour_may_be_preferred(monkeypatch):
 def test_an_unknown_flavour_is_refused_with_the_nearest_name():
     with pytest.raises(PlanError, match="load_balance") as caught:
         launch_plan(*family("p2p", {"inference_router.flavour": "load_balanse"}))
-    assert [(one.id, one.path) for one in caught.value.complaints] == [("WORD-CHOICE", "inference_router.flavour")]
+    assert [(one.id, one.path) for one in caught.value.findings] == [("WORD-CHOICE", "inference_router.flavour")]
 
 
 ENCODED = {
