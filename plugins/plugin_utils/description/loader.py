@@ -23,6 +23,7 @@ KINDS: tuple[tuple[t.Any, str], ...] = (
 )
 TRUE = {"true", "yes", "on", "1"}
 FALSE = {"false", "no", "off", "0"}
+LARGEST = 10**6  # of any whole number without a bound of its own; the planner counts through many of them
 
 
 def choice(*values: str) -> t.Any:
@@ -155,12 +156,12 @@ class Reader:
         return {str(key): self.value(kind, raw[key], f"{path}.{key}", field) for key in sorted(raw, key=str)}
 
     def _integer(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> int:
-        least, most = field.metadata.get("least"), field.metadata.get("most")
+        least, most = field.metadata.get("least"), field.metadata.get("most") or LARGEST
         number_ = _whole(raw)
         if number_ is None:
             self.add(path, raw, _expected("a whole number", raw))
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
-            span = f"from {least} to {most}" if most is not None else f"of at least {least}"
+            span = f"from {least} to {most}" if most != LARGEST or number_ > most else f"of at least {least}"
             self.add(path, raw, f"{number_} is not a whole number {span}", rule="VARIABLE-RANGE")
         else:
             return number_
@@ -199,7 +200,7 @@ def _whole(raw: t.Any) -> int | None:
         return None
     try:
         return int(raw)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

@@ -15,7 +15,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..runtimes.registry import NAMES as RUNTIMES
-from .findings import Finding
+from .findings import Finding, nearest
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, number, words
 
@@ -42,6 +42,8 @@ RUN_VARIABLES = {
 }
 OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)
 DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
+HARDWARE = ("a2", "a3", "950", "310p", "910a", "cpu")
+MOST_DEVICES = 1024  # of one host; a SuperPoD has 384 NPUs in 48 hosts
 HOST_VARIABLES = {
     "address": "Address that other hosts use. Default: ansible_host, or the inventory name.",
     "devices": "Number of NPUs that may be used, or a list of their device ids. Default: all of the hardware.",
@@ -363,7 +365,7 @@ def read_hosts(
     reader, hosts = Reader(other), {}
     for name in sorted(inventory, key=natural):
         variables = inventory[name].get("variables", {})
-        hardware = str(variables.get(PREFIX + "hardware") or description.hardware or _default_hardware(description))
+        hardware = _hardware(reader, name, variables.get(PREFIX + "hardware"), description)
         hosts[name] = Host(
             name=name,
             address=str(variables.get(PREFIX + "address") or variables.get("ansible_host") or name),
@@ -381,9 +383,23 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
     """A host's memory in GiB; 0 where it is not given."""
     try:
         return int(raw or 0)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         reader.add(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
         return 0
+
+
+def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -> str:
+    """A host's hardware generation: its own, the deployment's, or the engine's usual one."""
+    usual = description.hardware or _default_hardware(description)
+    if not raw:
+        return usual
+    if str(raw) in HARDWARE:
+        return str(raw)
+    problem = f"'{raw}' is not one of {', '.join(HARDWARE)}"
+    reader.add(
+        f"{host}.inference_hardware", raw, problem, nearest(str(raw).lower(), HARDWARE).strip(), "VARIABLE-CHOICE"
+    )
+    return usual
 
 
 def _default_hardware(description: Description) -> str:
@@ -397,8 +413,11 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
     try:
         if isinstance(raw, (list, tuple)):
             return tuple(sorted({int(device) for device in raw}))
-        return tuple(range(int(raw or DEVICES.get(hardware, 8))))
-    except (TypeError, ValueError):
-        problem = f"'{raw}' is neither a number of devices nor a list of device ids"
-        reader.add(f"{host}.inference_devices", raw, problem)
-        return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()
+        count = int(raw or DEVICES.get(hardware, 8))
+        if 0 < count <= MOST_DEVICES:
+            return tuple(range(count))
+        problem, rule = f"{count} is not a number of devices from 1 to {MOST_DEVICES}", "VARIABLE-RANGE"
+    except (TypeError, ValueError, OverflowError):
+        problem, rule = f"'{raw}' is neither a number of devices nor a list of device ids", "VARIABLE-TYPE"
+    reader.add(f"{host}.inference_devices", raw, problem, rule=rule)
+    return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()

@@ -65,6 +65,9 @@ def _launch_plan(
     description, unreadable = read_description(variables)
     hosts, more = read_hosts(inventory, description)
     unreadable += [*more, *conflicts, *unknown_flavour(description)]
+    too_many = _too_many_pods(description)
+    if too_many:
+        raise PlanError([*unreadable, *too_many])
     if unreadable:
         certain = _certain_errors(variables, inventory, {conflict.path for conflict in conflicts})
         raise PlanError([*unreadable, *certain])
@@ -73,6 +76,20 @@ def _launch_plan(
     if errors:
         raise PlanError(errors)
     return _plan(context, services, findings)
+
+
+def _too_many_pods(description: Description) -> list[Finding]:
+    """Pools with more devices in a cluster than can be planned: each pod is a host of its own to the planner."""
+    if description.runtime != "kubernetes":
+        return []
+    found = []
+    for name, pool in description.pools.present().items():
+        devices = pool.instances * pool.devices_per_instance * description.kubernetes.groups
+        if devices > ROOM:
+            problem = f"{devices} devices are planned for pool {name}, more than {ROOM}"
+            path, fix = f"inference_pools.{name}.instances", "Plan fewer or smaller instances."
+            found.append(Finding(path, "PLACE-CAPACITY", problem, fix, value=str(pool.instances)))
+    return found
 
 
 def _certain_errors(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ...description.variables import Description
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..ports import WITH_PORT
@@ -90,6 +91,15 @@ def ec_transfer_config(context: Context, instance: Instance) -> dict[str, t.Any]
     }
 
 
+def layer_partition(description: Description) -> str:
+    """Layers of each pipeline rank of prefill, '42,36'; empty where vLLM splits them evenly."""
+    prefill = description.pools.prefill
+    if not prefill or prefill.pipeline_parallel_size == 1:
+        return ""
+    told = prefill.env.get("VLLM_PP_LAYER_PARTITION", description.env.get("VLLM_PP_LAYER_PARTITION"))
+    return "" if told is None else str(told)
+
+
 def deep(base: t.Mapping[str, t.Any], over: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """``over`` on top of ``base``, mapping by mapping; a null takes a key away."""
     result = dict(base)
@@ -135,6 +145,9 @@ def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
     if context.description.engine == "vllm_cpu":
         return {"lookup_rpc_port": str(number)}
     extra: dict[str, t.Any] = {context.release.store_port_key: str(number)}
+    own = instance.pool.kv.get("store")
+    if instance.kind == "decode" and isinstance(own, dict) and own.get("consumer_is_to_put"):
+        extra.update(_prefill_pipeline(context))
     if "AscendStoreConnector" in context.release.connectors:
         extra["backend"] = context.description.store.backend
     elif instance.kind == "colocated":
@@ -142,12 +155,24 @@ def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
     return extra
 
 
+def _prefill_pipeline(context: Context) -> dict[str, t.Any]:
+    """What a decode that writes to the store has to know of prefill's pipeline (ascend_store/pool_worker.py)."""
+    prefill, partition = context.description.pools.prefill, layer_partition(context.description)
+    if not prefill or prefill.pipeline_parallel_size == 1:
+        return {}
+    size = {"prefill_pp_size": prefill.pipeline_parallel_size}
+    return {**size, "prefill_pp_layer_partition": partition} if partition else size
+
+
 def _sizes(context: Context) -> dict[str, t.Any]:
-    sizes = {}
+    sizes: dict[str, dict[str, t.Any]] = {}
     for role in ("prefill", "decode"):
         pool = getattr(context.description.pools, role)
         if pool:
             sizes[role] = {"dp_size": pool.data_parallel_size, "tp_size": pool.tensor_parallel_size}
             if pool.pipeline_parallel_size > 1:
                 sizes[role]["pp_size"] = pool.pipeline_parallel_size
+    partition = layer_partition(context.description)
+    if partition:
+        sizes["prefill"]["pp_layer_partition"] = partition
     return sizes

@@ -97,7 +97,8 @@ def never(context: Context) -> bool:
 class Flavour:
     """One proxy.
 
-    What it fits: ``pools``, the sets of pools that it serves together; ``connectors``, those from prefill to decode
+    What it fits: ``pools``, the sets of pools that it serves, of which it takes the first
+    that is there; ``connectors``, those from prefill to decode
     that it can drive; ``preferred``, whether the planner takes it where the user names none (the registry's order
     decides between several).
 

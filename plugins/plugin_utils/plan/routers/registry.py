@@ -37,4 +37,4 @@ def unknown_flavour(description: Description) -> list[Finding]:
         return []
     text = f"one of {', '.join(sorted(FLAVOURS))} is expected here"
     path = "inference_router.flavour"
-    return [Finding(path, "WORD-CHOICE", text, nearest(asked, FLAVOURS).strip(), value=repr(asked))]
+    return [Finding(path, "VARIABLE-CHOICE", text, nearest(asked, FLAVOURS).strip(), value=repr(asked))]

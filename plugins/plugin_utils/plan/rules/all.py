@@ -22,14 +22,17 @@ from . import (
     software,
     store,
     topology,
+    transfer_pairs,
+    values,
 )
 from .base import Case, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": topology.RULES,
     "Parallel sizes": sizes.RULES,
+    "Values": values.RULES,
     "Ports": (*ports.RULES, *port_choice.RULES),
-    "Connectors": connectors.RULES,
+    "Connectors": (*connectors.RULES, *transfer_pairs.RULES),
     "Shared KV cache store": store.RULES,
     "Arguments of vLLM": arguments.RULES,
     "The model and its serving": model.RULES,

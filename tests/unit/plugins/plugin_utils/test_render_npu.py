@@ -280,7 +280,9 @@ inference_pools:
 """
     import yaml
 
-    hosts = {name: {**INVENTORY[name], "variables": {"ansible_host": name}} for name in INVENTORY}
+    hosts = {
+        name: {**INVENTORY[name], "variables": {"ansible_host": f"10.0.0.{at}"}} for at, name in enumerate(INVENTORY, 1)
+    }
     assert len(text.strip().splitlines()) + 2 * 2 <= 12
     assert len(launch_plan(yaml.safe_load(text), hosts)["services"]) == 3
 

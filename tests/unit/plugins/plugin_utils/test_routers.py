@@ -119,7 +119,7 @@ def test_a_new_flavour_may_be_preferred(monkeypatch):
 def test_an_unknown_flavour_is_refused_with_the_nearest_name():
     with pytest.raises(PlanError, match="load_balance") as caught:
         launch_plan(*family("p2p", {"inference_router.flavour": "load_balanse"}))
-    assert [(one.id, one.path) for one in caught.value.findings] == [("WORD-CHOICE", "inference_router.flavour")]
+    assert [(one.id, one.path) for one in caught.value.findings] == [("VARIABLE-CHOICE", "inference_router.flavour")]
 
 
 ENCODED = {

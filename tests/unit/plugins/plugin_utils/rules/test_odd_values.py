@@ -96,3 +96,38 @@ def test_no_value_breaks_the_planner(name, place):
             launch_plan(*family(name, {place: value}))
         except PlanError as error:
             assert error.findings
+
+
+@pytest.mark.parametrize("huge", [10**9, 10**30, float("inf"), float("nan"), 2**31 - 1])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "inference_pools.decode.data_parallel_size",
+        "inference_pools.decode.tensor_parallel_size",
+        "inference_pools.decode.instances",
+        "inference_devices",
+        "node3.inference_devices",
+        "node3.inference_memory",
+        "inference_start_timeout",
+    ],
+)
+def test_an_absurd_number_ends_at_once(path, huge):
+    """The same as the plan without it, or refused; never counted through."""
+    try:
+        launch_plan(*family("p2p", {path: huge}))
+    except PlanError as error:
+        assert path.rsplit(".", 1)[-1] in str(error)
+    else:
+        assert path == "node3.inference_memory" and huge in (10**9, 10**30, 2**31 - 1)
+
+
+def test_a_cluster_of_a_million_pods_is_refused():
+    with pytest.raises(PlanError, match="inference_pools"):
+        launch_plan(*family("kubernetes", {"inference_pools.decode.instances": 999_999}))
+
+
+@pytest.mark.parametrize("word", ["A3", "910B", "a4"])
+def test_hardware_of_a_host_is_one_of_the_known(word):
+    with pytest.raises(PlanError) as caught:
+        launch_plan(*family("p2p", {"node3.inference_hardware": word}))
+    assert [(one.id, one.path) for one in caught.value.findings] == [("VARIABLE-CHOICE", "node3.inference_hardware")]

@@ -1,0 +1,65 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Both sides of a transfer: what is derived for them, and what may differ."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
+
+PIPELINE = {
+    "inference_pools.prefill.pipeline_parallel_size": 2,
+    "inference_pools.prefill.tensor_parallel_size": 4,
+    "inference_pools.prefill.env.VLLM_PP_LAYER_PARTITION": "42,36",
+}
+
+
+def connector(plan, name):
+    argv = next(one["argv"] for one in plan["services"] if one["name"] == name)
+    return json.loads(argv[argv.index("--kv-transfer-config") + 1])
+
+
+@pytest.mark.parametrize("name", ["prefill-0", "decode-0-0"])
+def test_both_sides_know_the_layers_of_prefill_s_pipeline_ranks(name):
+    plan = launch_plan(*family("p2p", PIPELINE))
+    prefill = connector(plan, name)["kv_connector_extra_config"]["prefill"]
+    assert prefill == {"dp_size": 2, "tp_size": 4, "pp_size": 2, "pp_layer_partition": "42,36"}
+    assert plan["findings"] == []
+
+
+def test_a_decode_that_writes_to_the_store_knows_prefill_s_pipeline():
+    plan = launch_plan(*family("both", {**PIPELINE, "inference_pools.decode.kv.store.consumer_is_to_put": True}))
+    store = connector(plan, "decode-0-0")["kv_connector_extra_config"]["connectors"][1]["kv_connector_extra_config"]
+    assert (store["prefill_pp_size"], store["prefill_pp_layer_partition"]) == (2, "42,36")
+
+
+@pytest.mark.parametrize(
+    ("prefill", "decode"),
+    [
+        ("mooncake+store", "store"),
+        ("store", "store"),
+        ("mooncake+recompute_cpu_offload", "mooncake"),
+        ("mooncake", "mooncake+offloading"),
+    ],
+)
+def test_sides_may_differ_where_they_share_a_way(prefill, decode):
+    changes = {
+        "inference_pools.prefill.kv_transfer": prefill,
+        "inference_pools.decode.kv_transfer": decode,
+        "inference_store": {"segment_size": "4GB"} if "store" in prefill else {},
+    }
+    plan = launch_plan(*family("p2p", changes))
+    assert not [one for one in plan["findings"] if one["id"].startswith("TRANSFER")]
+
+
+def test_encoders_and_colocated_engines_behind_the_encoders_proxy_are_served():
+    changes = {
+        "inventory": hosts(3, {"encode": (3,), "colocated": (1, 2)}),
+        "inference_pools.encode": {"tensor_parallel_size": 4},
+    }
+    plan = launch_plan(*family("pooled", changes))
+    assert plan["software"]["router"]["flavour"] == "epd"
