@@ -142,6 +142,16 @@ class Service:
         }
 
 
+def base_url(address: str, port: int) -> str:
+    """``http://10.0.0.1:7100``; an IPv6 address is in brackets."""
+    return f"http://{bracketed(address)}:{port}"
+
+
+def bracketed(address: str) -> str:
+    """An address as it stands before a port: ``[fd00::1]``."""
+    return f"[{address}]" if ":" in address else address
+
+
 def listed(value: t.Any) -> t.Any:
     """Plain data in which tuples have become lists, as JSON and YAML have them."""
     if isinstance(value, dict):

@@ -179,6 +179,13 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     # AscendDirect's random pool (Mooncake ascend_direct_transport.cpp: 0.3.7 a thousand ports a device, later a hundred)
     "ascend_direct_stride": (("0.15.0rc1", 100),),
     "ascend_base_port_env": (("0.15.0rc1", "ASCEND_BASE_PORT"),),
+    # Buffers on the NPU for the pool; "removed" in kv_pool.md of the releases without (0.23.0, and again from 0.25.1 on)
+    "buffer_pool_env": (
+        ("0.7.3", "ASCEND_BUFFER_POOL"),
+        ("0.23.0", ""),
+        ("0.24.0rc1", "ASCEND_BUFFER_POOL"),
+        ("0.25.1rc1", ""),
+    ),
     "use_ascend_direct": (("0.10.2rc1", True), ("0.12.0rc1", False)),
     # kv-transfer-config
     "module_path_wins": (("0.20.2rc1", True),),

@@ -40,6 +40,7 @@ class Release:
     mooncake_install: str = ""  # "source" (built in the image), "package", or "" (the image has none)
     ascend_direct_stride: int = 1000
     ascend_base_port_env: str = ""
+    buffer_pool_env: str = ""
     use_ascend_direct: bool = False
     free_timeout_env: str = ""
     llmdatadist_port_env: str = ""

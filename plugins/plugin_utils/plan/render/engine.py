@@ -13,7 +13,7 @@ from ...description.variables import HostWords
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..ports import bound, carries
-from ..service import File, Health, Service, Start, Stop
+from ..service import File, Health, Service, Start, Stop, base_url
 from .arguments import arguments
 from .container import container
 from .keepers import keeper_of
@@ -69,7 +69,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         work_directory=directory,
         health=None
         if headless
-        else Health(f"http://{process.host.address}:{assigned.api}/health", description.start_timeout),
+        else Health(f"{base_url(process.host.address, assigned.api)}/health", description.start_timeout),
         start=Start(20, (keeper.name,) if keeper else (), {"memlock": "unlimited", "nofile": 1048576}),
         stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
         container=container(context, process.host, name, directory) if context.contained and npu else None,

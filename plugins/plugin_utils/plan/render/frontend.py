@@ -14,7 +14,7 @@ import posixpath
 from ...description.variables import Host
 from ..deployment import Context
 from ..routers.base import Flavour
-from ..service import File, Health, Port, Service, Start, Stop
+from ..service import File, Health, Port, Service, Start, Stop, bracketed
 
 NAME = "frontend"
 PROGRAM = "/usr/sbin/nginx"
@@ -101,11 +101,11 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: Fla
         secret["FRONTEND_BACKEND_KEY"] = "api_key"
     tls = TLS.replace("@CERTIFICATE@", word.certificate).replace("@KEY@", word.certificate_key)
     values = {
-        "@LISTEN@": f"{_bracketed(address)}:{word.frontend_port}{' ssl' if word.certificate else ''}",
+        "@LISTEN@": f"{bracketed(address)}:{word.frontend_port}{' ssl' if word.certificate else ''}",
         "@ADMIN@": "".join(f"        location = {path} {{ return 403; }}\n" for path in flavour.private),
         "@TLS@": tls if word.certificate else "",
-        "@ROUTER@": f"http://{_bracketed(router.address)}:{router.port('api').first}",
-        "@STATUS@": f"{_bracketed(reached)}:{word.frontend_status_port}",
+        "@ROUTER@": f"http://{bracketed(router.address)}:{router.port('api').first}",
+        "@STATUS@": f"{bracketed(reached)}:{word.frontend_status_port}",
         "@SCRATCH@": posixpath.join(directory, "work"),
         "@HEALTH@": flavour.health_path,
     }
@@ -131,10 +131,6 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: Fla
         ),
         work_directory=directory,
         start=Start(40, (router.name,), {"nofile": 1048576}),
-        health=Health(f"http://{_bracketed(reached)}:{word.frontend_status_port}/health", 60),
+        health=Health(f"http://{bracketed(reached)}:{word.frontend_status_port}/health", 60),
         stop=Stop("QUIT", 60),
     )
-
-
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address else address

@@ -14,7 +14,7 @@ import typing as t
 
 from ...description.variables import Host
 from ..deployment import Context
-from ..service import File, Port, Service, Start, Stop
+from ..service import File, Port, Service, Start, Stop, bracketed
 from .container import container
 from .mooncake import HTTP_METADATA, RPC, engine_venv
 from .npu import link_of, sources
@@ -30,8 +30,8 @@ def meta_service(context: Context, host: Host) -> Service:
     directory = context.service_directory(NAME)
     path = posixpath.join(directory, "mmc-meta.conf")
     settings = {
-        "ock.mmc.meta_service_url": f"tcp://{host.address}:{meta}",
-        "ock.mmc.meta_service.config_store_url": f"tcp://{host.address}:{store}",
+        "ock.mmc.meta_service_url": f"tcp://{bracketed(host.address)}:{meta}",
+        "ock.mmc.meta_service.config_store_url": f"tcp://{bracketed(host.address)}:{store}",
         "ock.mmc.meta_service.metrics_url": f"http://127.0.0.1:{words.metrics_port}",
         "ock.mmc.meta.lease_ttl_ms": 30000,
         **words.args,
@@ -70,8 +70,8 @@ def local_config(context: Context, directory: str, host: Host) -> File:
     meta, store = ports(context)
     address = context.master.address if context.master else ""
     settings = {
-        "ock.mmc.meta_service_url": f"tcp://{address}:{meta}",
-        "ock.mmc.local_service.config_store_url": f"tcp://{address}:{store}",
+        "ock.mmc.meta_service_url": f"tcp://{bracketed(address)}:{meta}",
+        "ock.mmc.local_service.config_store_url": f"tcp://{bracketed(address)}:{store}",
         "ock.mmc.local_service.world_size": max(1, -(-context.store_ranks // WORLD)) * WORLD,
         "ock.mmc.local_service.protocol": "device_sdma" if link_of(context, host) == "hccs" else "device_rdma",
         "ock.mmc.local_service.dram.size": context.description.store.segment_size or "1GB",

@@ -12,7 +12,7 @@ import typing as t
 
 from ...description.variables import Host
 from ..deployment import Context
-from ..service import File, Health, Port, Service, Start, Stop
+from ..service import File, Health, Port, Service, Start, Stop, base_url, bracketed
 from .container import container
 from .npu import CONNECT_TIMEOUT, sources
 from .vllm import merged
@@ -53,7 +53,7 @@ def master_service(context: Context, host: Host) -> Service:
         ports=tuple(planned + ([Port("http_metadata", http, protocol="http")] if http else [])),
         work_directory=directory,
         start=Start(10),
-        health=Health(f"http://{host.address}:{metrics}/health", 120),
+        health=Health(f"{base_url(host.address, metrics)}/health", 120),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if npu and context.contained else None,
     )
@@ -106,8 +106,8 @@ def client_config(context: Context, directory: str, host: Host) -> File:
     cpu = context.description.engine == "vllm_cpu"
     store = context.description.store
     config: dict[str, t.Any] = {
-        "metadata_server": f"http://{address}:{http}/metadata" if cpu else "P2PHANDSHAKE",
-        "master_server_address": f"{address}:{rpc}",
+        "metadata_server": f"{base_url(address, http)}/metadata" if cpu else "P2PHANDSHAKE",
+        "master_server_address": f"{bracketed(address)}:{rpc}",
         "protocol": "tcp" if cpu else "ascend",
         "device_name": "",
         "global_segment_size": _size(store.segment_size or ("512mb" if cpu else "1GB")),

@@ -90,8 +90,8 @@ def _pooled(context: Context, host: Host, link: str) -> dict[str, t.Any]:
     env: dict[str, t.Any] = {"ASCEND_AUTO_CONNECT": 1} if release.cann_version >= (9,) else {}
     if host.hardware == "a3" and link == "hccs" and release.cann_version >= (9,) and fabric(context):
         env["ASCEND_ENABLE_USE_FABRIC_MEM"] = 1
-    elif host.hardware in ("a2", "a3"):
-        env["ASCEND_BUFFER_POOL"] = "0:0" if host.hardware == "a3" and link == "roce" else "4:8"
+    elif host.hardware in ("a2", "a3") and release.buffer_pool_env:
+        env[release.buffer_pool_env] = "0:0" if host.hardware == "a3" and link == "roce" else "4:8"
     return env
 
 

@@ -12,7 +12,7 @@ from ...description.variables import Host
 from ..deployment import Context
 from ..routers.base import Flavour, Place
 from ..routers.registry import flavour_of
-from ..service import Health, Port, Service, Start, Stop
+from ..service import Health, Port, Service, Start, Stop, base_url
 from .container import SOURCES, container
 from .vllm import merged, words
 
@@ -77,7 +77,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         ports=tuple(ports),
         work_directory=directory,
         start=Start(30, tuple(one.name for one in engines if one.health)),
-        health=Health(f"http://{reached}:{word.port}{found.health_path}", 120),
+        health=Health(base_url(reached, word.port) + found.health_path, 120),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if contained else None,
     )

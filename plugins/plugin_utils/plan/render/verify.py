@@ -12,7 +12,7 @@ import typing as t
 
 from ..deployment import Context
 from ..routers.registry import flavour_of
-from ..service import Service
+from ..service import Service, base_url
 from .mooncake import segment_bytes
 from .vllm import merged
 
@@ -53,7 +53,7 @@ def _mode(context: Context) -> str:
 
 
 def _engine(service: Service) -> dict[str, t.Any]:
-    url = f"http://{service.address}:{service.port('api').first}"
+    url = base_url(service.address, service.port("api").first)
     return {"name": service.name, "host": service.host, "url": url, "log": dict(service.log)}
 
 
@@ -92,7 +92,7 @@ def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, 
     return {
         "name": master.name,
         "host": master.host,
-        "master_url": f"http://{master.address}:{master.port('metrics').first}",
+        "master_url": base_url(master.address, master.port("metrics").first),
         "clients": ranks,
         "capacity_bytes": ranks * segment_bytes(context),
         "writers": [name for name in storing if name not in consumers],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ...releases.release import DEFAULT, RELEASES, Release
 from ..deployment import Context
-from ..service import Service
+from ..service import Service, base_url
 
 Flags = dict[str, t.Any]
 
@@ -57,7 +57,7 @@ class Place(t.NamedTuple):
 
 def url(service: Service) -> str:
     """Where an engine's API is."""
-    return f"http://{service.address}:{service.port('api').first}"
+    return base_url(service.address, service.port("api").first)
 
 
 def released_script(name: str, release: Release) -> Script | None:

@@ -68,6 +68,22 @@ def nested(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "LINK-HARDWARE",
+    "Set inference_link: roce, or leave it out.",
+    "Atlas A2 servers: HCCS joins the NPUs of one server; servers are joined by RoCE",
+)
+def link(case: Case) -> t.Iterator[Finding]:
+    """inference_link is hccs, and the hosts have no HCCS between them.
+
+    HCCL and Mooncake look for a way that is not there, and the first communicator over hosts fails.
+    """
+    hosts = {process.host.name: process.host for service, instance, process in case.engines}
+    kinds = sorted({host.hardware for host in hosts.values()} & {"a2", "310p", "910a"})
+    if case.context.description.link == "hccs" and len(hosts) > 1 and kinds:
+        yield Finding.at("inference_link", "hccs", f"hosts of generation {' and '.join(kinds)} are joined by RoCE")
+
+
+@RULES.rule(
     "ADDRESS-FORM",
     "Set inference_address of the host to the IP address of its interface in the network of the cluster.",
     "CANN: HCCL_IF_IP is an IP address; vLLM: VLLM_HOST_IP",

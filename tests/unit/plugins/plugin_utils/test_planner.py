@@ -140,3 +140,19 @@ def test_nobody_imagines_a_million_devices():
     with pytest.raises(PlanError) as refused:
         launch_plan(huge, INVENTORY)
     assert "PLACE-SPAN" in {one.id for one in refused.value.findings}
+
+
+def test_ipv6_addresses_are_in_brackets_before_a_port():
+    inventory = {
+        name: {**INVENTORY[name], "variables": {**INVENTORY[name]["variables"], "ansible_host": f"fd00::{number}"}}
+        for number, name in enumerate(INVENTORY, 1)
+    }
+    plan = launch_plan(words(inference_kv_transfer="mooncake+store"), inventory)
+    found = services(plan)
+    assert found["prefill-0"]["health"]["url"] == "http://[fd00::1]:7100/health"
+    assert found["router"]["health"]["url"] == "http://[fd00::1]:8000/healthcheck"
+    assert found["mooncake-master"]["health"]["url"].startswith("http://[fd00::1]:")
+    config = next(one["content"] for one in found["decode-0-0"]["files"] if one["path"].endswith("mooncake.json"))
+    assert json.loads(config)["master_server_address"].startswith("[fd00::1]:")
+    assert plan["verify"]["entry"]["url"] == "http://[fd00::1]:8000"
+    assert {one["id"] for one in plan["findings"]} == {"ADDRESS-IPV6"}

@@ -49,9 +49,20 @@ def file_of(service, name):
         ({"hardware": "a2", "kv_transfer": "mooncake+store"}, {"HCCL_INTRA_ROCE_ENABLE": "1"}, []),
         ({"kv_transfer": "mooncake+store"}, {"ASCEND_ENABLE_USE_FABRIC_MEM": "1"}, ["ASCEND_BUFFER_POOL"]),
         (
-            {"kv_transfer": "mooncake+store", "link": "roce"},
+            {"kv_transfer": "mooncake+store", "link": "roce", "release": "0.22.1rc1"},
             {"ASCEND_BUFFER_POOL": "0:0"},
             ["ASCEND_ENABLE_USE_FABRIC_MEM"],
+        ),
+        ({"kv_transfer": "mooncake+store", "link": "roce"}, {"HCCL_INTRA_ROCE_ENABLE": "1"}, ["ASCEND_BUFFER_POOL"]),
+        (
+            {"kv_transfer": "mooncake+store", "hardware": "a2"},
+            {"HCCL_INTRA_ROCE_ENABLE": "1"},
+            ["ASCEND_BUFFER_POOL"],
+        ),
+        (
+            {"kv_transfer": "mooncake+store", "hardware": "a2", "release": "0.24.0rc1"},
+            {"ASCEND_BUFFER_POOL": "4:8"},
+            [],
         ),
         (
             {"kv_transfer": "mooncake+store", "release": "0.18.0"},

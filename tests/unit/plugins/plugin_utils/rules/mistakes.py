@@ -137,6 +137,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ARG-POSITIVE", "p2p", {f"{D}.args.max-num-seqs": 0}),
     M("ARG-POSITIVE", "p2p", {f"{P}.args.max-num-batched-tokens": -1}, also="SEQS-BUDGET"),
     M("HCCL-BUFFSIZE", "p2p", {f"{D}.env.HCCL_BUFFSIZE": "1100MB"}),
+    M("LINK-HARDWARE", "pooled", {"inference_link": "hccs"}),
     M("KV-NESTED", "p2p", {f"{P}.kv.mooncake.kv_connector_extra_config": {"use_ascend_direct": True}}),
     M("ADDRESS-FORM", "p2p", {"node2.inference_address": "192.0.2.300"}),
     M("ADDRESS-FORM", "p2p", {"node2.inference_address": "d2.rack.example"}),
