@@ -37,7 +37,7 @@ sanity: ## ansible-test sanity
 units: ## unit tests on several Pythons; with ARGS="tests/unit/test_x.py -k name" on one
 	@bash .ci/parts/units.sh $(ARGS)
 
-docs: ## check the documentation
+docs: ## check the documentation and build its site, docs/build/html
 	@bash .ci/parts/docs.sh
 
 build: ## build the collection, check it as Galaxy does, install it elsewhere

@@ -2,11 +2,28 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The documentation of modules, filters, roles and the guides: does it parse, do its references lead somewhere?
+# Check the documentation of modules, filters, roles and the guides, and build the site docs/build/html from them.
+# It is built from a copy, into which the pages of all rules and checks are generated. No network: warnings are errors.
 . "$(dirname "$0")/../lib.sh"
-use dev
-with_collections
+use docs
+dependencies=$(environment collections)
+source=$(environment copy .cache/docs/source)
+export ANSIBLE_COLLECTIONS_PATH=$ROOT/.cache/docs/source:$dependencies
+pages=.cache/docs/pages site=docs/build/html
 
-say "antsibull-docs"
-antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs all --disallow-unknown-collection-refs .
-say "done"
+say "generate the pages of all rules and checks"
+python "$source/docs/rules_page.py" "$source/docs/docsite/rst" >/dev/null
+printf '      - rules\n      - checks\n' >>"$source/docs/docsite/extra-docs.yml"
+
+say "antsibull-docs lint"
+antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs all --disallow-unknown-collection-refs "$source"
+
+say "antsibull-docs collection"
+mkdir -p "$pages" "$(dirname "$site")"
+chmod go-w "$pages"
+antsibull-docs --config-file docs/site/antsibull-docs.cfg collection --cleanup everything --fail-on-error --use-current \
+    --squash-hierarchy --dest-dir "$pages" ascend.inference >.cache/docs/collection.log || { cat .cache/docs/collection.log >&2; exit 1; }
+
+say "sphinx-build"
+sphinx-build -q -W --keep-going -b html -d .cache/docs/doctrees -c docs/site "$pages" "$site"
+say "done: $site/index.html"
