@@ -5,7 +5,7 @@
 
 project = "ascend.inference"
 author = "the ascend.inference contributors"
-copyright = "2026 the ascend.inference contributors"
+project_copyright = "2026 the ascend.inference contributors"
 html_title = "ascend.inference"
 html_short_title = "ascend.inference"
 extensions = ["sphinx_antsibull_ext"]

@@ -27,8 +27,8 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
         raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff, json or rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
-        f"{plan['runtime']}, {_count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
-        f"{_count(plan['services'], 'service')}"
+        f"{plan['runtime']}, {count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
+        f"{count(plan['services'], 'service')}"
     ]
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
@@ -36,8 +36,9 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     return head + body + _findings(plan)
 
 
-def _count(things: t.Sized, word: str) -> str:
-    return f"{len(things)} {word}" + ("" if len(things) == 1 else "s")
+def count(things: t.Sized, noun: str, plural: str = "s") -> str:
+    """A number with its noun: 1 host, 4 hosts."""
+    return f"{len(things)} {noun}" + ("" if len(things) == 1 else plural)
 
 
 def _table(plan: Plan) -> list[str]:
@@ -92,4 +93,4 @@ def _findings(plan: Plan) -> list[str]:
     if not plan["findings"]:
         return []
     findings = (Finding.from_dict(data) for data in plan["findings"])
-    return ["", f"{_count(plan['findings'], 'finding')}:", *finding_lines(findings, severity=True)[1:]]
+    return ["", f"{count(plan['findings'], 'finding')}:", *finding_lines(findings, severity=True)[1:]]
