@@ -33,8 +33,8 @@ HEAD = """\
 All variables
 =============
 
-Every variable that the planner and the playbooks read. :ref:`What an inventory can say
-<ansible_collections.ascend.inference.docsite.guide_inventory>` explains the usual ones with examples. The variables of a role are
+Every variable that the planner and the playbooks read. `What an inventory can say
+<guide_inventory.rst>`__ explains the usual ones with examples. The variables of a role are
 documented with the role: ``ansible-doc --type role ascend.inference.NAME``.
 
 An unknown variable or key is an error that names the nearest known one. A variable of the deployment has one value for all its hosts.

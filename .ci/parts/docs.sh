@@ -25,5 +25,7 @@ antsibull-docs --config-file docs/site/antsibull-docs.cfg collection --cleanup e
     --squash-hierarchy --dest-dir "$pages" ascend.inference >.cache/docs/collection.log || { cat .cache/docs/collection.log >&2; exit 1; }
 
 say "sphinx-build"
+rm -rf .cache/docs/pictures
+cp -r docs/pictures .cache/docs/pictures # where the pages look for them
 sphinx-build -q -W --keep-going -b html -d .cache/docs/doctrees -c docs/site "$pages" "$site"
 say "done: $site/index.html"

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Sphinx settings of the documentation site; `make docs` builds it."""
 
+import re
+
 project = "ascend.inference"
 author = "the ascend.inference contributors"
 project_copyright = "2026 the ascend.inference contributors"
@@ -20,6 +22,12 @@ highlight_language = "yaml"
 default_role = "code"
 
 
+def link_pages(app, name, source):
+    """Turn relative links between the guides, which a code hosting page follows, into references that Sphinx checks."""
+    source[0] = re.sub(r"<(\w+)\.rst(#[\w-]+)>`__", r"<\1.html\2>`__", source[0])
+    source[0] = re.sub(r"`([^`<]+?)\s+<(\w+)\.rst>`__", r":doc:`\1 <\2>`", source[0])
+
+
 def setup(app):
     """Show references to the documentation of other projects as text: resolving them would need the network."""
 
@@ -28,3 +36,4 @@ def setup(app):
         return None if node.get("reftarget", "").startswith(own) else content
 
     app.connect("missing-reference", other_project)
+    app.connect("source-read", link_pages)
