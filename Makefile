@@ -43,7 +43,7 @@ docs: ## check the documentation and build its site, docs/build/html
 build: ## build the collection, check it as Galaxy does, install it elsewhere
 	@bash .ci/parts/build.sh
 
-conformance: ## reproduce documented deployments; ARGS="--corpus FILE"
+conformance: ## reproduce documented deployments; CORPUS=FILE for others
 	@bash .ci/parts/script.sh conformance $(ARGS)
 
 integration: ## run roles on this machine against stand-ins of what only NPU hosts have

@@ -14,15 +14,15 @@ import typing as t
 
 REASONS = {
     "BIND": "a service binds its host's own address, where the source binds all of them (or leaves that to the default)",
-    "DERIVED": "the planner states what the release, the hardware and the link need (rules.md 4, 1.1, 3 K5, K7)",
-    "IGNORED": "the source sets a key that this release ignores, or that is fatal where it is stale (rules.md K2-K4, K7)",
-    "NAME": "the source uses a name that another connector bears too; the registered one is rendered (rules.md K1)",
+    "DERIVED": "the planner states what the release, the hardware and the link need (pages knowledge_environment, knowledge_ports, knowledge_connectors)",
+    "IGNORED": "the source sets a key that this release ignores, or that is fatal where it is stale (page knowledge_connectors)",
+    "NAME": "the source uses a name that another connector bears too; the registered one is rendered (page knowledge_connectors)",
     "RANK0": "the source's data-parallel address is not of the host that starts rank 0: the ranks would never meet",
     "SPARE": "the source shows an engine more devices than its sizes use",
     "LEGACY": "the source's old launcher hands ranks over in its environment; vLLM's flags say the same",
 }
 
-# Environment that the planner adds by itself (rules.md 4); engines of any source may lack it.
+# Environment that the planner adds by itself (page knowledge_environment); engines of any source may lack it.
 DERIVED_ENV = frozenset(
     {
         "ACL_OP_INIT_MODE",

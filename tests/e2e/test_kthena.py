@@ -4,8 +4,8 @@
 """The kubernetes runtime against the fake API server: the whole cycle as its user runs it, and what is said when it cannot be.
 
 Needs ansible-playbook with the Python library ``kubernetes`` beside it and the collection kubernetes.core; skipped, and it
-says so, where they are missing. With the CRD files of Kthena in the directory that ASCEND_KTHENA_CRDS names (or in
-``../shared/kthena/crds/v1.0.0`` beside the repository) the fake judges by them.
+says so, where they are missing. With the CRD files of Kthena in the directory that ASCEND_KTHENA_CRDS names
+the fake judges by them.
 """
 
 from __future__ import annotations

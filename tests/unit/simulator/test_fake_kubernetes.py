@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
 import pathlib
 import sys
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SHARED = pathlib.Path(os.environ.get("ASCEND_SHARED", ROOT.parent / "shared")) / "kthena"
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
 from fake_controller import Controller
 from fake_store import Refused, Store
 
-RECORDED = SHARED / "neg/neg_apiserver136.txt"
 SERVING = {
     "apiVersion": "workload.serving.volcano.sh/v1alpha1",
     "kind": "ModelServing",
@@ -144,19 +141,21 @@ def test_groups_come_back_under_other_numbers(world):
     assert groups == {"s-1", "s-2"}
 
 
-@pytest.mark.skipif(not RECORDED.is_file(), reason="no recorded manifests beside the repository")
-def test_the_fake_judges_as_the_recorded_server_did():
-    store = Store()
-    api = fake_api_server.Api(store, fake_api_server.load_crds(str(SHARED / "crds/v1.0.0")))
-    wrong = []
-    for line in RECORDED.read_text().splitlines():
-        name, verdict = line.split()[:2]
-        thing = json.loads((SHARED / f"neg/{name}.json").read_text())
-        try:
-            api.judge(thing, None)
-            said = "accept"
-        except Refused:
-            said = "REJECT"
-        if said != verdict:
-            wrong.append((name, said))
-    assert wrong == []
+def test_no_state_on_the_way_is_called_ready(world):
+    """While an image changes, waits_for names what is missing until generation, status and pods agree."""
+    store, api, step = world
+    wanted = copy.deepcopy(SERVING)
+    container = wanted["spec"]["template"]["roles"][0]["entryTemplate"]["spec"]["containers"][0]
+    ready = 0
+    for image in ("i:1", "i:2", "i:3"):
+        container["image"] = image
+        apply(store, api, wanted)
+        for dummy in range(16):
+            thing = store.get("modelservings", "n", "s")
+            if not state.waits_for({"kubernetes": {}}, [thing]):
+                ready += 1
+                assert thing["status"]["observedGeneration"] == thing["metadata"]["generation"]
+                images = {pod["spec"]["containers"][0]["image"] for pod in store.list("pods")}
+                assert images == {image, "i:1"}
+            step()
+    assert ready > 5

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pathlib
 import zlib
 
 import pytest
@@ -16,7 +13,6 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena
 
 PLAN = plan(pools__decode__instances=2)
 LABEL = "modelserving.volcano.sh/"
-SHARED = pathlib.Path(os.environ.get("ASCEND_SHARED", pathlib.Path(__file__).resolve().parents[4].parent / "shared"))
 
 
 def serving(generation=2, observed=2, available="True", **status):
@@ -223,26 +219,3 @@ def test_the_crd_tells_its_version():
     assert state.crd_version(crd({"maxUnavailable": {}}, ["RoleRollingUpdate"])) == "v1.0.0"
     assert state.crd_version(crd({}, ["ServingGroupRollingUpdate", "RoleRollingUpdate"])) == "v0.4.0"
     assert state.crd_version(crd({}, ["ServingGroupRollingUpdate"])) == ""
-
-
-LIFE = SHARED / "kthena/golden/lifecycle.jsonl"
-
-
-@pytest.mark.skipif(not LIFE.is_file(), reason="no recorded life cycle beside the repository")
-def test_no_recorded_state_is_called_ready_while_the_controller_is_at_work():
-    """Ready only where generation, groups and pods agree, in the order in which a real controller wrote them."""
-    pods, wrong, ready = {}, [], 0
-    for line in LIFE.read_text().splitlines():
-        record = json.loads(line)
-        thing = record.get("object", {})
-        if thing.get("kind") == "Pod":
-            pods[thing["metadata"]["name"]] = None if record["type"] == "DELETED" else thing
-        if thing.get("kind") != "ModelServing" or record["type"] == "DELETED":
-            continue
-        if not state.waits_for({"kubernetes": {}}, [thing]):
-            ready += 1
-            going = [one for one in pods.values() if one and one["metadata"].get("deletionTimestamp")]
-            if going or thing["status"]["observedGeneration"] != thing["metadata"]["generation"]:
-                wrong.append(record["t"])
-    assert ready > 5
-    assert wrong == []
