@@ -18,24 +18,24 @@ HERE = Path(__file__).resolve().parent
 GUIDE = HERE / "docsite" / "rst" / "guide_faults.rst"
 BEGIN, END = ".. the table begins\n", ".. the table ends\n"
 STAGES = {
-    "plan": "Refused by the plan, before any host is asked",
-    "check": "Refused by the check, before anything changes",
-    "verify": "Caught by the verification, before the service is called good",
+    "plan": "Refused by the plan, before any host is contacted",
+    "check": "Refused by the check, before anything is changed",
+    "verify": "Detected by the verification",
 }
 
 
-def shown(words: str) -> str:
-    """A cause as the reader sees it: the id of a rule, or literal words."""
-    return f"``{words}``"
+def shown(text: str) -> str:
+    """A cause as the reader sees it: the id of a rule, or literal text."""
+    return f"``{text}``"
 
 
 def section(title: str, faults: list[dict]) -> str:
     """One heading with its table."""
     lines = [title, "-" * len(title), "", ".. list-table::", "   :header-rows: 1", "   :widths: 55 45", ""]
-    lines += ["   * - What is wrong", "     - What it says"]
-    for one in faults:
-        causes = [one["cause"]] if isinstance(one["cause"], str) else one["cause"]
-        lines += [f"   * - {one['fault']}", f"     - {' … '.join(shown(words) for words in causes)}"]
+    lines += ["   * - What is wrong", "     - What is reported"]
+    for fault in faults:
+        causes = [fault["cause"]] if isinstance(fault["cause"], str) else fault["cause"]
+        lines += [f"   * - {fault['fault']}", f"     - {' … '.join(shown(text) for text in causes)}"]
     return "\n".join([*lines, ""])
 
 
@@ -43,7 +43,7 @@ def tables() -> str:
     """All tables."""
     data = yaml.safe_load((HERE.parent / "tests" / "e2e" / "faults.yaml").read_text(encoding="utf-8"))
     parts = [section(STAGES[stage], [one for one in data["faults"] if one["notices"] == stage]) for stage in STAGES]
-    return "\n".join([*parts, section("Named in a warning, because it may be meant", data["doubtful"])])
+    return "\n".join([*parts, section("Reported as a warning, because it may be intended", data["doubtful"])])
 
 
 def main() -> None:
