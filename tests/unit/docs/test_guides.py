@@ -120,3 +120,14 @@ def test_every_guide_is_listed():
     listed = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))
     names = [name for section in listed["sections"] for name in section["toctree"]]
     assert sorted(names) == sorted(path.stem for path in RST.glob("*.rst"))
+
+
+def test_architecture_names_every_folder_and_only_those():
+    page = (RST / "architecture.rst").read_text(encoding="utf-8")
+    named = set(re.findall(r"``((?:plugins|roles|playbooks|inventories|tests|molecule|docs)/[\w/]*)``", page))
+    assert sorted(path for path in named if not (ROOT / path).exists()) == []
+    listed = page.split("Folders\n")[1].split("The way of a deployment")[0]
+    folders = [path for kind in ("plugin_utils", "module_utils") for path in (ROOT / "plugins" / kind).iterdir()]
+    assert [
+        path.name for path in folders if path.is_dir() and f"{path.name}/``" not in listed and path.name[0] != "_"
+    ] == []
