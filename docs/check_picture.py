@@ -1,0 +1,29 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Prints the report of a host check with two findings, as the playbook check writes it; README shows a picture of it.
+
+python docs/check_picture.py > report.html
+chromium --headless --window-size=1000,600 --hide-scrollbars --screenshot=docs/pictures/check_report.png report.html
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report import check_report
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, npu, ping, plan
+
+
+def main() -> None:
+    """Three hosts; a device with bad health, and a driver that differs."""
+    data = facts()
+    ping(data)
+    npu("n1", 2, health="Critical")(data)
+    data["n3"]["npu"]["driver_version"] = "25.5.2"
+    sys.stdout.write(check_report(plan(), data, check_plan(plan(), data, ())))
+
+
+if __name__ == "__main__":
+    main()
