@@ -196,8 +196,10 @@ def test_nothing_looks_outside_of_the_repository():
     outside = re.compile(
         r"\b(rules\.md|failure_modes|signals\.md|versions_notes)\b|parents?\b[^\n]*/ \"shared|ASCEND_(SHARED|SAMPLES)\b"
     )
-    own = Path(__file__)
+    own = {Path(__file__), ROOT / "tests/unit/docs/test_rules_page.py"}  # they look for these names
     text_files = [
-        path for path in FILES if path.suffix in (".py", ".yml", ".yaml", ".md", ".rst", ".j2", ".sh") and path != own
+        path
+        for path in FILES
+        if path.suffix in (".py", ".yml", ".yaml", ".md", ".rst", ".j2", ".sh") and path not in own
     ]
     assert [name(path) for path in text_files if outside.search(text_of(path))] == []
