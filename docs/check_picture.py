@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report import check_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_page import check_report
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, npu, ping, plan
 
 
