@@ -36,7 +36,7 @@ def absent(case: Observed) -> t.Iterator[Finding]:
 def unhealthy(case: Observed) -> t.Iterator[Finding]:
     """A planned device is not healthy, or npu-smi does not state its health.
 
-    npu-smi leaves out the health of a chip whose state it does not understand: engines on it fail or hang.
+    Engines on such a chip fail or hang. npu-smi leaves out the health of a chip whose state it does not understand.
     """
     for host, device, _service, npu in case.each_npu():
         health = npu.get("health")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import typing as t
 
-from ..description.findings import Finding, grouped, places
+from ..description.findings import Finding, grouped, natural_key, places
 from .check_plan import observed
 from .observed import Observed, Record, fabric_address, links_by_device, npus_by_device, place, plane
 from .reach import Pings, coverage, pings
@@ -139,11 +139,7 @@ def _findings(groups: t.Sequence[t.Sequence[Finding]]) -> str:
     parts: dict[str, list[str]] = {}
     for number, group in enumerate(groups, 1):
         first = group[0]
-        value = (
-            f" <code>{_text(first.value)}</code>"
-            if first.value and len({finding.value for finding in group}) == 1
-            else ""
-        )
+        value = _value(first) if len(group) == 1 and first.value not in first.problem else ""
         where = _text(places([Finding(**{**vars(finding), "value": ""}) for finding in group]))
         every = ""
         if len(group) > 1:
@@ -153,7 +149,7 @@ def _findings(groups: t.Sequence[t.Sequence[Finding]]) -> str:
         kind = "open" if first.severity in ("error", "warning") else "closed"
         parts.setdefault(kind, []).append(
             f'<article id="f{number}" tabindex="-1"><h3><span class="cell {first.severity}">{first.severity}</span> {where}</h3>'
-            f"<p>{_text(first.problem)}{value if len(group) == 1 else ''}</p>"
+            f"<p>{_text(first.problem)}{value}</p>"
             f"<p>{_text(first.why)}</p><p><strong>Fix:</strong> {_text(first.fix)} <small>{_text(first.id)}</small></p>{every}</article>"
         )
     text = f"<h2>Findings</h2>{''.join(parts['open'])}" if "open" in parts else ""
@@ -171,16 +167,18 @@ def _matrix(case: Observed, found: Pings) -> str:
     """Who reaches whom: device by device in small deployments, else host by host."""
     if not found.answers:
         return ""
-    devices = sorted({device for pair in case.pairs for device in pair})
+    devices = {end for pair in case.pairs for end in pair}
     if len(devices) <= DEVICE_MATRIX:
-        columns = [(f"{host} device {device}", f"{host}:{device}") for host, device in devices]
         cells = {pair: [answer] for pair, answer in found.answers.items()}
     else:
-        columns = [(host["name"], host["name"]) for host in case.hosts() if case.planned_devices(host["name"])]
         cells = {}
         for pair, answer in found.answers.items():
             first, second = (end.rsplit(" device ", 1)[0] for end in pair)
             cells.setdefault((first, second), []).append(answer)
+    sources, columns = (
+        [(name, name.replace(" device ", ":")) for name in sorted({pair[side] for pair in cells}, key=natural_key)]
+        for side in (0, 1)
+    )
     times = sorted(answer["average_ms"] for answer in found.answers.values() if answer.get("average_ms") is not None)
     usual = times[len(times) // 2] if times else 0.0
     head = "".join(f'<th scope="col"><span>{_text(label)}</span></th>' for _name, label in columns)
@@ -188,7 +186,7 @@ def _matrix(case: Observed, found: Pings) -> str:
         f'<tr><th scope="row">{_text(label)}</th>'
         + "".join(_ping(cells.get((source, target)), usual) for target, _label in columns)
         + "</tr>"
-        for source, label in columns
+        for source, label in sources
     )
     slowest = f" Half of them answer within {usual:.2f} ms, the slowest in {times[-1]:.2f} ms." if times else ""
     return (
