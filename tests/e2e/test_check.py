@@ -42,12 +42,12 @@ MACHINE += ["SHM-SIZE", "SYSCTL-MAPS"]
 TWO = {"hosts": 2, "devices": 2, "pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"data_parallel_size": 2}}}
 
 
-def cluster(folder, shape, **variables):
+def cluster(folder, shape, generation="a3", **variables):
     """A healthy simulated cluster whose first half prefills and second half decodes, and its inventory."""
     hosts = ascend_cluster.cluster(
         str(folder),
         hosts=shape["hosts"],
-        generation="a3",
+        generation=generation,
         devices=shape["devices"],
         driver="25.5.1",
         python=sys.executable,
@@ -131,6 +131,43 @@ def test_a_healthy_cluster_passes(tmp_path):
     assert "nothing was found" in (tmp_path / "report.html").read_text()
 
 
+def uncabled(state):
+    for device_ in state["devices"]:
+        device_.update(link="DOWN", lldp=None, ip=None, gateway=None, netdetect=None, optical=False)
+
+
+def test_an_a3_that_transfers_over_hccs_needs_no_cables_and_a_dead_virtual_nic_is_found(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    for name in ("node0", "node1"):
+        change(folder, name, uncabled)
+    done, _findings, _accepted = check(folder)
+    assert done.returncode == 0, done.stdout
+    severities = {finding["severity"] for finding in json.loads((folder / "report.json").read_text())["findings"]}
+    assert "remark" in severities and severities <= {"remark", "accepted"}
+    change(folder, "node1", device(1, vnic={"link": "DOWN", "address": "192.1.2.198", "netmask": "255.255.255.0"}))
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert ("VNIC-DOWN", "node1 device 1") in findings
+
+
+def test_measured_faults_of_an_a2_are_named(tmp_path):
+    folder = cluster(tmp_path, TWO, "a2", inference_hardware="a2", inference_release="0.18.0")
+    change(folder, "node0", device(0, temp=108))
+    change(folder, "node0", device(1, hbm=[61000, 65536]))
+    change(folder, "node1", device(0, ecc={"Double Bit Error Count": 3}, link_downs=9))
+    change(folder, "node1", device(1, rx_power=0.0054, rx_errors=17))
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert sorted(findings) == [
+        ("HBM-USED", "node0 device 1"),
+        ("LINK-FLAPS", "node1 device 0"),
+        ("NPU-ECC", "node1 device 0"),
+        ("NPU-TEMPERATURE", "node0 device 0"),
+        ("OPTICAL", "node1 device 1"),
+        ("PACKET-ERRORS", "node1 device 1"),
+    ]
+
+
 def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
     folder = cluster(tmp_path, FOUR)
     change(folder, "node0", device(3, health="Critical"))
@@ -160,3 +197,81 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
         ]
     )
     assert "node2 device 9" in done.stdout
+
+
+def run(folder, *arguments, playbook=PLAYBOOK):
+    return subprocess.run(
+        ["ansible-playbook", "-i", "inventory.yml", playbook, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "ANSIBLE_HOST_KEY_CHECKING": "false", "ANSIBLE_SSH_TIMEOUT": "3"},
+    )
+
+
+def rewrite(folder, edit):
+    path = folder / "inventory.yml"
+    inventory_ = yaml.safe_load(path.read_text())
+    edit(inventory_)
+    path.write_text(yaml.safe_dump(inventory_))
+
+
+def test_a_limit_that_would_make_a_play_empty_is_refused_with_the_words_to_use(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    done = run(folder, "--limit", "node0")
+    assert done.returncode != 0
+    assert "--limit 'node0,localhost'" in done.stdout
+    done = run(folder, "--limit", "node0,localhost", playbook=str(REPOSITORY / "playbooks" / "deploy.yml"))
+    assert done.returncode != 0
+    assert "leaves out 1 of 2 planned hosts: node1." in " ".join(done.stdout.split())
+    assert "Gather facts of the planned hosts" not in done.stdout
+
+
+def test_a_part_of_the_hosts_is_checked_and_the_rest_named(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    done = run(folder, "--limit", "node0,localhost")
+    assert done.returncode == 0, done.stdout
+    assert "Left out by --limit, and not judged: node1." in done.stdout
+    assert "1 of 2 planned hosts answered" in done.stdout
+
+
+def test_a_host_that_is_lost_during_the_check_is_an_error_with_its_reason(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    change(folder, "node1", device(0, health="Critical"))
+    # the connection of node1 ends with the first question: its temporary folder cannot be written any more
+    rewrite(
+        folder,
+        lambda inventory_: inventory_["decode"]["hosts"]["node1"].update(
+            ansible_remote_tmp="/proc/none", ansible_shell_type="sh"
+        ),
+    )
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert findings == [("HOST-UNREACHABLE", "node1")]
+    assert "temporary folder" in done.stdout
+    assert "eady to deploy, nothing" not in done.stdout
+
+
+def test_all_hosts_unreachable_is_one_report_with_the_reasons(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    address = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+
+    def edit(inventory_):
+        inventory_["all"]["vars"].update(address)
+        for number, (group, name) in enumerate((("prefill", "node0"), ("decode", "node1"))):
+            inventory_[group]["hosts"][name]["inference_address"] = f"198.51.100.{number}"  # RFC 5737: nobody's
+
+    rewrite(folder, edit)
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert findings == [("HOST-UNREACHABLE", "node0"), ("HOST-UNREACHABLE", "node1")]
+    assert "2 places (node0" in done.stdout or "Connection refused" in done.stdout
+    assert done.stdout.count("onnection refused") <= 10  # two for each host, and the report
+
+
+def test_an_empty_inventory_is_named(tmp_path):
+    (tmp_path / "inventory.yml").write_text("all: {hosts: {}}\n")
+    done = run(tmp_path)
+    assert done.returncode != 0
+    assert "The inventory has no hosts" in done.stdout

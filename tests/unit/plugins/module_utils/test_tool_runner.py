@@ -56,6 +56,21 @@ def test_a_hanging_tool_is_killed_with_its_children(tmp_path):
         pytest.fail("the child of the killed tool still runs")
 
 
+def test_an_answer_is_not_lost_to_a_daemon_that_keeps_the_pipe_open():
+    code = "import subprocess; subprocess.Popen(['sleep', '20']); print('answer', flush=True)"
+    begin = time.monotonic()
+    output = runner.run(python(code), 15)
+    assert (output.stdout, output.rc, output.timed_out) == ("answer\n", 0, False)
+    assert time.monotonic() - begin < 10
+
+
+def test_endless_output_is_bounded(monkeypatch):
+    monkeypatch.setattr(runner, "MOST_OUTPUT", 2**20)
+    output = runner.run(python("while True: print('x' * 1000)"), LIMIT)
+    assert len(output.stdout) == 2**20 and not output.timed_out and output.rc != 0
+    assert "printed more than 1 MiB" in output.stderr
+
+
 def test_a_program_that_cannot_start(tmp_path):
     with pytest.raises(runner.ToolMissing, match="cannot be started"):
         runner.run([str(tmp_path / "nothing")], LIMIT)
@@ -83,6 +98,17 @@ def test_tools_are_found_in_path_and_the_driver_s_places(monkeypatch, tmp_path):
 
 def output(stdout="", stderr="", rc=0, timed_out=False):
     return runner.Output(["/usr/bin/hccn_tool", "-i", "3", "-ip", "-g"], rc, stdout, stderr, timed_out)
+
+
+def test_an_unknown_message_on_stderr_is_shown_beside_what_was_expected():
+    shown = str(errors.failure(output(stderr="kernel: davinci timeout, reboot the host\n", rc=5), "the text is empty"))
+    assert "the text is empty" in shown and "davinci timeout, reboot the host" in shown
+
+
+def test_a_file_that_may_not_be_executed_is_named_as_such(tmp_path):
+    (tmp_path / "npu-smi").write_text("")
+    with pytest.raises(runner.ToolMissing, match="not executable"):
+        runner.find_executable("npu-smi", str(tmp_path / "npu-smi"))
 
 
 @pytest.mark.parametrize(
