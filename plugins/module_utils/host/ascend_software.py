@@ -88,7 +88,7 @@ def _homes(root):
     # type: (str) -> t.List[str]
     """Directories of one CANN version each; links (latest, cann) lead to one of them."""
     places = glob.glob(os.path.join(root, "ascend-toolkit", "*")) + glob.glob(os.path.join(root, "cann-*"))
-    return sorted({os.path.realpath(one) for one in places if os.path.isdir(one)})
+    return sorted({os.path.realpath(place) for place in places if os.path.isdir(place)})
 
 
 def _note(found, info, home):
@@ -111,8 +111,8 @@ def environment(root):
     # type: (str) -> t.List[str]
     """The shell files that a process has to source: the toolkit's, then ATB's."""
     toolkit = [os.path.join(root, "ascend-toolkit", "set_env.sh"), os.path.join(root, "cann", "set_env.sh")]
-    found = [one for one in toolkit if os.path.isfile(one)][:1]
-    return found + [one for one in [os.path.join(root, "nnal", "atb", "set_env.sh")] if os.path.isfile(one)]
+    found = [path for path in toolkit if os.path.isfile(path)][:1]
+    return found + [path for path in [os.path.join(root, "nnal", "atb", "set_env.sh")] if os.path.isfile(path)]
 
 
 def driver(root=ROOT):

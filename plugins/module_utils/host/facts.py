@@ -40,7 +40,7 @@ def socket_owners(proc="/proc"):
     # type: (str) -> t.Dict[str, int]
     """Inode of each socket -> pid of a process that holds it; foreign processes are seen by root only."""
     owners = {}  # type: t.Dict[str, int]
-    for pid in sorted((one for one in os.listdir(proc) if one.isdigit()), key=int):
+    for pid in sorted((name for name in os.listdir(proc) if name.isdigit()), key=int):
         folder = os.path.join(proc, pid, "fd")
         try:
             names = os.listdir(folder)
@@ -66,10 +66,10 @@ def listening(proc="/proc"):
     owners = socket_owners(proc)
     found = []
     for name in ("tcp", "tcp6"):
-        for one in parse_sockets(read(os.path.join(proc, "net", name))):
-            pid = owners.get(one.pop("inode"), 0)
-            found.append(dict(one, pid=pid, **(process(pid, proc) if pid else {"command": "", "service": ""})))
-    return sorted(found, key=lambda one: (one["port"], one["address"]))
+        for socket_ in parse_sockets(read(os.path.join(proc, "net", name))):
+            pid = owners.get(socket_.pop("inode"), 0)
+            found.append(dict(socket_, pid=pid, **(process(pid, proc) if pid else {"command": "", "service": ""})))
+    return sorted(found, key=lambda socket_: (socket_["port"], socket_["address"]))
 
 
 def process(pid, proc="/proc"):
@@ -83,7 +83,7 @@ def own_processes(proc="/proc"):
     # type: (str) -> t.List[t.Dict[str, t.Any]]
     """Processes of this collection's services, children included: ``[{pid, service}]``."""
     found = []
-    for pid in sorted(int(one) for one in os.listdir(proc) if one.isdigit()):
+    for pid in sorted(int(name) for name in os.listdir(proc) if name.isdigit()):
         service = service_of(pid, proc)
         if service:
             found.append({"pid": pid, "service": service})
@@ -161,11 +161,11 @@ def addresses(records):
     # type: (t.List[t.Dict[str, t.Any]]) -> t.Dict[str, t.Dict[str, t.Any]]
     """Interfaces of ``ip -json address``: ``{name: {up, addresses}}``; an address has no prefix length."""
     found = {}
-    for one in records:
-        if one.get("ifname"):
-            found[one["ifname"]] = {
-                "up": "UP" in one.get("flags", []),
-                "addresses": [entry["local"] for entry in one.get("addr_info", []) if "local" in entry],
+    for record in records:
+        if record.get("ifname"):
+            found[record["ifname"]] = {
+                "up": "UP" in record.get("flags", []),
+                "addresses": [entry["local"] for entry in record.get("addr_info", []) if "local" in entry],
             }
     return found
 

@@ -47,10 +47,10 @@ def model_facts(path, every_byte=False):
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
-    names = sorted(one for one in os.listdir(path) if os.path.isfile(os.path.join(path, one)))
-    found["quantized"] = any(one.startswith("quant_model_description") for one in names)
+    names = sorted(name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name)))
+    found["quantized"] = any(name.startswith("quant_model_description") for name in names)
     found["files"] = len(names)
-    found["size_mib"] = sum(os.path.getsize(os.path.join(path, one)) for one in names) // 2**20
+    found["size_mib"] = sum(os.path.getsize(os.path.join(path, name)) for name in names) // 2**20
     found["fingerprint"] = fingerprint(path, names, every_byte)
     found["missing"] = missing_files(path)
     return found

@@ -221,7 +221,7 @@ def _topology_labels(words, text):
 def _square(matrix, labels, text):
     if len(matrix) != len(labels):
         raise ParseError(f"expected {len(labels)} rows, found {len(matrix)}", text)
-    for one, links in matrix.items():
+    for source, links in matrix.items():
         for other, link in links.items():
-            if (link == "X") != (one == other) or matrix[other][one] != link:
-                raise ParseError(f"the links between {one} and {other} contradict each other", text)
+            if (link == "X") != (source == other) or matrix[other][source] != link:
+                raise ParseError(f"the links between {source} and {other} contradict each other", text)

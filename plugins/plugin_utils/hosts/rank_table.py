@@ -26,22 +26,22 @@ def rank_table(plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> dic
     sees them; ``cluster_id`` counts through prefill and decode. Raises ``PlanError`` naming every host that was not or
     could not be asked, and every device whose address or super device id is not known.
     """
-    hardware = {one["name"]: one["hardware"] for one in plan["hosts"]}
+    hardware = {host["name"]: host["hardware"] for host in plan["hosts"]}
     lists: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
-    engines = [one for one in plan["services"] if one["kind"] in KINDS]
-    hosts = sorted({one["host"] for one in engines})
-    complaints = [one for name in hosts for one in _unanswered(name, facts, hardware)]
-    silent = {one.path for one in complaints}  # of these no device is named as well
+    engines = [service for service in plan["services"] if service["kind"] in KINDS]
+    hosts = sorted({engine["host"] for engine in engines})
+    findings = [finding for name in hosts for finding in _unanswered(name, facts, hardware)]
+    silent = {finding.path for finding in findings}  # of these no device is named as well
     for kind in KINDS:
-        for service in (one for one in engines if one["kind"] == kind and one["host"] not in silent):
+        for service in (engine for engine in engines if engine["kind"] == kind and engine["host"] not in silent):
             for device in service["devices"]:
                 entry, missing = _entry(service, int(device), hardware[service["host"]], facts.get(service["host"], {}))
-                complaints += missing
+                findings += missing
                 lists[kind].append(entry)
-    if not complaints and not all(lists.values()):
-        complaints.append(Finding("plan", "RANK-TABLE", "a rank table needs prefill and decode engines with devices"))
-    if complaints:
-        raise PlanError(complaints)
+    if not findings and not all(lists.values()):
+        findings.append(Finding("plan", "RANK-TABLE", "a rank table needs prefill and decode engines with devices"))
+    if findings:
+        raise PlanError(findings)
     for number, entry in enumerate((*lists["prefill"], *lists["decode"]), 1):
         entry["cluster_id"] = str(number)
     return {
@@ -84,13 +84,13 @@ def _entry(
         entry["super_device_id"] = _known(npu.get("sdid"))
     path = f"{service['host']} device {device}"
     return entry, [
-        Finding(path, "RANK-TABLE", f"{key} is not known", _way_out(key, device, hardware, link))
+        Finding(path, "RANK-TABLE", f"{key} is not known", _fix(key, device, hardware, link))
         for key in sorted(entry)
         if not entry[key]
     ]
 
 
-def _way_out(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> str:
+def _fix(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> str:
     if key != "device_ip":
         return "npu-smi info -t spod-info has to show it; gather npu_info superpod, and see whether the super pod is set up."
     query = "vnic" if hardware == "a3" else "ip"
