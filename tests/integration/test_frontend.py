@@ -128,11 +128,12 @@ def frontend(tmp_path):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(file["content"])
             place.chmod(int(file["mode"], 8))
+        pathlib.Path(service["scratch_directory"]).mkdir(exist_ok=True)
         environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
         environment.update({name: secrets[key] for name, key in service["secret_env"].items()})
         log = open(tmp_path / "log", "w")  # noqa: SIM115 - the process has it as long as it runs
         process = subprocess.Popen(
-            service["argv"], env=environment, stdout=log, stderr=log, cwd=service["work_directory"]
+            service["argv"], env=environment, stdout=log, stderr=log, cwd=service["scratch_directory"]
         )
         running.append(process)
         end = time.monotonic() + 60
@@ -161,7 +162,7 @@ def test_keys_open_the_door_and_stay_inside(frontend):
         status, body = ask(url, key)
         assert status == 200
         assert json.loads(body) == {"path": "/v1/models", "authorization": "Bearer backends-own"}
-    directory = pathlib.Path(service["work_directory"])
+    directory = pathlib.Path(service["scratch_directory"])
     assert (directory / "keys.conf").stat().st_mode & 0o077 == 0
     for pid in [process.pid, *(int(one) for one in children(process.pid))]:
         for name in ("environ", "cmdline"):
