@@ -20,6 +20,7 @@ from .planner import launch_plan
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
 WHOLE = "plan.json"
+OF_THE_WHOLE = ("services", "hosts", "verify", "findings", "kubernetes")  # sections that no host's part has
 
 
 def planned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> Plan:
@@ -49,7 +50,7 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     services: dict[str, list[t.Any]] = {}
     for service in plan["services"]:
         services.setdefault(service["host"], []).append(service)
-    shared = {key: plan[key] for key in plan if key not in ("services", "hosts", "verify", "findings", "kubernetes")}
+    shared = {key: plan[key] for key in plan if key not in OF_THE_WHOLE}
     shared["stages"] = stages(plan)
     for host in plan["hosts"]:
         yield host["name"], {**shared, "hosts": [host], "services": services.get(host["name"], [])}

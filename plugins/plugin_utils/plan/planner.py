@@ -80,7 +80,7 @@ def _launch_plan(
 
 def _too_many_pods(description: Description) -> list[Finding]:
     """Pools with more devices in a cluster than can be planned: each pod is a host of its own to the planner."""
-    if description.runtime != "kubernetes":
+    if not runtime(description.runtime).in_cluster:
         return []
     found = []
     for name, pool in description.pools.present().items():
