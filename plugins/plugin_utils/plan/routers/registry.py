@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ...description.findings import Finding, nearest
+from ...description.loader import WHY
 from ...description.variables import Description
 from ..deployment import Context
 from .base import Flavour
@@ -35,6 +36,10 @@ def unknown_flavour(description: Description) -> list[Finding]:
     asked = description.router.flavour
     if not asked or asked in FLAVOURS:
         return []
-    text = f"one of {', '.join(sorted(FLAVOURS))} is expected here"
-    path = "inference_router.flavour"
-    return [Finding(path, "VARIABLE-CHOICE", text, nearest(asked, FLAVOURS).strip(), value=repr(asked))]
+    fix = f"{nearest(asked, FLAVOURS)}Allowed values: {', '.join(sorted(FLAVOURS))}, or nothing."
+    problem = f"'{asked}' is not an allowed value"
+    return [
+        Finding(
+            "inference_router.flavour", "VARIABLE-CHOICE", problem, fix, value=repr(asked), why=WHY["VARIABLE-CHOICE"]
+        )
+    ]

@@ -135,7 +135,7 @@ def partition(case: Case) -> t.Iterator[Finding]:
         parts = [part.strip() for part in told.split(",")]
         path = view.env_path("VLLM_PP_LAYER_PARTITION")
         if not all(part.isdecimal() and int(part) for part in parts):
-            yield Finding.at(path, told, "it has to be whole numbers separated by commas")
+            yield Finding.at(path, told, f"'{told}' is not a list of whole numbers")
         elif len(parts) != size:
             yield Finding.at(path, told, f"it has {len(parts)} parts, and {view.kind} has {size} pipeline ranks")
 

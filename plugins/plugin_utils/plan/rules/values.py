@@ -44,7 +44,7 @@ def buffer_size(case: Case) -> t.Iterator[Finding]:
     for view in case.engine_views if case.npu else ():
         told = view.env.get("HCCL_BUFFSIZE")
         if told is not None and not (told.isdecimal() and int(told)):
-            yield Finding.at(view.env_path("HCCL_BUFFSIZE"), told, "it has a unit or is no number from 1 on")
+            yield Finding.at(view.env_path("HCCL_BUFFSIZE"), told, f"'{told}' is not a number of MiB")
 
 
 @RULES.rule(
@@ -80,7 +80,9 @@ def link(case: Case) -> t.Iterator[Finding]:
     hosts = {process.host.name: process.host for service, instance, process in case.engines}
     kinds = sorted({host.hardware for host in hosts.values()} & {"a2", "310p", "910a"})
     if case.context.description.link == "hccs" and len(hosts) > 1 and kinds:
-        yield Finding.at("inference_link", "hccs", f"hosts of generation {' and '.join(kinds)} are joined by RoCE")
+        yield Finding.at(
+            "inference_link", "hccs", f"there is no hccs link between hosts of generation {' and '.join(kinds)}"
+        )
 
 
 @RULES.rule(
