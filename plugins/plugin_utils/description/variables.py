@@ -256,6 +256,11 @@ class Description:
     release_base: str = documented(
         "For a release that the collection does not know: the known release to derive it from.", ""
     )
+    releases: dict[str, t.Any] = documented(
+        "Releases that the collection does not know, or knows otherwise: name to {base: a known release, vllm: ..., cann: ..., "
+        "torch: ..., torch_npu: ..., triton: ..., mooncake: ..., python: ..., connectors: [...]}.",
+        words(),
+    )
     engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
     engine_install: str = documented(
         "How hosts get vLLM-Ascend where no image brings it: the wheel of the package index, a build from source, or a wheel of the "

@@ -135,7 +135,9 @@ def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> lis
 
 
 def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, list[Finding]]:
-    release, findings = find_release(description.engine, description.release, description.release_base)
+    release, findings = find_release(
+        description.engine, description.release, description.release_base, description.releases
+    )
     if description.engine_version:
         release = dataclasses.replace(release, vllm=description.engine_version)
     instances, more = place(description, hosts)

@@ -31,7 +31,12 @@ VLLM_VERSIONS = [
     "0.23.0",
     "0.24.0",
     "0.25.1",
+    "0.26.0",
     "0.27.1",
+    "0.28.0",
+    "0.29.0",
+    "0.30.0",
+    "0.31.0",
     "0.32.0",
 ]
 
@@ -49,14 +54,14 @@ allowed-local-media-path|||str
 allowed-media-domains|0.11.0||str+
 allowed-methods|||json
 allowed-origins|||json
-anthropic-disabled-thinking-effort|0.32.0||str||auto,high,low,max,medium,none,xhigh
+anthropic-disabled-thinking-effort|0.31.0||str||auto,high,low,max,medium,none,xhigh
 api-key||0.10.0|str
 api-key|0.10.1.1||str+
 api-server-count|||int|-asc
 async-scheduling|0.10.0||bool
 attention-backend|0.13.0||str
 attention-config|0.13.0||json|-ac
-aux-output-config|0.32.0||json
+aux-output-config|0.31.0||json
 block-size||0.11.0|int||1,128,16,32,64,8
 block-size|0.12.0|0.17.0|int||1,128,16,256,32,64,8
 block-size|0.18.0||int
@@ -66,8 +71,8 @@ chat-template-content-format|||str||auto,openai,string
 code-revision|||str
 cohere-format|0.27.1||str
 cohere-is-reasoning-model|0.27.1||bool
-collect-detailed-traces||0.27.1|str+
-collect-detailed-traces|0.32.0||str+||all,model,worker
+collect-detailed-traces||0.30.0|str+
+collect-detailed-traces|0.31.0||str+||all,model,worker
 compilation-config||0.11.0|json|-O
 compilation-config|0.12.0||json|-cc
 config|||str
@@ -100,7 +105,7 @@ dbo-decode-token-threshold|0.11.0||int
 dbo-prefill-token-threshold|0.11.0||int
 dcp-comm-backend|0.18.0||str||a2a,ag_rs
 dcp-kv-cache-interleave-size|0.12.0||int
-dcp-q-replicate|0.32.0||bool
+dcp-q-replicate|0.29.0||bool
 decode-context-parallel-size|0.10.2||int|-dcp
 default-chat-template-kwargs|0.14.1||json
 default-mm-loras|0.10.0||json
@@ -133,15 +138,15 @@ download-dir|||str
 dp-supervisor-probe-failure-threshold|0.22.1||int
 dp-supervisor-probe-interval-s|0.22.1||float
 dp-supervisor-probe-timeout-s|0.22.1||float
-dp-sync-interval|0.32.0||int
+dp-sync-interval|0.30.0||int
 dtype|||str||auto,bfloat16,float,float16,float32,half
-ec-manager-config|0.32.0||json
+ec-manager-config|0.28.0||json
 ec-transfer-config|0.12.0||json
-elastic-ep-max-dp-size|0.32.0||int
+elastic-ep-max-dp-size|0.30.0||int
 enable-auto-tool-choice||0.9.2|flag
 enable-auto-tool-choice|0.10.0||bool
-enable-batch-sharded-sampling|0.32.0||bool
-enable-bf16x3-router-gemm|0.27.1|0.27.1|bool
+enable-batch-sharded-sampling|0.29.0||bool
+enable-bf16x3-router-gemm|0.26.0|0.29.0|bool
 enable-chunked-prefill|||bool
 enable-cumem-allocator|0.22.1||bool
 enable-dbo|0.11.0||bool
@@ -164,14 +169,15 @@ enable-logging-iteration-details|0.14.1||bool
 enable-lora|||bool
 enable-lora-bias||0.11.0|bool
 enable-mamba-cache-stochastic-rounding|0.20.2||bool
-enable-mamba-shared-prefix-checkpoint|0.32.0||bool
+enable-mamba-fine-grained-prefix-cache|0.30.0|0.30.0|bool
+enable-mamba-shared-prefix-checkpoint|0.31.0||bool
 enable-mfu-metrics|0.14.1||bool
 enable-mixed-moe-lora-format|0.22.1||bool
 enable-mm-embeds|0.12.0||bool
-enable-moe-shared-loras|0.27.1||bool
+enable-moe-shared-loras|0.26.0||bool
 enable-multimodal-encoder-data-parallel||0.10.1.1|bool
 enable-multimodal-encoder-data-parallel|0.10.2|0.12.0|flag
-enable-nccl-comm-suspend|0.32.0||bool
+enable-nccl-comm-suspend|0.30.0||bool
 enable-offline-docs|0.14.1||bool
 enable-per-request-metrics|0.25.1||bool
 enable-prefix-caching|||bool
@@ -184,7 +190,7 @@ enable-reasoning||0.9.2|bool
 enable-request-id-headers||0.9.2|flag
 enable-request-id-headers|0.10.0||bool
 enable-return-routed-experts|0.14.1||bool
-enable-scale-out|0.32.0||bool
+enable-scale-out|0.30.0||bool
 enable-server-load-tracking||0.9.2|flag
 enable-server-load-tracking|0.10.0||bool
 enable-shm-tensor-arena|0.32.0||bool
@@ -193,9 +199,9 @@ enable-ssl-refresh||0.9.2|flag
 enable-ssl-refresh|0.10.0||bool
 enable-tokenizer-info-endpoint|0.10.0||bool
 enable-tower-connector-lora|0.14.1||bool
-enable-trace-replay|0.32.0||bool
+enable-trace-replay|0.29.0||bool
 enforce-eager|||bool
-engram-config|0.32.0||json
+engram-config|0.30.0||json
 eplb-config|0.10.2||json
 eplb-log-balancedness|0.9.2|0.11.0|bool
 eplb-step-interval|0.9.2|0.11.0|int
@@ -209,11 +215,11 @@ fingerprint-mode|0.21.0||str||custom,full,hash,none
 fingerprint-value|0.21.0||str
 fully-sharded-loras|||bool
 gdn-prefill-backend|0.18.0|0.21.0|str||flashinfer,triton
-gdn-prefill-backend|0.22.1|0.27.1|str||cutedsl,flashinfer,triton
+gdn-prefill-backend|0.22.1|0.31.0|str||cutedsl,flashinfer,triton
 gdn-prefill-backend|0.32.0||str||aiter_flydsl,cutedsl,flashinfer,triton
 generation-config|||str
-gpu-memory-utilization||0.27.1|float
-gpu-memory-utilization|0.32.0||float|device-memory-utilization
+gpu-memory-utilization||0.30.0|float
+gpu-memory-utilization|0.31.0||float|device-memory-utilization
 grpc|0.20.2||flag
 grpc-port|0.32.0||int
 guided-decoding-backend||0.10.0|str||auto,guidance,lm-format-enforcer,outlines,xgrammar
@@ -239,9 +245,9 @@ io-processor-plugin|0.10.2||str
 ir-op-priority|0.20.2||json
 jit-monitor-mode|0.25.1||str||error,warn
 jit-monitor-verbose|0.24.0||bool
-kda-decode-backend|0.32.0||str||auto,flashinfer,native,triton
-kda-prefill-backend|0.27.1|0.27.1|str||auto,flashkda,triton
-kda-prefill-backend|0.32.0||str||auto,flashinfer,flashkda,fused,triton
+kda-decode-backend|0.30.0||str||auto,flashinfer,native,triton
+kda-prefill-backend|0.27.1|0.29.0|str||auto,flashkda,triton
+kda-prefill-backend|0.30.0||str||auto,flashinfer,flashkda,fused,triton
 kernel-config|0.16.0||json
 kv-cache-dtype||0.9.2|str||auto,fp8,fp8_e4m3,fp8_e5m2
 kv-cache-dtype|0.10.0|0.10.2|str||auto,fp8,fp8_e4m3,fp8_e5m2,fp8_inc
@@ -264,14 +270,14 @@ linear-backend|0.22.1||str
 load-format|||str
 log-config-file|||str
 log-error-stack|0.10.2||bool
-log-level|0.32.0||str||CRITICAL,DEBUG,ERROR,INFO,NOTSET,WARNING
-logging-config|0.32.0||json
+log-level|0.31.0||str||CRITICAL,DEBUG,ERROR,INFO,NOTSET,WARNING
+logging-config|0.31.0||json
 logits-processor-pattern||0.16.0|str
 logits-processors|0.10.1.1||str+
 logprobs-mode|0.10.0||str||processed_logits,processed_logprobs,raw_logits,raw_logprobs
 long-lora-scaling-factors||0.9.2|float+
 long-prefill-token-threshold|||int
-long-prefill-token-threshold-adaptive|0.32.0||bool
+long-prefill-token-threshold-adaptive|0.31.0||bool
 lora-dtype|||str||auto,bfloat16,float16
 lora-extra-vocab-size||0.11.0|int
 lora-modules|||str+
@@ -281,7 +287,7 @@ mamba-block-size|0.12.0||int
 mamba-cache-dtype|0.10.1.1|0.12.0|str||auto,float32
 mamba-cache-dtype|0.13.0|0.21.0|str||auto,float16,float32
 mamba-cache-dtype|0.22.1||str||auto,bfloat16,float16,float32
-mamba-cache-mode|0.15.0|0.27.1|str||align,all,none
+mamba-cache-mode|0.15.0|0.31.0|str||align,all,none
 mamba-cache-mode|0.32.0||str||align,none
 mamba-cache-philox-rounds|0.20.2||int
 mamba-ssm-cache-dtype|0.10.1.1|0.12.0|str||auto,float32
@@ -294,17 +300,17 @@ max-cpu-loras|||int
 max-cudagraph-capture-size|0.12.0||int
 max-log-len|||int
 max-logprobs|||int
-max-long-partial-prefills||0.25.1|int
-max-lora-cls-labels|0.32.0||int
+max-long-partial-prefills||0.26.0|int
+max-lora-cls-labels|0.31.0||int
 max-lora-rank|||int
 max-loras|||int
 max-model-len|||size
-max-num-active-seqs|0.32.0||int
+max-num-active-seqs|0.31.0||int
 max-num-batched-tokens|||size
-max-num-partial-prefills||0.25.1|int
-max-num-queued-reqs|0.32.0||int
-max-num-queued-tokens|0.32.0||size
-max-num-scheduled-tokens|0.27.1||size
+max-num-partial-prefills||0.26.0|int
+max-num-queued-reqs|0.29.0||int
+max-num-queued-tokens|0.29.0||size
+max-num-scheduled-tokens|0.26.0||size
 max-num-seqs|||int
 max-parallel-loading-workers|||int
 max-prompt-adapter-token||0.9.2|int
@@ -312,7 +318,7 @@ max-prompt-adapters||0.9.2|int
 max-seq-len-to-capture||0.10.2|int
 media-io-kwargs|0.9.2||json
 middleware|||str
-mm-device-do-normalize|0.32.0||bool
+mm-device-do-normalize|0.28.0||bool
 mm-encoder-attn-backend|0.12.0||str
 mm-encoder-attn-dtype|0.21.0||str||fp8
 mm-encoder-fp8-scale-path|0.21.0||str
@@ -325,7 +331,7 @@ mm-ipc-gpu-memory-gb|0.25.1||float
 mm-processor-cache-gb|0.10.1.1|0.10.1.1|int
 mm-processor-cache-gb|0.10.2||float
 mm-processor-cache-type|0.11.0||str||lru,shm
-mm-processor-device|0.32.0||str||auto,cpu
+mm-processor-device|0.28.0||str||auto,cpu
 mm-processor-kwargs|||json
 mm-shm-cache-max-object-size-mb|0.11.0||int
 mm-tensor-ipc|0.19.1||str||direct_rpc,torch_shm
@@ -358,7 +364,7 @@ override-generation-config|||json
 override-neuron-config||0.10.1.1|json
 override-pooler-config||0.10.2|str
 override-pooler-config|0.11.0|0.11.0|json
-per-request-spec-decode-metrics|0.32.0||str||detailed,none,summary
+per-request-spec-decode-metrics|0.29.0||str||detailed,none,summary
 performance-mode|0.17.0||str||balanced,interactivity,throughput
 pipeline-parallel-size|||int|-pp
 pooler-config|0.11.0||json
@@ -366,12 +372,12 @@ port|||int
 preemption-mode||0.10.2|str||recompute,swap
 prefill-context-parallel-size|0.12.0||int|-pcp
 prefill-schedule-interval|0.24.0||int
-prefix-cache-retention-interval|0.32.0||int
+prefix-cache-retention-interval|0.29.0||int
 prefix-caching-hash-algo||0.9.2|str||builtin,sha256
 prefix-caching-hash-algo|0.10.0|0.10.1.1|str||builtin,sha256,sha256_cbor_64bit
 prefix-caching-hash-algo|0.10.2|0.12.0|str||sha256,sha256_cbor
 prefix-caching-hash-algo|0.13.0||str||sha256,sha256_cbor,xxhash,xxhash_cbor
-prefix-match-unit|0.27.1||int
+prefix-match-unit|0.26.0||int
 profiler-config|0.13.0||json
 prompt-adapters||0.9.2|str+
 pt-load-map-location|||str
@@ -389,7 +395,7 @@ reasoning-parser-plugin|0.12.0||str
 renderer-num-workers|0.19.1||int
 replayssm-buffer-len|0.27.1||int
 response-role|||str
-return-sampling-mask|0.32.0||bool
+return-sampling-mask|0.28.0||bool
 return-tokens-as-token-ids||0.9.2|flag
 return-tokens-as-token-ids|0.10.0||bool
 revision|||str
@@ -412,7 +418,8 @@ shutdown-timeout|0.18.0||int
 skip-mm-profiling|0.10.1.1||bool
 skip-tokenizer-init|||bool
 sleep-mode-offload-cudagraph|0.32.0||bool
-sleep-preserve-parameter-names|0.32.0||str+
+sleep-preserve-parameter-names|0.31.0||str+
+sparse-indexer-topk-backend|0.30.0|0.31.0|str||auto,cooperative,deep_select,flashinfer,per_row,persistent,torch
 sparse-indexer-topk-backend|0.32.0||str||aiter,auto,cooperative,deep_select,flashinfer,per_row,persistent,torch
 spec-method|0.22.1||str
 spec-model|0.22.1||str
@@ -420,7 +427,7 @@ spec-tokens|0.22.1||int
 specialize-active-lora|0.16.0||bool
 speculative-config||0.18.0|json
 speculative-config|0.19.1||json|-sc
-sse-keep-alive-interval|0.32.0||int
+sse-keep-alive-interval|0.29.0||int
 ssl-ca-certs|||str
 ssl-cert-reqs|||int
 ssl-certfile|||str
@@ -428,7 +435,7 @@ ssl-ciphers|0.15.0||str
 ssl-keyfile|||str
 stream-interval|0.12.0||int
 structured-outputs-config|0.11.0||json
-swa-bounded-replay|0.32.0||bool
+swa-bounded-replay|0.31.0||bool
 swap-space||0.17.0|float
 task||0.12.0|str
 tensor-parallel-size|||int|-tp
@@ -443,10 +450,10 @@ tokens-only|0.12.0||bool
 tool-call-parser|||str
 tool-parser-plugin|||str
 tool-server|0.10.1.1||str
-tool-strict-level|0.32.0||str||auto,function,parameter
+tool-strict-level|0.31.0||str||auto,function,parameter
 trust-remote-code|||bool
 trust-request-chat-template|0.11.0||bool
-trust-request-mm-kwargs|0.32.0||bool
+trust-request-mm-kwargs|0.31.0||bool
 ubatch-size|0.14.1||int
 uds|0.10.1.1||str
 use-fp64-gumbel|0.22.1||bool
@@ -458,7 +465,7 @@ uvicorn-log-level|||str||critical,debug,error,info,trace,warning
 video-pruning-method|0.27.1||str||evs,vidcom2
 video-pruning-rate|0.11.0||float
 watermark|0.24.0||float
-watermark-config|0.32.0||json
+watermark-config|0.30.0||json
 weight-transfer-config|0.16.0||json
 worker-cls|||str
 worker-extension-cls|||str

@@ -175,42 +175,104 @@ RELEASES: dict[str, Release] = {CPU.name: CPU, **{row[0]: _release(row[0]) for r
 DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0"}
 
 
-def find_release(engine: str, name: str, base: str = "") -> tuple[Release, list[Finding]]:
+# What inference_releases may say of a release, and what its base lends otherwise
+STATED = ("vllm", "python", "cann", "torch", "torch_npu", "triton", "mooncake", "connectors")
+UNKNOWN = "Options, ports and versions follow from the facts of a release."
+
+
+def find_release(
+    engine: str, name: str, base: str = "", described: t.Mapping[str, t.Any] | None = None
+) -> tuple[Release, list[Finding]]:
     """The row of a release.
 
-    A leading 'v' is accepted. An unknown name is a finding that names the nearest row and what to do:
-    ``inference_release_base`` names the row whose facts hold for a release that is not known here.
+    ``described`` is inference_releases: rows of the inventory, which win over those of the collection. A leading 'v' is
+    accepted. An unknown name is a finding that names the nearest row and what to do: ``inference_release_base`` names
+    the row whose facts hold for a release that is not known here.
     """
     if engine == "vllm_cpu" and not name.startswith("cpu-"):
         return CPU, []  # the CPU engine stands in for every NPU release
     known = {key: row for key, row in RELEASES.items() if key.startswith("cpu-") == (engine == "vllm_cpu")}
     wanted = plain_name(name or DEFAULT[engine])
+    own = {plain_name(str(key)): value for key, value in (described or {}).items()}
+    if wanted in own:
+        return _described(wanted, own[wanted], known)
     if wanted in known:
         return known[wanted], []
     variable, asked = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
     if base and asked in known:
         return dataclasses.replace(known[asked], name=wanted), []
+    finding = Finding(
+        variable, "RELEASE-UNKNOWN", f"unknown release {base or name}", _hint(asked, known, bool(base)), why=UNKNOWN
+    )
+    return known[DEFAULT[engine]], [dataclasses.replace(finding, value=repr(base or name))]
+
+
+def _hint(asked: str, known: t.Collection[str], of_base: bool) -> str:
+    """What to write instead of a release that is not known."""
+    plain = re.sub(r"(-(a3|310p|a5))?(-openeuler)?$", "", asked)
+    if plain != asked and plain in known:
+        return f'Write "{plain}": the planner adds the suffix of the image by inference_hardware.'
     close = nearest_release(asked, known)
     hint = f"The nearest known release is '{close}'. "
-    if not base:
+    if re.fullmatch(r"\d+\.\d+", asked):
+        hint += "Write it in full and in quotes: YAML reads 0.10 as the number 0.1. "
+    elif not of_base:
         hint += f'To plan this one with the facts of that row, set inference_release_base: "{close}". '
-    hint += f"Known releases: {', '.join(known)}."
-    return known[DEFAULT[engine]], [
-        Finding(
-            variable,
-            "RELEASE-UNKNOWN",
-            f"unknown release {base or name}",
-            hint,
-            value=repr(base or name),
-            why="Options, ports and versions follow from the facts of a release.",
-        )
-    ]
+    return hint + f"Known releases: {', '.join(known)}."
+
+
+def _described(name: str, words: t.Any, known: t.Mapping[str, Release]) -> tuple[Release, list[Finding]]:
+    """A release of inference_releases: its base's facts, with those that the inventory states."""
+    path = f"inference_releases.{name}"
+    row = known.get(DEFAULT["vllm_ascend"], CPU)
+    if not isinstance(words, dict):
+        return row, [
+            Finding(path, "RELEASE-FACT", "a mapping is expected", "Write {base: ..., vllm: ...}.", why=UNKNOWN)
+        ]
+    base = plain_name(str(words.get("base", "")))
+    findings = []
+    if base not in known:
+        problem = f"unknown release {base}" if base else "no base is named"
+        fix = _hint(base, known, True) if base else "Name the known release that lends the facts which are not stated."
+        findings.append(Finding(f"{path}.base", "RELEASE-FACT", problem, fix, value=repr(base), why=UNKNOWN))
+    stated: dict[str, t.Any] = {}
+    for key, value in words.items():
+        if key == "base":
+            continue
+        if key not in STATED:
+            fix = nearest(key, STATED) or f"Known facts: {', '.join(STATED)}."
+            findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", f"unknown fact {key}", fix, why=UNKNOWN))
+        elif key == "connectors":
+            if isinstance(value, list) and all(isinstance(one, str) for one in value):
+                stated[key] = tuple(sorted(value))
+            else:
+                fix = "Write the names that the release registers."
+                findings.append(
+                    Finding(f"{path}.{key}", "RELEASE-FACT", "a list of names is expected", fix, why=UNKNOWN)
+                )
+        elif isinstance(value, str) and numbers(value):
+            stated[key] = value
+        else:
+            fix = "Write it in quotes: YAML reads 0.10 as the number 0.1."
+            problem = "a version is expected as a text"
+            findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", problem, fix, value=repr(value), why=UNKNOWN))
+    return dataclasses.replace(known.get(base, row), name=name, **stated), findings
+
+
+def assumed(name: str, described: t.Mapping[str, t.Any], base: str) -> dict[str, str]:
+    """Facts of a release that nobody states, fact -> version that its base lends; empty for a known release."""
+    own = {plain_name(str(key)): value for key, value in described.items()}.get(plain_name(name))
+    if own is None and (plain_name(name) in RELEASES or not base):
+        return {}
+    words = own if isinstance(own, dict) else {}
+    row = RELEASES.get(plain_name(str(words.get("base", base))))
+    keys = [key for key in STATED if key not in words and key != "connectors"]
+    return {key: str(getattr(row, key)) for key in keys if row and getattr(row, key)}
 
 
 REPLACED = dict(line.split("|") for line in sources.REPLACED.split())
-ASCEND_NAMES = {
-    line.split("|")[0] for line in sources.ENVIRONMENT.split()
-}  # every name that some release reads or read
+# Every name that some release reads or read
+ASCEND_NAMES = {line.split("|")[0] for line in sources.ENVIRONMENT.split()}
 
 
 def plain_name(name: str) -> str:
@@ -221,7 +283,8 @@ def plain_name(name: str) -> str:
 def nearest_release(wanted: str, known: t.Iterable[str]) -> str:
     """The known release before the wanted one, by number; else the one that is spelt most like it."""
     order, number = [name for name in known if numbers(name)], numbers(wanted)
-    before = [name for name in order if numbers(name)[:3] <= number[:3]] if number else []
+    padded = (*number, 0, 0)[:3]
+    before = [name for name in order if numbers(name)[:3] <= padded] if number else []
     if before:
         return max(before, key=lambda name: (numbers(name)[:3], "rc" not in name, order.index(name)))
     spelt = nearest(wanted, known)

@@ -9,6 +9,7 @@ import typing as t
 
 from ...description.findings import Finding
 from ...releases.artefacts import CHIPS
+from ...releases.release import assumed
 from .base import Case, Rules
 
 RULES = Rules()
@@ -18,6 +19,26 @@ INSTALL = "inference_engine_install"
 def _hardware(case: Case) -> list[str]:
     """Hardware of the hosts that get engines."""
     return sorted({process.host.hardware for dummy, dummy, process in case.engines})
+
+
+@RULES.rule(
+    "RELEASE-ASSUMED",
+    "State the versions of the release in inference_releases, or accept this rule.",
+    "facts of a release that the collection has no row for",
+    "warning",
+)
+def release_assumed(case: Case) -> t.Iterator[Finding]:
+    """Versions of a release are assumed.
+
+    What is installed and which options are known follows the base, and the release may need other versions.
+    """
+    description = case.context.description
+    base = description.release_base
+    versions = assumed(description.release, description.releases, base) if case.npu else {}
+    if versions:
+        path = "inference_release_base" if base else f"inference_releases.{case.context.release.name}"
+        listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+        yield Finding.at(path, base, f"assumed for release {case.context.release.name}: {listed}")
 
 
 @RULES.rule(
@@ -86,4 +107,4 @@ def install_unused(case: Case) -> t.Iterator[Finding]:
     wish = case.context.description.engine_install
     if wish and (not case.npu or case.context.contained):
         why = "the engine is vllm_cpu" if not case.npu else f"{case.context.description.runtime} runs images"
-        yield Finding.at(INSTALL, wish, why)
+        yield Finding.at(INSTALL, wish, f"{wish} is asked for, and {why}")

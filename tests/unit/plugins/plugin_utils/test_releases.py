@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release 
     RELEASES,
     REPLACED,
     Release,
+    assumed,
     find_release,
     nearest_release,
 )
@@ -129,3 +130,47 @@ def test_environment_names_became_keys_of_additional_config():
     assert REPLACED["VLLM_ASCEND_ENABLE_NZ"] in after.additional_config
     assert RELEASES["main"].environment == RELEASES["0.30.0rc2"].environment
     assert RELEASES["0.8.5rc1"].environment == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("0.18", "nearest known release is '0.18.0'"),
+        ("0.18", "in quotes"),
+        ("v0.23.0-a3", 'Write "0.23.0"'),
+        ("0.13.0-a5-openeuler", 'Write "0.13.0"'),
+    ],
+)
+def test_hints_lead_to_the_release_that_was_meant(name, part):
+    assert part in find_release("vllm_ascend", name)[1][0].fix
+
+
+NEW = {"base": "0.30.0rc2", "vllm": "0.31.0", "cann": "9.2.1", "connectors": ["MooncakeConnectorV2"]}
+
+
+def test_a_release_of_the_inventory_states_its_facts_and_borrows_the_rest():
+    release, findings = find_release("vllm_ascend", "v0.31.0", described={"0.31.0": NEW})
+    assert not findings
+    assert (release.name, release.vllm, release.cann) == ("0.31.0", "0.31.0", "9.2.1")
+    assert release.connectors == ("MooncakeConnectorV2",)
+    assert release.torch_npu == RELEASES["0.30.0rc2"].torch_npu
+    lent = assumed("0.31.0", {"0.31.0": NEW}, "")
+    assert "vllm" not in lent and lent["mooncake"] == "0.3.11.post1"
+    assert assumed("0.23.0", {}, "") == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [
+        ({"vllm": "0.31.0"}, "inference_releases.0.31.0.base"),
+        ({"base": "0.99"}, "inference_releases.0.31.0.base"),
+        ({**NEW, "vlm": "1"}, "inference_releases.0.31.0.vlm"),
+        ({**NEW, "vllm": 0.31}, "inference_releases.0.31.0.vllm"),
+        ({**NEW, "connectors": "X"}, "inference_releases.0.31.0.connectors"),
+        ("0.31.0", "inference_releases.0.31.0"),
+    ],
+)
+def test_wrong_facts_of_a_release_of_the_inventory_are_refused(words, path):
+    findings = find_release("vllm_ascend", "0.31.0", described={"0.31.0": words})[1]
+    assert [(one.id, one.path) for one in findings] == [("RELEASE-FACT", path)]
+    assert findings[0].fix

@@ -313,6 +313,12 @@ MISTAKES: tuple[Mistake, ...] = (
     W("ENV-SHELL", "p2p", {"inference_env.HCCL_ALGO": "$ALGORITHM"}),
     M("ENV-TIMEOUT", "p2p", {"inference_env.ASCEND_CONNECT_TIMEOUT": "10s"}),
     M("RDMA-TIMEOUT", "p2p", {"inference_env.HCCL_RDMA_TIMEOUT": 60}),
+    W(
+        "RELEASE-ASSUMED",
+        "p2p",
+        {"inference_release": "0.23.1", "inference_release_base": "0.23.0"},
+        "inference_release_base",
+    ),
     M("WHEEL-CHIP", "p2p", {"inference_engine_install": "wheel"}),
     M("IMAGE-ONLY", "p2p", {"inference_release": "0.30.0rc2"}, "inference_runtime"),
     M("BUILD-CHIP", "p2p", {"inference_hardware": "910a", "inference_devices": 16}, also=("HARDWARE-PD",)),
