@@ -13,16 +13,17 @@ import sys
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.report_page import check_report
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, npu, ping, plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_check_plan import facts, npu, plan
+
+RUN = {"date": "2026-01-01 12:00 UTC", "command": "ascend.inference.check"}
 
 
 def main() -> None:
     """Three hosts; a device with bad health, and a driver that differs."""
     data = facts()
-    ping(data)
     npu("n1", 2, health="Critical")(data)
     data["n3"]["npu"]["driver_version"] = "25.5.2"
-    sys.stdout.write(check_report(plan(), data, check_plan(plan(), data, ())))
+    sys.stdout.write(check_report(plan(), data, check_plan(plan(), data), None, RUN))
 
 
 if __name__ == "__main__":
