@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.conformance.documented import Documented, Process
 from ansible_collections.ascend.inference.tests.conformance.meaning import DERIVED, plain
 
@@ -82,6 +83,8 @@ def translate(entry: Documented, pinned: bool) -> tuple[Words, dict[str, Words]]
         "inference_pools": pools,
         "inference_router": _router(entry, pinned),
     }
+    if RELEASES[entry.release].image_builds:
+        words["inference_engine_install"] = "site"  # the source runs in the image, whose builds no package index has
     families = {kind: _family(entry.of(kind)[0]) for kind in entry.kinds if kind != "encode"}
     common = families.get("prefill") or families.get("colocated") or families.get("decode") or "none"
     words["inference_kv_transfer"] = common

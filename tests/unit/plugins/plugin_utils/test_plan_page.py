@@ -30,8 +30,16 @@ def planned(prefill=2, decode=2, **variables):
         "inference_secrets": {"api_key": "planted-secret"},
         **variables,
     }
-    hosts = {f"p{number}": {"groups": ["prefill"], "variables": {}} for number in range(1, prefill + 1)}
-    hosts.update({f"d{number}": {"groups": ["decode"], "variables": {}} for number in range(1, decode + 1)})
+    hosts = {
+        f"p{number}": {"groups": ["prefill"], "variables": {"ansible_host": f"192.0.2.{number}"}}
+        for number in range(1, prefill + 1)
+    }
+    hosts.update(
+        {
+            f"d{number}": {"groups": ["decode"], "variables": {"ansible_host": f"198.51.100.{number}"}}
+            for number in range(1, decode + 1)
+        }
+    )
     return launch_plan(words, hosts)
 
 

@@ -42,9 +42,10 @@ def plan(**changes):
 def test_ranks_of_a_host_share_a_line():
     lines = plan_table(plan())
     assert lines[0] == "inference: moe, release 0.23.0, vllm_ascend under systemd, 3 hosts, 34 services"
-    assert lines[1].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
-    assert lines[2].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
-    assert [line for line in lines if line.startswith(("decode", "prefill", "router"))] == lines[2:6]
+    assert lines[1].startswith("vLLM-Ascend 0.23.0 is built on a3 hosts with SOC_VERSION=ascend910_9391: ")
+    assert lines[2].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
+    assert lines[3].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
+    assert [line for line in lines if line.startswith(("decode", "prefill", "router"))] == lines[3:7]
 
 
 def test_commands_show_everything_but_secrets():
