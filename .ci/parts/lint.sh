@@ -10,6 +10,10 @@ with_collections
 say "ruff"
 ruff format --check --quiet . || { ruff format --diff --quiet . || true; exit 1; }
 ruff check --quiet .
+say "imports between folders"
+imports=$(environment copy .cache/imports)
+find "${imports%/ascend/inference}" -type d -exec touch {}/__init__.py \; # import-linter sees no namespace packages
+(cd "${imports%/ansible_collections/ascend/inference}" && PYTHONPATH=. lint-imports --no-logo --no-cache --config "$ROOT/.config/importlinter.toml")
 say "shellcheck"
 # By the first line, for other files may quote one; what a template says is not yet a script.
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard | grep -v '\.j2$' | while read -r file; do

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils.runtime.status_plan import question
+from ..module_utils.status.plan import question
 from ..plugin_utils.description.loader import plain
 
 

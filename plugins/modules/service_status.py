@@ -129,8 +129,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
-from ..module_utils.runtime.status import Host
-from ..module_utils.runtime.status_plan import deployed, question
+from ..module_utils.status.plan import deployed, question
+from ..module_utils.status.services import Host
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.status_plan import PLAN_VERSION
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES, runtimes

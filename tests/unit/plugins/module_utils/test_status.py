@@ -11,10 +11,10 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.status import Host
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.status_plan import deployed, question
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor, unexpected_ends
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import deployed, question
+from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
 from ansible_collections.ascend.inference.plugins.module_utils.verify.http import Reply
 
 COUNTERS = """

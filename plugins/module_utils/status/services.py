@@ -10,12 +10,12 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from ..runtime.base import RuntimeProblem
+from ..runtime.base import state as state_record
+from ..runtime.decisions import running_digest as written_digest
 from ..verify.http import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
-from .base import RuntimeProblem
-from .base import state as state_record
-from .decisions import running_digest as written_digest
-from .status_plan import running_digest
+from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FEW = 0.5  # a verification asks decode directly too; only when most prompts were computed there is something wrong
