@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 class ActionModule(ActionBase):
-    """Adapter: Ansible's variables in, facts for the following plays out."""
+    """Adapter: Ansible's variables in, what the following plays go by out."""
 
     _requires_connection = False
 
@@ -42,8 +42,7 @@ class ActionModule(ActionBase):
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             hand_over(plan, folder_of(constants.DEFAULT_LOCAL_TMP))
-        shown = {"__inference_plan_show": options["show"]}
-        return {**result, "changed": False, "ansible_facts": {**facts(plan, options["only"]), **shown}}
+        return {**result, "changed": False, "selection": {**selection(plan, options["only"]), "show": options["show"]}}
 
     def _refusal(self, report: str, show: str) -> dict[str, str]:
         """The report as text, once; the task's message is its first line. Where nothing is to be shown the message has it all."""
@@ -59,15 +58,17 @@ class ActionModule(ActionBase):
             Display().display("\n".join(plan_table(plan, show)))
 
 
-def facts(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
-    """What the playbooks choose their hosts and roles by; ``only`` leaves them none."""
+def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
+    """What the playbooks choose their hosts and roles by; ``only`` leaves them none.
+
+    No ``ansible_facts``: those outlive the run in a fact cache, and the plan does not.
+    """
     router = ((plan.get("kubernetes") or {}).get("router") or {}).get("hosts", [])
     cluster = ["localhost"] if plan["runtime_facts"]["in_cluster"] else []
     return {
-        "__inference_planned": True,
-        "__inference_hosts": [] if only else [host["name"] for host in plan["hosts"]],
-        "__inference_router_hosts": [] if only else [host["name"] for host in router],
-        "__inference_cluster": [] if only else cluster,
-        "__inference_plan_engine": plan["engine"],
-        "__inference_plan_facts": plan["runtime_facts"],
+        "hosts": [] if only else [host["name"] for host in plan["hosts"]],
+        "router_hosts": [] if only else [host["name"] for host in router],
+        "cluster": [] if only else cluster,
+        "engine": plan["engine"],
+        "runtime_facts": plan["runtime_facts"],
     }

@@ -17,7 +17,6 @@ author:
 extends_documentation_fragment:
   - ansible.builtin.action_common_attributes
   - ansible.builtin.action_common_attributes.conn
-  - ansible.builtin.action_common_attributes.facts
   - ansible.builtin.action_common_attributes.flow
 attributes:
   action:
@@ -36,8 +35,6 @@ attributes:
     support: none
   diff_mode:
     support: none
-  facts:
-    support: full
   platform:
     platforms: all
 options:
@@ -61,8 +58,31 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-ansible_facts:
-  description: What the playbooks choose their hosts by.
+selection:
+  description:
+    - What the playbooks choose their hosts by. No facts, because a fact cache would keep them beyond the run, and the plan is the run's.
   returned: success
   type: dict
+  contains:
+    hosts:
+      description: Names of the planned hosts. Empty with O(only).
+      type: list
+      elements: str
+    router_hosts:
+      description: Names of the hosts that run the router of a deployment in a cluster. Empty with O(only).
+      type: list
+      elements: str
+    cluster:
+      description: V(localhost) if the deployment runs in a cluster, which is reached from there. Empty with O(only).
+      type: list
+      elements: str
+    engine:
+      description: Name of the engine.
+      type: str
+    runtime_facts:
+      description: What is true of the runtime.
+      type: dict
+    show:
+      description: The value of O(show).
+      type: str
 """

@@ -23,7 +23,22 @@ GROUPS = {
 }
 
 
-def plan(folder, **variables):
+AFTER = """
+- import_playbook: ascend.inference.plan
+- hosts: "{{{{ (hostvars['localhost']['__inference_hosts'] | default([]))[:1] }}}}"
+  connection: local
+  gather_facts: false
+  vars:
+    ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
+  tasks:
+    - ansible.builtin.copy:
+        content: "{{{{ hostvars['localhost']['__inference_hosts'] | join(' ') }}}}"
+        dest: "{file}"
+        mode: "0644"
+"""
+
+
+def plan(folder, playbook="ascend.inference.plan", **variables):
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps({"all": {"vars": {**copy.deepcopy(VARIABLES), **variables}, "children": GROUPS}}))
     environment = {
@@ -33,7 +48,7 @@ def plan(folder, **variables):
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_CALLBACK_RESULT_FORMAT": "json",
     }
-    argv = [str(PROGRAM), "-i", str(inventory), "ascend.inference.plan"]
+    argv = [str(PROGRAM), "-i", str(inventory), playbook]
     done = subprocess.run(
         argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
@@ -52,3 +67,29 @@ def test_a_refused_description_is_printed_once_as_text(tmp_path):
     for error in ("unknown rule id NOPE. [IGNORE-UNKNOWN]", "[DEPLOYMENT-NAME]", "[VARIABLE-UNKNOWN]"):
         assert run.output.count(error) == 1, run.output
     assert "\n   Why: It accepts nothing," in run.output and "\\n" not in run.output
+
+
+def test_a_fact_cache_keeps_nothing_of_a_plan(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_CACHE_PLUGIN", "jsonfile")
+    monkeypatch.setenv("ANSIBLE_CACHE_PLUGIN_CONNECTION", str(tmp_path / "facts"))
+    monkeypatch.setenv("ANSIBLE_DIFF_ALWAYS", "true")  # the play that compares chooses its hosts by the lookup
+    first = plan(tmp_path, inference_plan_show="table")
+    assert first.code == 0 and "\nSERVICE    HOST  DEVICES" in first.output, first.output
+    again = plan(tmp_path, inference_plan_show="table")
+    assert again.code == 0 and "\nSERVICE    HOST  DEVICES" in again.output, (
+        "the plan of the run before was taken for this run's"
+    )
+    refused = plan(tmp_path, inference_deployment="My Service")
+    assert refused.code != 0
+    assert refused.output.count("[DEPLOYMENT-NAME]") == 1, refused.output
+    assert "has no plan" not in refused.output, "a refused plan is followed by errors of its own"
+
+
+def test_facts_need_not_be_variables(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", "false")
+    file = tmp_path / "hosts.txt"
+    book = tmp_path / "after.yml"
+    book.write_text(AFTER.format(file=file))
+    run = plan(tmp_path, playbook=str(book))
+    assert run.code == 0, run.output
+    assert file.read_text() == "n1 n2", run.output
