@@ -144,6 +144,35 @@ def test_the_whole_cycle(cluster):
     assert list(_secrets.files([str(cluster.directory)])) == [str(cluster.directory / cluster_of.WORDS)]
 
 
+def test_each_playbook_alone(cluster):
+    """The playbooks of a cluster plan for themselves; status says what it does not see."""
+    cluster.play("kubernetes")
+    pods = cluster.pods()
+    assert len(pods) == 2
+    assert "VERIFIED: ds_r1" in cluster.play("kubernetes_verified")
+    assert "VERIFIED: ds_r1" in cluster.play("verify")
+
+    output = cluster.play("kubernetes_rollback", good=False)
+    assert "verified" in cluster_of.message(output, "localhost"), output[-4000:]
+    assert cluster.pods() == pods
+    cluster.play("status")
+
+    def misspelt(words):
+        """A description that is refused."""
+        words["inference_deployment"] = "My Service"
+
+    for playbook in ("kubernetes", "kubernetes_verified", "kubernetes_rollback", "kubernetes_remove"):
+        output = cluster.play(playbook, change=misspelt, good=False)
+        assert output.count("[DEPLOYMENT-NAME]") == 1, output[-4000:]
+        assert output.count("fatal: ") == 1, f"{playbook}: a refused plan is followed by errors of its own"
+        assert "has no plan" not in output
+    assert cluster.pods() == pods
+
+    cluster.play("kubernetes_remove")
+    assert cluster.pods() == {}
+    assert cluster.names(WORKLOAD) == []
+
+
 CASES = {  # name: arguments of the fake, words of inference_kubernetes, what has to be said
     "no_kthena": (("--no-crds",), {}, "helm install kthena"),
     "other_device": (("--node", "n1=huawei.com/Ascend910:16"), {}, "they offer huawei.com/Ascend910"),
