@@ -145,7 +145,7 @@ def test_the_whole_cycle(cluster):
 
 
 def test_each_playbook_alone(cluster):
-    """The playbooks of a cluster plan for themselves; status says what it does not see."""
+    """The playbooks of a cluster plan for themselves."""
     cluster.play("kubernetes")
     pods = cluster.pods()
     assert len(pods) == 2
@@ -157,20 +157,33 @@ def test_each_playbook_alone(cluster):
     assert cluster.pods() == pods
     cluster.play("status")
 
-    def misspelt(words):
-        """A description that is refused."""
-        words["inference_deployment"] = "My Service"
-
-    for playbook in ("kubernetes", "kubernetes_verified", "kubernetes_rollback", "kubernetes_remove"):
-        output = cluster.play(playbook, change=misspelt, good=False)
-        assert output.count("[DEPLOYMENT-NAME]") == 1, output[-4000:]
-        assert output.count("fatal: ") == 1, f"{playbook}: a refused plan is followed by errors of its own"
-        assert "has no plan" not in output
-    assert cluster.pods() == pods
-
     cluster.play("kubernetes_remove")
     assert cluster.pods() == {}
     assert cluster.names(WORKLOAD) == []
+
+
+PLAYBOOKS = ("site", "verify", "upgrade", "remove")
+OF_A_CLUSTER = ("kubernetes", "kubernetes_verified", "kubernetes_rollback", "kubernetes_remove")
+
+
+@pytest.fixture(scope="module")
+def planned_before(tmp_path_factory):
+    """The folder of a run that planned well, with its fact cache."""
+    folder = tmp_path_factory.mktemp("planned")
+    ran = cluster_of.run(folder, "-i", cluster_of.SEED, "ascend.inference.plan")
+    assert ran.returncode == 0, ran.stdout
+    return folder
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS + OF_A_CLUSTER)
+def test_a_refused_plan_is_all_that_is_said(planned_before, playbook):
+    """No play after it adds errors of its own, and none goes on with what a fact cache has of the run before."""
+    misspelt = ("-e", json.dumps({"inference_deployment": "My Service"}))
+    ran = cluster_of.run(planned_before, "-i", cluster_of.SEED, *misspelt, f"ascend.inference.{playbook}")
+    assert ran.returncode != 0
+    assert ran.stdout.count("[DEPLOYMENT-NAME]") == 1, ran.stdout
+    assert ran.stdout.count("fatal: ") == 1, ran.stdout
+    assert "has no plan" not in ran.stdout
 
 
 CASES = {  # name: arguments of the fake, words of inference_kubernetes, what has to be said
