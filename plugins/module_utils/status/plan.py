@@ -16,8 +16,8 @@ def question(plan, host):
     """The part of a plan that the module service_status needs for one host.
 
     ``{deployment, directory, runtime, runtime_settings, digest, services}``; a service has name, kind, unit, digest,
-    digest_file, url and patience of its health, base (where /metrics and /version are; "" if nowhere), log, version (expected of /version) and, by kind, what its
-    counters are held against: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
+    digest_file, url and timeout of its health, base (where /metrics and /version are; "" if nowhere), log, version (expected
+    of /version) and, by kind, what its counters are compared with: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
     """
     services = [_service(plan, one) for one in plan["services"] if one["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}

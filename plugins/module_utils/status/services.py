@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
-from ..verify.http import Target, ask
+from ..verify.client import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
 from .plan import running_digest
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from .http import Reply
+from .client import Reply
 
 
 class Answer(NamedTuple):

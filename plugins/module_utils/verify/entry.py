@@ -9,7 +9,7 @@ from typing import Any
 
 from .answers import Answer, excerpt, same_text
 from .causes import cause
-from .http import ask
+from .client import ask
 from .probe import Exchange, Probe
 from .records import Record, failed, milliseconds, passed, record, skipped
 from .transfer import Finding, Window, busy, judge, window_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from .answers import excerpt, same_text
 from .causes import cause
-from .http import Target
+from .client import Target
 from .metrics import Samples, served, store_gets, store_puts
 from .plan import Engine
 from .probe import Probe

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from .answers import Answer, read_answer, read_stream
-from .http import Reply, Target, ask
+from .client import Reply, Target, ask
 from .metrics import Samples, read_metrics
 from .plan import Engine, VerifyPlan
 from .prompts import completion_of, new_nonce, prompt_of, salted

@@ -10,7 +10,7 @@ from typing import Any
 
 from .answers import Answer, excerpt
 from .causes import cause
-from .http import Reply, Target, ask
+from .client import Reply, Target, ask
 from .metrics import Samples
 from .plan import Engine
 from .probe import Probe

@@ -131,11 +131,10 @@ def places(group: t.Sequence[Finding]) -> str:
     """Where equal findings are: a single place, '16 devices on 4 hosts (n1: 0-3, ...)', or '9 places (a, b, ...)'."""
     if len(group) == 1:
         return group[0].place
-    found = [DEVICE.fullmatch(finding.path) for finding in group]
-    if all(found):
+    found = [match for finding in group if (match := DEVICE.fullmatch(finding.path))]
+    if len(found) == len(group):
         devices: dict[str, list[int]] = {}
         for match in found:
-            assert match
             devices.setdefault(match["host"], []).append(int(match["device"]))
         hosts = "1 host" if len(devices) == 1 else f"{len(devices)} hosts"
         total = sum(len(set(numbers)) for numbers in devices.values())

@@ -275,7 +275,9 @@ class Description:
         "User that runs the units of the runtime systemd. Default: service_user of the role service.", ""
     )
     kv_transfer: str = documented(
-        "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, llmdatadist, store, combinations such as mooncake+store, none, and others that the release registers. Default: mooncake if there are prefill and decode pools.",
+        "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, llmdatadist, store, combinations "
+        "such as mooncake+store, none, and others that the release registers. Default: mooncake if there are prefill and "
+        "decode pools.",
         "",
     )
     kv_hold_timeout: int = documented(

@@ -4,8 +4,9 @@
 """Ports: where each range begins, so that no two meet, whatever is added later.
 
 Every pool owns a span of each range, and an instance's place in the span follows from its slot on the host: adding an
-instance never moves another's ports. Numbers are assigned here, once for each process; renderers print them. The pools that engines bind at random (AscendDirect, transfer engine, store
-clients; Mooncake's sources, see the rules page) are kept clear.
+instance never moves another's ports. Numbers are assigned here, once for each process; renderers print them. The ranges in
+which engines bind random ports (AscendDirect, transfer engine, store clients; Mooncake's sources, see the rules page) are
+kept clear.
 """
 
 from __future__ import annotations

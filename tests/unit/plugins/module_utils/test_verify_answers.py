@@ -14,7 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.answers im
     read_stream,
     same_text,
 )
-from ansible_collections.ascend.inference.plugins.module_utils.verify.http import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
 
 
 def reply(body="", status=200, error="", events=()):
