@@ -17,8 +17,9 @@ def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[
     """Facts of each planned host.
 
     ``results`` maps a host to what role host_check recorded: ``{gather: <result of check_info>, ping: <result of hccn_ping>,
-    runtime: {error}, later: {...}}``, each optional. A failed module becomes ``{error: message}`` of what it was asked for;
-    a lost connection, at whichever question, becomes ``unreachable: message``. A host without any record has no facts.
+    runtime: {error}, later: {...}}``, each optional; ``gather`` may hold results of npu_info and hccn_info as its parts. A
+    failed module becomes ``{error: message}`` of what it was asked for; a lost connection, at whichever question, becomes
+    ``unreachable: message``. A host without any record has no facts.
     ``later`` are options of roles that run after the check and supply what it would miss.
     """
     return {host["name"]: _facts(results.get(host["name"]) or {}) for host in plan["hosts"]}
@@ -31,7 +32,7 @@ def _facts(result: Record) -> dict[str, t.Any]:
         return {"unreachable": _message(gathered)}
     if "failed" in gathered and gathered["failed"] or "msg" in gathered:
         found["gather"] = {"error": _message(gathered)}
-    found.update({part: gathered[part] for part in PARTS if part in gathered})
+    found.update({part: _part(gathered[part]) for part in PARTS if _asked(gathered.get(part))})
     for kind in ("ping", "runtime"):
         answer = result.get(kind) or {}
         if answer.get("unreachable"):
@@ -44,6 +45,14 @@ def _facts(result: Record) -> dict[str, t.Any]:
         later = result.get("later") or {}
         found["host"] = {**found["host"], "later": {key: later.get(key) for key in LATER}}
     return found
+
+
+def _asked(answer: Record | None) -> bool:
+    return answer is not None and not answer.get("skipped")
+
+
+def _part(answer: Record) -> Record:
+    return {"error": _message(answer)} if "msg" in answer else answer
 
 
 def _message(result: Record) -> str:
