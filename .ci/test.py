@@ -4,7 +4,7 @@
 """Run the parts of the tests, some side by side, and sum up: `make test`, `make test PARTS="lint units"`, `make test SKIP=molecule`.
 
 Every line of output carries its part's name; the whole of it is kept in .cache/logs/. Ends non-zero if a part failed, or
-if the run took longer than MINUTES (default 55, 300 with LONG=1), in which case the parts still running are ended and count as failed.
+if the run took longer than MINUTES (default 80, 300 with LONG=1), in which case the parts still running are ended and count as failed.
 LONG=1, which `make test-long` sets, adds LONG_ONLY, and the parts leave nothing out.
 """
 
@@ -170,7 +170,7 @@ def chosen(names):
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     begin, worked = time.monotonic(), busy()
-    deadline = begin + 60 * float(os.environ.get("MINUTES", "300" if LONG else "55"))
+    deadline = begin + 60 * float(os.environ.get("MINUTES", "300" if LONG else "80"))
     outcomes = {}
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that what was started is ended
     limit = int(os.environ.get("JOBS", JOBS))

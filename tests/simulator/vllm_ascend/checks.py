@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pathlib
 import runpy
+import sys
 
 from .errors import Died
 
@@ -49,11 +49,13 @@ def libraries(release, connectors):
 
 def chip(release, host):
     """The worker's comparison of the chip that the package was built for with the one it runs on (utils.py, from 0.12.0rc1 on)."""
-    found = importlib.util.find_spec("vllm_ascend") if release.since("0.12.0rc1") else None
-    folders = list(found.submodule_search_locations or ()) if found else []
-    path = pathlib.Path(folders[0], "_build_info.py") if folders else None
-    if path is None or not path.exists():
-        return  # the simulator's own program, without an installed package
+    if not release.since("0.12.0rc1"):
+        return
+    # The simulator's own folder may come first on the path; it is no installed package and has no such file.
+    files = [pathlib.Path(folder, "vllm_ascend", "_build_info.py") for folder in sys.path]
+    path = next((file for file in files if file.exists()), None)
+    if path is None:
+        return
     built = runpy.run_path(str(path))["__device_type__"]
     current = {"a2": "A2", "a3": "A3", "310p": "_310P", "950": "A5"}.get(host.generation, "A2")
     if built != current:
