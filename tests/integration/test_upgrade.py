@@ -89,8 +89,14 @@ PREPARE = [
 def plan(folder, release):
     """As much of a plan as the playbook reads itself."""
     hosts = [{"name": name} for name in HOSTS]
-    software = {"cann": {"path": f"/opt/cann-{release}", "version": release}}
-    more = {"runtime": "systemd", "root": str(folder), "directory": str(folder), "software": software}
+    software = {"cann": {"path": f"/opt/cann-{release}", "version": release}, "tools": {"venv": f"{folder}/tools"}}
+    more = {
+        "runtime": "systemd",
+        "root": str(folder),
+        "directory": str(folder),
+        "software": software,
+        "runtime_facts": {"contained": False},
+    }
     return {"release": release, "hosts": hosts, **more}
 
 
@@ -100,6 +106,7 @@ def upgrade(tmp_path):
     book = tmp_path / "ansible_collections/ascend/inference/playbooks"
     book.mkdir(parents=True)
     shutil.copy(ROOT / "playbooks/upgrade.yml", book)
+    shutil.copytree(ROOT / "playbooks/shared", book / "shared")
     for folder in ("filter", "lookup", "module_utils", "plugin_utils"):
         shutil.copytree(ROOT / "plugins" / folder, book.parent / "plugins" / folder)
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
