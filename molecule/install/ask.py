@@ -47,7 +47,7 @@ def judge(since):
     words = ["journalctl", "--quiet", "--output=short-unix", f"--since=@{int(since)}", "--unit=inference-*"]
     journal = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
     stops = [float(line.split()[0]) for line in journal if "]: Stopping " in line]
-    changed_over = min((one for one in stops if one >= since), default=time.time())
+    changed_over = min((stop for stop in stops if stop >= since), default=time.time())
     with open(ASKED) as file:
         asked = [(float(moment), int(code)) for moment, code in map(str.split, file)]
     before = [code for moment, code in asked if since <= moment < changed_over]

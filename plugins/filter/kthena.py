@@ -18,7 +18,7 @@ def adapted(name: str, function: t.Callable[..., t.Any]) -> t.Callable[..., t.An
 
     def call(*arguments: t.Any) -> t.Any:
         try:
-            return function(*(plain(one) for one in arguments))
+            return function(*(plain(argument) for argument in arguments))
         except (KeyError, TypeError, ValueError) as error:
             raise AnsibleFilterError(f"{name}: {error}") from error
 

@@ -81,9 +81,9 @@ def kthena_check(manifests: t.Any, version: str = "v1.0.0") -> list[dict[str, st
     """Adapter: one manifest or several, findings as plain data."""
     several = manifests if isinstance(manifests, (list, tuple)) else [manifests]
     found = [
-        one for manifest in several if manifest is not None for one in check_manifest(plain(manifest), str(version))
+        item for manifest in several if manifest is not None for item in check_manifest(plain(manifest), str(version))
     ]
-    return [{**one.as_dict(), "text": one.text()} for one in found]
+    return [{**item.as_dict(), "text": item.text()} for item in found]
 
 
 class FilterModule:

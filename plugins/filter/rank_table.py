@@ -19,7 +19,7 @@ def rank_table_filter(plan: t.Any, facts: t.Any) -> dict[str, t.Any]:
     try:
         return rank_table(plain(plan), plain(facts))
     except PlanError as error:
-        lines = ["LLMDataDist's rank table cannot be made.", *(one.text() for one in error.findings)]
+        lines = ["LLMDataDist's rank table cannot be made.", *(finding.text() for finding in error.findings)]
         raise AnsibleFilterError("\n".join(lines)) from error
 
 

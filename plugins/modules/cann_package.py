@@ -114,11 +114,15 @@ def wanted(params):
         except ValueError as error:
             complaints.append(str(error))
     machine = os.uname().machine
-    complaints += [f"{one.name} is for {one.arch}, this host is {machine}" for one in packages if one.arch != machine]
-    missing = [one for one in packages if not cann.is_installed(params["install_path"], one)]
-    absent = [] if params["missing_ok"] else [one for one in missing if not os.path.isfile(one.path)]
-    complaints += [f"{one.path} does not exist" for one in absent]
-    return sorted(missing, key=lambda one: software.ORDER.index(one.kind)), complaints
+    complaints += [
+        f"{package.name} is for {package.arch}, this host is {machine}"
+        for package in packages
+        if package.arch != machine
+    ]
+    missing = [package for package in packages if not cann.is_installed(params["install_path"], package)]
+    absent = [] if params["missing_ok"] else [item for item in missing if not os.path.isfile(item.path)]
+    complaints += [f"{item.path} does not exist" for item in absent]
+    return sorted(missing, key=lambda item: software.ORDER.index(item.kind)), complaints
 
 
 def space(params, missing):
@@ -164,10 +168,10 @@ def main():
 def result(root, missing, before, check_mode):
     """What the module returns; in check mode the difference is what would come."""
     machine = os.uname().machine
-    names = [one.name for one in missing]
+    names = [item.name for item in missing]
     after = software.installed(root, machine)
     shown = sorted(f"{kind} {version}" for kind in before for version in before[kind])
-    then = sorted(set(shown) | {f"{one.kind} {one.version}" for one in missing})
+    then = sorted(set(shown) | {f"{item.kind} {item.version}" for item in missing})
     return dict(
         changed=bool(missing),
         actions=["install " + name for name in names],

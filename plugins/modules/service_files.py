@@ -249,14 +249,14 @@ def work(params, check):
     if not check:
         update.apply()
     removed = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
-    done = [{"path": one["path"], "action": one["action"], "backup": one.get("saved", "")} for one in update.steps]
-    done += [{"path": one["path"], "action": "removed", "backup": one["saved"]} for one in removed]
-    gone = [{"before": "removed\n", "after": "", "before_header": one["path"]} for one in removed]
+    done = [{"path": step["path"], "action": step["action"], "backup": step.get("saved", "")} for step in update.steps]
+    done += [{"path": item["path"], "action": "removed", "backup": item["saved"]} for item in removed]
+    gone = [{"before": "removed\n", "after": "", "before_header": item["path"]} for item in removed]
     return {
         "changed": bool(done),
-        "services": sorted({one["service"] for one in update.steps if one["service"]}),
+        "services": sorted({step["service"] for step in update.steps if step["service"]}),
         "files": done,
-        "diff": [difference(one) for one in update.steps] + gone,
+        "diff": [difference(step) for step in update.steps] + gone,
     }
 
 

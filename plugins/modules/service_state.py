@@ -206,7 +206,7 @@ def registered(runtime, params, check):
     else:
         added, removed = [], runtime.remove(params["services"], check)
         changed = bool(removed)
-    lines = {"before": "".join(f"{one}\n" for one in removed), "after": "".join(f"{one}\n" for one in added)}
+    lines = {"before": "".join(f"{item}\n" for item in removed), "after": "".join(f"{item}\n" for item in added)}
     return {"changed": changed, "started": [], "restarted": [], "stopped": removed, "diff": lines}
 
 
@@ -223,14 +223,14 @@ def running(runtime, params, check):
                 verb(services)
     completed = params["state"] == "started" and runtime.complete(check)
     names = {"started": start, "restarted": again, "stopped": stop}
-    result = {key: [one["unit"] for one in services] for key, services in names.items()}
+    result = {key: [service["unit"] for service in services] for key, services in names.items()}
     changed = bool(start or again or stop or completed)
     return dict(result, changed=changed, diff=difference(states, start, again, stop))
 
 
 def waited(runtime, params):
     """What the wait for services with a URL found."""
-    services = {one["name"]: one for one in params["services"] if one["url"]}
+    services = {service["name"]: service for service in params["services"] if service["url"]}
     ready, failed = Waiter(runtime, params["restarts"]).wait(list(services.values()))
     logs = {name: runtime.log(services[name], params["lines"]) for name in failed}
     return {"ready": ready, "failed_services": failed, "logs": logs}

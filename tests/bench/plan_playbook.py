@@ -50,7 +50,7 @@ def main(sizes: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         empty = pathlib.Path(folder) / "empty.yml"
         empty.write_text(json.dumps(NOTHING), encoding="utf-8")
-        for hosts in [int(one) for one in sizes] or [4, 100, 1000]:
+        for hosts in [int(size) for size in sizes] or [4, 100, 1000]:
             place = pathlib.Path(folder) / "hosts.json"
             place.write_text(json.dumps(inventory(hosts)), encoding="utf-8")
             planner, _services = seconds(hosts, "external")

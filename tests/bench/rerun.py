@@ -45,7 +45,7 @@ def measure() -> None:
         sites.append(seconds)
         rows = re.findall(r"^(\S+) +: (ok=.*)$", output, re.M)
         recap = {host: {key: int(one) for key, one in re.findall(r"(\w+)=(\d+)", row)} for host, row in rows}
-        if any(one["changed"] for one in recap.values()):
+        if any(item["changed"] for item in recap.values()):
             sys.exit(f"this cluster is not converged: {recap}\n{output[-8000:]}")
     report = {"pings": pings, "sites": sites, "recap": recap, "output": output}
     pathlib.Path(os.environ["REPORT"]).write_text(json.dumps(report), encoding="utf-8")

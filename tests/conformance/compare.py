@@ -54,8 +54,8 @@ class Comparison:
         for kind in self.entry.kinds:
             documented = self.entry.of(kind)
             planned = sorted(
-                (one for one in self.plan["services"] if one["kind"] == kind),
-                key=lambda one: (one["instance"], one["rank"]),
+                (service for service in self.plan["services"] if service["kind"] == kind),
+                key=lambda service: (service["instance"], service["rank"]),
             )
             self.note("processes", kind, len(documented), len(planned))
             pairs += zip(documented, planned, strict=False)
@@ -128,7 +128,7 @@ class Comparison:
 
     def first_host(self, process: Process) -> str:
         """The host of the first rank of a process' engine."""
-        own = (one for one in self.entry.of(process.kind) if one.instance == process.instance)
+        own = (item for item in self.entry.of(process.kind) if item.instance == process.instance)
         return next(own, process).host
 
     def kv(self, process: Process, said: t.Any, ours: t.Any, where: str) -> None:
@@ -142,9 +142,9 @@ class Comparison:
     def connector(self, process: Process, said: dict[str, t.Any], ours: dict[str, t.Any], where: str) -> None:
         """One connector, and its children where it is several."""
         left, right = dict(said), dict(ours)
-        extras = [one.pop("kv_connector_extra_config", None) or {} for one in (left, right)]
+        extras = [item.pop("kv_connector_extra_config", None) or {} for item in (left, right)]
         names = left.pop("kv_connector"), right.pop("kv_connector")
-        renamed = {declared.NAMES.get(one, one) for one in names}
+        renamed = {declared.NAMES.get(name, name) for name in names}
         self.note("connector", where, *names, "NAME" if len(renamed) == 1 else "")
         where = f"{where} {names[1]}"
         for key in sorted(set(left) | set(right)):
@@ -189,14 +189,14 @@ class Comparison:
 
     def environment(self, process: Process, service: Plan) -> None:
         """Every variable, in either direction; what extends itself is set by the service's shell file."""
-        shell = "".join(one["content"] for one in service["files"] if one["path"].endswith("shell.sh"))
+        shell = "".join(file["content"] for file in service["files"] if file["path"].endswith("shell.sh"))
         exports = dict(re.findall(r'^export (\w+)="(.*)"$', shell, re.MULTILINE))
         planned = service["env"]
         for name, said in process.env.items():
             where = f"{service['name']} ${name}"
             if name in OWN_ENV:
                 names = (name, *LLMDATADIST_PORT) if name in LLMDATADIST_PORT else (name,)  # releases spell it apart
-                ours = next((planned[one] for one in names if one in planned), UNSET)
+                ours = next((planned[name] for name in names if name in planned), UNSET)
                 self.own_environment(process, name, said, ours, where)
             elif name in planned:
                 self.note("env", where, said, planned[name])
@@ -224,7 +224,7 @@ class Comparison:
 
     def proxy(self, pairs: list[tuple[Process, Plan]]) -> None:
         """The proxy's script, its lists by the engines that they mean, and its other flags."""
-        router = next((one for one in self.plan["services"] if one["kind"] == "router"), None)
+        router = next((service for service in self.plan["services"] if service["kind"] == "router"), None)
         documented = self.entry.proxy
         self.note("proxy", "router", bool(documented), bool(router))
         if not documented or not router:
@@ -267,7 +267,7 @@ class Comparison:
         for role in ("encode", "prefill", "decode"):
             urls = re.findall(r"http://([^:]+):(\d+)", str(found.get(f"{role}-servers-urls", "")))
             if urls:
-                lists[role] = [apis.get(one, "?") for one in urls]
+                lists[role] = [apis.get(url, "?") for url in urls]
         return lists
 
 

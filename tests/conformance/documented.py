@@ -73,9 +73,12 @@ class Documented:
 
     def of(self, kind: str) -> list[Process]:
         """The processes of one kind, by instance and rank."""
-        return sorted((one for one in self.processes if one.kind == kind), key=lambda one: (one.instance, one.rank))
+        return sorted(
+            (process for process in self.processes if process.kind == kind),
+            key=lambda process: (process.instance, process.rank),
+        )
 
     @property
     def kinds(self) -> list[str]:
         """The kinds that occur, in start order."""
-        return [kind for kind in ORDER if any(one.kind == kind for one in self.processes)]
+        return [kind for kind in ORDER if any(process.kind == kind for process in self.processes)]

@@ -111,7 +111,7 @@ def plain(value: t.Any) -> t.Any:
     if isinstance(value, dict):
         return {str(key): plain(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
@@ -168,5 +168,5 @@ def everywhere(value: t.Any, variables: t.Mapping[str, t.Any]) -> t.Any:
     if isinstance(value, dict):
         return {key: everywhere(value[key], variables) for key in value}
     if isinstance(value, list):
-        return [everywhere(one, variables) for one in value]
+        return [everywhere(item, variables) for item in value]
     return expanded(value, variables) if isinstance(value, str) else value

@@ -32,7 +32,7 @@ def read_entry(entry: Entry) -> Documented:
     processes: list[Process] = []
     counts: dict[str, int] = {}
     soc = str((entry.get("hardware") or {}).get("soc", ""))[:2]
-    for index, role in enumerate({**one, "soc": soc} for one in entry.get("roles") or []):
+    for index, role in enumerate({**role, "soc": soc} for role in entry.get("roles") or []):
         kind = KINDS[role["role"]]
         if role.get("declared"):
             processes += declared_processes(entry, role, kind, places)
@@ -40,7 +40,7 @@ def read_entry(entry: Entry) -> Documented:
         follows = bool(processes) and processes[-1].kind == kind and _follows(role)
         if not follows:
             counts[kind] = counts.get(kind, -1) + 1
-        before = sum(1 for one in processes if one.kind == kind and one.instance == counts[kind])
+        before = sum(1 for process in processes if process.kind == kind and process.instance == counts[kind])
         processes += role_processes(role, kind, counts[kind], before, places, index)
     proxy = read_proxy(entry, places)
     if proxy:
@@ -79,7 +79,7 @@ def _errors(entry: Entry) -> dict[str, list[str]]:
 
 def _hardware(entry: Entry) -> str:
     soc = str((entry.get("hardware") or {}).get("soc", ""))
-    return next((HARDWARE[one] for one in HARDWARE if soc.startswith(one)), "a3")
+    return next((HARDWARE[item] for item in HARDWARE if soc.startswith(item)), "a3")
 
 
 def _devices_per_host(entry: Entry, hardware: str) -> int:
@@ -104,12 +104,12 @@ def release_of(entry: Entry) -> str:
 
 def _known(name: str) -> str:
     """The release of that name, or the newest candidate of the branch of that name; an empty string for neither."""
-    return name if name in RELEASES else next((one for one in reversed(ORDER) if re.match(rf"{name}\d+$", one)), "")
+    return name if name in RELEASES else next((item for item in reversed(ORDER) if re.match(rf"{name}\d+$", item)), "")
 
 
 def _first_with(named: set[str], name: str) -> str:
     """The first release from ``name`` on that has what a branch documents: a branch goes on after its release."""
-    later = (one for one in ORDER if ORDER[one] >= ORDER[name] and named <= set(RELEASES[one].connectors))
+    later = (item for item in ORDER if ORDER[item] >= ORDER[name] and named <= set(RELEASES[item].connectors))
     return next(later, name)
 
 
@@ -172,7 +172,7 @@ def _follows(role: Entry) -> bool:
     args = _said(role)
     firsts = [(role.get(source) or {}).get("dp_rank_start") for source in ("resolved", "parallel")]
     firsts += [args.get(name) for name in ("data-parallel-start-rank", "data-parallel-rank", "node-rank")]
-    return any(_number(one) > 0 for one in firsts)
+    return any(_number(first) > 0 for first in firsts)
 
 
 def _said(role: Entry) -> dict[str, t.Any]:
@@ -182,19 +182,19 @@ def _said(role: Entry) -> dict[str, t.Any]:
     """
     variables = {**(role.get("shell_vars") or {}), **(role.get("env") or {})}
     holding = {name: str(value) for name, value in variables.items() if re.match(r"--?[a-z]", str(value))}
-    words = [str(one) for one in (role.get("argv") or [])[2:]]
-    spelled = [word for one in words for word in shlex.split(holding.get(one.strip("${}"), "")) or [one]]
+    words = [str(argument) for argument in (role.get("argv") or [])[2:]]
+    spelled = [word for item in words for word in shlex.split(holding.get(item.strip("${}"), "")) or [item]]
     if not role.get("vllm_args"):
         return from_argv(spelled)
     found = {name: _without(value, holding) for name, value in role["vllm_args"].items()}
-    held = [word for one in words for word in shlex.split(holding.get(one.strip("${}"), ""))]
+    held = [word for item in words for word in shlex.split(holding.get(item.strip("${}"), ""))]
     return {**from_argv(held), **flags(found)}
 
 
 def _without(value: t.Any, holding: t.Mapping[str, str]) -> t.Any:
     """A flag's value without words that stand for further flags."""
     given = value if isinstance(value, list) else [value]
-    kept = [one for one in given if str(one).strip("${}") not in holding]
+    kept = [item for item in given if str(item).strip("${}") not in holding]
     if len(kept) == len(given):
         return value
     return kept[0] if len(kept) == 1 else kept or True
@@ -248,7 +248,7 @@ def role_processes(role: Entry, kind: str, instance: int, before: int, places: P
         own.update({"data-parallel-rank": rank["dp_rank"], "tensor-parallel-size": sizes["tensor_parallel_size"]})
         own.pop("data-parallel-size-local", None)
         own.update({"data-parallel-address": asked, "data-parallel-rpc-port": common["dp_rpc_port"]})
-        devices = tuple(int(one) for one in str(rank["devices"]).split(","))
+        devices = tuple(int(part) for part in str(rank["devices"]).split(","))
         own_env = {**env, "ASCEND_RT_VISIBLE_DEVICES": rank["devices"]}
         found.append(
             Process(
@@ -278,7 +278,7 @@ def _ranks(
     that the source's command line starts."""
     said, size = str(args.get("data-parallel-rank", "")), _rank_devices(sizes)
     if said.isdigit() and not parallel:
-        devices = ",".join(str(one) for one in devices_of or range(size))
+        devices = ",".join(str(item) for item in devices_of or range(size))
         return [{"dp_rank": int(said), "api_port": args.get("port", ""), "devices": devices}]
     if not said or not parallel:
         return []
@@ -288,7 +288,7 @@ def _ranks(
         {
             "dp_rank": first + local,
             "api_port": start + local if start else "",
-            "devices": ",".join(str(one) for one in range(local * size, (local + 1) * size)),
+            "devices": ",".join(str(index) for index in range(local * size, (local + 1) * size)),
         }
         for local in range(int(parallel.get("dp_size_local") or 1))
     ]
@@ -296,7 +296,7 @@ def _ranks(
 
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
     """The model, taken out of the flags where it is one."""
-    words = [str(one) for one in role.get("argv") or []][2:3]
+    words = [str(argument) for argument in role.get("argv") or []][2:3]
     said = str(args.pop("model")) if "model" in args else expanded("".join(words), variables)
     return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
 
@@ -352,7 +352,7 @@ def _unfolded(name: str, value: t.Any, variables: Entry) -> str:
 
 def _devices(env: t.Mapping[str, t.Any]) -> tuple[int, ...] | None:
     text = str(env.get("ASCEND_RT_VISIBLE_DEVICES", "")).replace(" ", "")
-    return tuple(int(one) for one in text.split(",")) if re.fullmatch(r"\d+(,\d+)*", text) else None
+    return tuple(int(part) for part in text.split(",")) if re.fullmatch(r"\d+(,\d+)*", text) else None
 
 
 def _broken(role: Entry) -> dict[str, str]:
@@ -361,7 +361,7 @@ def _broken(role: Entry) -> dict[str, str]:
     for name, value in flags(role.get("vllm_args") or {}).items():
         spellings = {f"--{name}", f"--{name.replace('-', '_')}"}
         if isinstance(value, (dict, list)) and spellings & set(argv):
-            text = argv[max(argv.index(one) for one in spellings if one in argv) + 1]
+            text = argv[max(argv.index(spelling) for spelling in spellings if spelling in argv) + 1]
             try:
                 json.loads(re.sub(r"\$\{?\w+\}?", "0", text))
             except ValueError:
@@ -433,7 +433,7 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     for short, role in ROLE_LISTS.items():
         hosts, ports = _listed(found.pop(f"{short}-hosts", [])), _listed(found.pop(f"{short}-ports", []))
         hosts = hosts or ["localhost"] * len(ports)  # the proxies' default
-        counts = [int(one) for one in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
+        counts = [int(item) for item in _listed(found.get(f"{short}-hosts-num", []))] or [1] * len(hosts)
         pairs = [
             (host, _number(port) + step)
             for host, port, n in zip(hosts, ports, counts, strict=False)
@@ -444,8 +444,8 @@ def read_proxy(entry: Entry, places: Places) -> Proxy | None:
     for name, role in (("encode", "encode"), ("prefill", "prefill"), ("decode", "decode")):
         urls = found.pop(f"{name}-servers-urls", "")
         if urls and urls != "disable":
-            ends = [re.match(r"http://([^:/]+):(.+)", one) for one in str(urls).split(",")]
-            proxy.lists[role] = [(places.known(one.group(1)), _number(one.group(2))) for one in ends if one]
+            ends = [re.match(r"http://([^:/]+):(.+)", part) for part in str(urls).split(",")]
+            proxy.lists[role] = [(places.known(end.group(1)), _number(end.group(2))) for end in ends if end]
     proxy.flags = found
     return proxy
 
@@ -457,7 +457,9 @@ def _listed(value: t.Any) -> list[t.Any]:
 def _ports_from_proxy(processes: list[Process], proxy: Proxy) -> None:
     """API ports that only the proxy's lists tell."""
     for role, pairs in proxy.lists.items():
-        silent = [one for one in processes if one.kind == role and not one.headless and not one.api_port]
+        silent = [
+            process for process in processes if process.kind == role and not process.headless and not process.api_port
+        ]
         if len(silent) == len(pairs):
             for process, (_host, port) in zip(silent, pairs, strict=False):
                 process.api_port = port

@@ -87,7 +87,7 @@ def planned(documented: Documented, pinned: bool, warned: set[str]) -> tuple[t.A
         return launch_plan(words, inventory), {"refused": {}, "accepted": {}}
     except PlanError as error:
         ids = _said(error)
-    if documented.errors or not all(declared.acceptable(warned, one) for one in ids):
+    if documented.errors or not all(declared.acceptable(warned, item) for item in ids):
         return None, {"refused": ids, "accepted": {}}
     try:
         plan = launch_plan({**words, "inference_rules_ignore": sorted(ids)}, inventory)
@@ -97,13 +97,13 @@ def planned(documented: Documented, pinned: bool, warned: set[str]) -> tuple[t.A
 
 
 def _said(error: PlanError) -> dict[str, str]:
-    return {one.id: f"{one.path}: {one.problem}"[:200] for one in reversed(error.findings)}
+    return {finding.id: f"{finding.path}: {finding.problem}"[:200] for finding in reversed(error.findings)}
 
 
 def outcome(documented: Documented, refused: dict[str, str], differences: list[Difference], notes: list[str]) -> Result:
     """The entry's status from what was refused and what differs."""
-    open_ = [one for one in differences if not one.reason]
-    reasons = collections.Counter(one.reason for one in differences if one.reason)
+    open_ = [difference for difference in differences if not difference.reason]
+    reasons = collections.Counter(difference.reason for difference in differences if difference.reason)
     notes = notes + ([f"declared: {', '.join(sorted(reasons))}"] if reasons else [])
     if not documented.errors:
         if refused:
@@ -115,7 +115,7 @@ def outcome(documented: Documented, refused: dict[str, str], differences: list[D
         about = ", ".join(sorted(documented.errors))
         return Result(documented.id, "refused", [f"{', '.join(sorted(refused))} (source: {about})"], [], False)
     facets = {facet for lint in documented.errors for facet in FACETS.get(lint, ())}
-    open_ = [one for one in open_ if one.facet not in facets]
+    open_ = [item for item in open_ if item.facet not in facets]
     unseen = [lint for lint in documented.errors if lint not in declared.REPAIRS]
     if not refused and not open_ and not unseen:
         notes = [f"{lint}: {declared.REPAIRS[lint]}" for lint in sorted(documented.errors)] + notes
@@ -140,9 +140,9 @@ def main(arguments: list[str] | None = None) -> int:
         entries = read_corpus(options.corpus)
     except (OSError, UnicodeDecodeError, ValueError, yaml.YAMLError) as error:
         parser.error(f"{options.corpus} is no corpus: {error}")
-    results = [judge(one) for one in entries if options.entry in identity(one)]
-    for one in results:
-        show(one, options.verbose)
+    results = [judge(entry) for entry in entries if options.entry in identity(entry)]
+    for result in results:
+        show(result, options.verbose)
     return total(results)
 
 
@@ -166,17 +166,17 @@ def show(result: Result, verbose: bool) -> None:
     told = result.status not in ("reproduced",) or verbose
     notes = f" ({'; '.join(result.notes)})" if told and result.notes else ""
     print(f"{result.status:<11} {result.id}{notes}")
-    for one in result.differences[:20]:
-        print(f"              {one.text()}")
+    for difference in result.differences[:20]:
+        print(f"              {difference.text()}")
     if len(result.differences) > 20:
         print(f"              and {len(result.differences) - 20} more")
 
 
 def total(results: list[Result]) -> int:
     """The total, and the exit code."""
-    counts = collections.Counter(one.status for one in results)
-    consistent = [one for one in results if one.consistent]
-    good = sum(one.status == "reproduced" for one in consistent)
+    counts = collections.Counter(result.status for result in results)
+    consistent = [result for result in results if result.consistent]
+    good = sum(item.status == "reproduced" for item in consistent)
     print(", ".join(f"{counts[status]} {status}" for status in (*GOOD[:3], "different", "nothing") if counts[status]))
     if consistent:
         print(f"{good} of {len(consistent)} consistent entries are reproduced ({100 * good / len(consistent):.0f} %)")

@@ -115,7 +115,7 @@ def _untold(entry: Documented, kind: str) -> Words:
     """The pool that the source leaves out, with the sizes that its connectors are told, else with those that it shows."""
     first = entry.processes[0]
     told = [(child.get("kv_connector_extra_config") or {}).get(kind) for child in _children(first.kv)]
-    sizes = next((one for one in told if isinstance(one, dict)), {})
+    sizes = next((item for item in told if isinstance(item, dict)), {})
     return {
         "instances": 1,
         "data_parallel_size": int(sizes.get("dp_size", first.sizes["data_parallel_size"])),
@@ -143,7 +143,7 @@ def _untold_hosts(entry: Documented, kind: str, pool: Words) -> dict[str, Words]
 def _inventory(entry: Documented) -> dict[str, Words]:
     inventory: dict[str, Words] = {}
     for name, address in entry.hosts.items():
-        groups = sorted({one.kind for one in entry.processes if one.host == name})
+        groups = sorted({process.kind for process in entry.processes if process.host == name})
         groups += ["router"] if entry.proxy and entry.proxy.host == name else []
         variables: Words = {"ansible_host": address, "inference_interface": entry.interfaces[name]}
         variables["inference_devices"] = _host_devices(entry, name)
@@ -153,51 +153,58 @@ def _inventory(entry: Documented) -> dict[str, Words]:
 
 def _host_devices(entry: Documented, host: str) -> t.Any:
     """The host's number of devices; the ids that the source uses of it where they are not simply the first ones."""
-    here = [one for one in entry.processes if one.host == host]
-    used = sorted({device for one in here if one.devices for device in one.devices})
-    shared = len({one.kind for one in here}) > 1
-    if used and shared and all(one.devices for one in here):
+    here = [process for process in entry.processes if process.host == host]
+    used = sorted({device for item in here if item.devices for device in item.devices})
+    shared = len({item.kind for item in here}) > 1
+    if used and shared and all(item.devices for item in here):
         return used
     if used and used != list(range(len(used))):
         return used
-    count = sum(one.device_count for one in here)
-    if any(_spans(entry, one) for one in here) and count < entry.devices_per_host:
+    count = sum(item.device_count for item in here)
+    if any(_spans(entry, item) for item in here) and count < entry.devices_per_host:
         return max(count, len(used))  # the source spreads an engine over hosts that could carry more of it
     return max(entry.devices_per_host, len(used))
 
 
 def _spans(entry: Documented, process: Process) -> bool:
     """Whether a process' engine has processes on other hosts too."""
-    return any(one.host != process.host for one in entry.of(process.kind) if one.instance == process.instance)
+    return any(item.host != process.host for item in entry.of(process.kind) if item.instance == process.instance)
 
 
 def _pool_devices(entry: Documented, processes: list[Process]) -> list[int]:
     """The devices that a pool has of its hosts, where it shares them and runs several instances on one."""
-    kind, hosts = processes[0].kind, {one.host for one in processes}
-    shared = any(one.host in hosts and one.kind != kind for one in entry.processes)
-    several = any(len({one.instance for one in processes if one.host == host}) > 1 for host in hosts)
-    if not shared or not several or not all(one.devices for one in processes):
+    kind, hosts = processes[0].kind, {process.host for process in processes}
+    shared = any(process.host in hosts and process.kind != kind for process in entry.processes)
+    several = any(len({process.instance for process in processes if process.host == host}) > 1 for host in hosts)
+    if not shared or not several or not all(process.devices for process in processes):
         return []
-    unions = {tuple(sorted({d for one in processes if one.host == host for d in one.devices or ()})) for host in hosts}
+    unions = {
+        tuple(sorted({d for process in processes if process.host == host for d in process.devices or ()}))
+        for host in hosts
+    }
     return list(unions.pop()) if len(unions) == 1 else []
 
 
 def _model(entry: Documented) -> Words:
     first = entry.processes[0]
-    names = {str(one.args.get("served-model-name") or one.model) for one in entry.processes if one.kind != "encode"}
+    names = {
+        str(process.args.get("served-model-name") or process.model)
+        for process in entry.processes
+        if process.kind != "encode"
+    }
     return {"path": _models(entry)[0], "name": names.pop() if len(names) == 1 else first.model}
 
 
 def _models(entry: Documented) -> list[str]:
     """The models of the pools, the commonest first."""
     models = [entry.of(kind)[0].model for kind in entry.kinds]
-    return sorted(models, key=lambda one: (-models.count(one), models.index(one)))
+    return sorted(models, key=lambda model: (-models.count(model), models.index(model)))
 
 
 def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
     processes = entry.of(kind)
     first = processes[0]
-    pool: Words = {"instances": len({one.instance for one in processes})}
+    pool: Words = {"instances": len({process.instance for process in processes})}
     pool.update({word: size for word, size in first.sizes.items() if size > 1})
     if first.args.get("enable-expert-parallel") not in (None, False):
         pool["expert_parallel"] = True
@@ -208,8 +215,8 @@ def _pool(entry: Documented, kind: str, pinned: bool) -> Words:
         pool["devices"] = devices
     if first.model != _models(entry)[0]:
         pool["model"] = first.model
-    pool.update(_common("args", [(one.host, _arguments(entry, one)) for one in processes]))
-    env = _common("env", [(one.host, _environment(one)) for one in processes])
+    pool.update(_common("args", [(process.host, _arguments(entry, process)) for process in processes]))
+    env = _common("env", [(process.host, _environment(process)) for process in processes])
     for host, own in env.pop("hosts", {}).items():
         pool.setdefault("hosts", {}).setdefault(host, {}).update(own)
     pool.update(env)
@@ -245,7 +252,7 @@ def _arguments(entry: Documented, process: Process) -> Words:
     if said and said != _model(entry)["name"]:
         found["served-model-name"] = said
     if process.headless:
-        others = [one for one in entry.of(process.kind) if one.instance == process.instance and not one.headless]
+        others = [item for item in entry.of(process.kind) if item.instance == process.instance and not item.headless]
         for name in ("api-server-count",):  # a flag of the API server, which the source gives to its own process only
             if others and name in others[0].args:
                 found[name] = others[0].args[name]
@@ -269,7 +276,7 @@ def _children(kv: t.Mapping[str, t.Any] | None) -> list[Words]:
 
 
 def _family(process: Process) -> str:
-    return "+".join(connector_word(one) for one in _children(process.kv)) or "none"
+    return "+".join(connector_word(item) for item in _children(process.kv)) or "none"
 
 
 def _kv(entry: Documented, process: Process) -> Words:
@@ -294,8 +301,8 @@ def _kv(entry: Documented, process: Process) -> Words:
 def _true(entry: Documented, role: str, said: t.Mapping[str, t.Any]) -> bool:
     """Whether what the source tells a connector of a role agrees with how it starts that role, as far as it tells."""
     told = str(said.get("dp_size", 1)), str(said.get("tp_size", 1))
-    started = {(one.sizes["data_parallel_size"], one.sizes["tensor_parallel_size"]) for one in entry.of(role)}
-    if not started or not all(one.isdigit() for one in told):
+    started = {(item.sizes["data_parallel_size"], item.sizes["tensor_parallel_size"]) for item in entry.of(role)}
+    if not started or not all(item.isdigit() for item in told):
         return True
     return (int(told[0]), int(told[1])) in started
 
@@ -334,15 +341,15 @@ def _expected_flavour(entry: Documented) -> str:
     """What nobody has to say: the proxy that belongs to the pools and the connector."""
     if "encode" in entry.kinds:
         return "epd" if "colocated" in entry.kinds else "epd_layerwise"
-    families = {_family(one) for one in entry.processes}
-    return "layerwise" if any("layerwise" in one or "sfa" in one for one in families) else "load_balance"
+    families = {_family(process) for process in entry.processes}
+    return "layerwise" if any("layerwise" in family or "sfa" in family for family in families) else "load_balance"
 
 
 def _pin(pool: Words, processes: list[Process]) -> None:
     """The first ports of each instance; a host's own where it differs within an instance."""
     instances: dict[int, list[Process]] = {}
-    for one in processes:
-        instances.setdefault(one.instance, []).append(one)
+    for process in processes:
+        instances.setdefault(process.instance, []).append(process)
     firsts = [members[0] for dummy, members in sorted(instances.items())]
     ports: Words = {}
     for name, port in (
@@ -352,16 +359,16 @@ def _pin(pool: Words, processes: list[Process]) -> None:
         ("llmdatadist", _llmdatadist),
         ("hccl", _hccl),
     ):
-        numbers = [port(one) for one in firsts]
+        numbers = [port(first) for first in firsts]
         if all(numbers):
             ports[name] = numbers if len(set(numbers)) > 1 or len(numbers) > 1 else numbers[0]
         for first, members in zip(firsts, [members for dummy, members in sorted(instances.items())], strict=False):
-            for one in members:
-                local = one.host != first.host and not (one.headless and name == "api")
-                begins = all(other.host != one.host or other.rank >= one.rank for other in members)
-                if local and begins and port(one) and port(one) != port(first):
-                    own = pool.setdefault("hosts", {}).setdefault(one.host, {}).setdefault("ports", {})
-                    own[name] = port(one)
+            for member in members:
+                local = member.host != first.host and not (member.headless and name == "api")
+                begins = all(other.host != member.host or other.rank >= member.rank for other in members)
+                if local and begins and port(member) and port(member) != port(first):
+                    own = pool.setdefault("hosts", {}).setdefault(member.host, {}).setdefault("ports", {})
+                    own[name] = port(member)
     if ports:
         pool["ports"] = ports
 
@@ -375,7 +382,9 @@ def _rpc(process: Process) -> int:
 
 
 def _kv_port(process: Process) -> int:
-    ports = [str(one.get("kv_port", "")) for one in _children(process.kv) if "LLMDataDist" not in one["kv_connector"]]
+    ports = [
+        str(item.get("kv_port", "")) for item in _children(process.kv) if "LLMDataDist" not in item["kv_connector"]
+    ]
     return next((int(port) for port in ports if port.isdigit()), 0)
 
 

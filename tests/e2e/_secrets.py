@@ -74,7 +74,7 @@ def outputs(commands: list[str], word: str = PLANTED) -> list[str]:
     found, words = [], forms(word)
     for command in commands:
         done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if any(one in done.stdout for one in words):
+        if any(word in done.stdout for word in words):
             found.append(command)
     return found
 

@@ -143,8 +143,8 @@ def complete(url: str, prompt: str, key: str = "", patience: float = 60) -> dict
 
 def counter(url: str, name: str, label: str = "") -> float:
     """Sum of a Prometheus counter's samples whose line has ``label``; KeyError if there is none."""
-    lines = [one for one in get(f"{url}/metrics").splitlines() if one.startswith((name + "{", name + " "))]
-    values = [float(one.rsplit(" ", 1)[1]) for one in lines if label in one]
+    lines = [line for line in get(f"{url}/metrics").splitlines() if line.startswith((name + "{", name + " "))]
+    values = [float(line.rsplit(" ", 1)[1]) for line in lines if label in line]
     if not values:
         raise KeyError(f"{url}/metrics has no {name} {label}")
     return sum(values)

@@ -134,7 +134,7 @@ def write_cann(folder):
         (folder / inside).mkdir(parents=True)
         for name in names:
             (folder / inside / name).write_text("simulated\n")
-    every = ":".join(str(folder / one) for one in LIBRARIES if not one.startswith("nnal"))
+    every = ":".join(str(folder / library) for library in LIBRARIES if not library.startswith("nnal"))
     toolkit, nnal = folder / "ascend-toolkit", folder / "nnal" / "atb"
     lines = [
         f"export LD_LIBRARY_PATH={every}:${{LD_LIBRARY_PATH:-}}",
@@ -153,7 +153,7 @@ class Deployment:
         self.folder, self.kind, self.processes, self.plan, self.facts = folder, kind, {}, {}, {}
         self.release = kind["words"]["inference_release"]
         numbers = range(1, len(kind["groups"]) + 1)
-        made = [Host(folder, one, kind["hardware"], self.release, kind.get("model", {})) for one in numbers]
+        made = [Host(folder, number, kind["hardware"], self.release, kind.get("model", {})) for number in numbers]
         self.hosts = {host.name: host for host in made}
         write_cann(folder / "cann")
 
@@ -187,14 +187,14 @@ class Deployment:
         for name, host in self.hosts.items():
             if peers[name]:
                 self.facts[name]["ping"] = host.ping(self.plan, peers[name])
-        found = [one for one in check_plan(self.plan, self.facts) if one["severity"] == "error"]
-        return "\n".join(f"{one['path']}: {one['problem']} [{one['id']}]" for one in found)
+        found = [item for item in check_plan(self.plan, self.facts) if item["severity"] == "error"]
+        return "\n".join(f"{item['path']}: {item['problem']} [{item['id']}]" for item in found)
 
     def start(self, edits):
         """Write and start what was planned, stage by stage, with ``edits`` by service: what another hand changed."""
-        stages = sorted({one["start"]["stage"] for one in self.plan["services"]})
+        stages = sorted({service["start"]["stage"] for service in self.plan["services"]})
         for stage in stages:
-            these = [one for one in self.plan["services"] if one["start"]["stage"] == stage]
+            these = [service for service in self.plan["services"] if service["start"]["stage"] == stage]
             for service in these:
                 self._start(edited(self._with_table(service), edits.get(service["name"], {})))
             for service in these:
@@ -204,8 +204,8 @@ class Deployment:
         """The service with its rank table, which holds what was observed on the hosts."""
         table = self.folder / "root" / "deployments" / self.plan["deployment"] / "ranktable.json"
         files = [
-            {**one, "content": json.dumps(rank_table(self.plan, self.facts))} if one["path"] == str(table) else one
-            for one in service["files"]
+            {**file, "content": json.dumps(rank_table(self.plan, self.facts))} if file["path"] == str(table) else file
+            for file in service["files"]
         ]
         return {**service, "files": files}
 
@@ -271,7 +271,7 @@ class Deployment:
         """The gate and the logs, as role verify joins them: (text of what failed, the report)."""
         section = read_plan(self.plan["verify"])
         logs = [service_logs.services_of(section, name) for name in self.hosts]
-        marks = [service_logs.mark(one) for one in logs]
+        marks = [service_logs.mark(log) for log in logs]
         asked = verify(section, Keys(), LIMITS)
         read = [
             service_logs.read(one, mark, section.release.lines, _no_command)

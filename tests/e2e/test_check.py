@@ -119,8 +119,8 @@ def check(folder):
     )
     assert report.exists(), done.stdout + done.stderr
     findings, accepted = [], []
-    for one in json.loads(report.read_text())["findings"]:
-        (accepted if one["severity"] == "accepted" else findings).append((one["id"], one["path"]))
+    for finding in json.loads(report.read_text())["findings"]:
+        (accepted if finding["severity"] == "accepted" else findings).append((finding["id"], finding["path"]))
     return done, findings, accepted
 
 

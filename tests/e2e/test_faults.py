@@ -17,7 +17,7 @@ from ansible_collections.ascend.inference.tests.simulator import upstream_proxie
 TABLE_FILE = pathlib.Path(__file__).parent / "faults.yaml"
 DOCS = TABLE_FILE.parents[2] / "docs"
 TABLE = yaml.safe_load(TABLE_FILE.read_text())
-FAULTS = {one["id"]: one for one in TABLE["faults"]}
+FAULTS = {fault["id"]: fault for fault in TABLE["faults"]}
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def deployment():
 
     with tempfile.TemporaryDirectory(prefix="af-", dir="/tmp") as folder:  # short, for a socket's path has its limit
         yield make
-        for one in made:
-            one.close()
+        for item in made:
+            item.close()
 
 
 def noticed(deployment, fault):
@@ -70,11 +70,11 @@ def test_the_fault_is_noticed(deployment, name):
         assert words in text
 
 
-@pytest.mark.parametrize("fault", TABLE["doubtful"], ids=lambda one: one["id"])
+@pytest.mark.parametrize("fault", TABLE["doubtful"], ids=lambda item: item["id"])
 def test_the_plan_warns_of_what_may_be_meant(deployment, fault):
     made = deployment(fault["kind"])
     assert not made.describe(dict(fault["words"]))
-    assert [(one["id"], one["severity"]) for one in made.plan["findings"]] == [(fault["cause"], "warning")]
+    assert [(finding["id"], finding["severity"]) for finding in made.plan["findings"]] == [(fault["cause"], "warning")]
 
 
 def test_the_guide_shows_this_table():

@@ -54,8 +54,8 @@ def url(offset: int) -> str:
 
 ROUTER, PREFILL, DECODE = url(0), url(20), url(60)
 FIRST, SECOND, POOL_ROUTER, MASTER = url(120), url(136), url(100), url(111)
-LOCAL_PORTS = [PORT + one for one in (0, 1, 20, 60, 90)]
-POOL_PORTS = [PORT + one for one in (100, 101, 110, 111, 112, 120, 136)]
+LOCAL_PORTS = [PORT + item for item in (0, 1, 20, 60, 90)]
+POOL_PORTS = [PORT + item for item in (100, 101, 110, 111, 112, 120, 136)]
 
 LOCAL_POOLS = {
     "prefill": {"instances": 1, "ports": {"api": PORT + 20, "bootstrap": PORT + 90}},
@@ -97,11 +97,11 @@ WRONG = {
 def prove_transfer() -> None:
     """A new prompt through the router: decode got the whole KV from prefill, computed none, and says what prefill would."""
     name = "vllm:prompt_tokens_by_source_total"
-    before = [service.counter(DECODE, name, f'source="{one}"') for one in ("external_kv_transfer", "local_compute")]
+    before = [service.counter(DECODE, name, f'source="{item}"') for item in ("external_kv_transfer", "local_compute")]
     prompt = service.prompt()
     answer = service.complete(ROUTER, prompt)
     tokens = answer["usage"]["prompt_tokens"]
-    after = [service.counter(DECODE, name, f'source="{one}"') for one in ("external_kv_transfer", "local_compute")]
+    after = [service.counter(DECODE, name, f'source="{item}"') for item in ("external_kv_transfer", "local_compute")]
     assert tokens > 128
     assert after[0] - before[0] == tokens, "decode did not get the prompt's KV from prefill"
     assert after[1] == before[1], "decode computed the prompt itself"
@@ -138,7 +138,7 @@ def recover(deployment: service.Deployment, name: str, proof) -> None:
     service.eventually(proved_anew, PATIENCE, f"recovery of {name}")
     service.say(f"{deployment.name}: kill -9 {name}: proved again after {time.monotonic() - begin:.1f} s")
     after = deployment.main_processes()
-    assert {one for one in before if before[one] != after.get(one)} == {name}
+    assert {item for item in before if before[item] != after.get(item)} == {name}
 
 
 def assert_gone(deployment: service.Deployment, ports: list[int], supervisord: int) -> None:
@@ -249,10 +249,10 @@ class TestLocal:
         run = LOCAL.play("status", *LOUD, inference_status_file=str(LOCAL.records / "status.json"))
         assert run.code != 0 and "not all services are well" in run.output, run.output  # each ended unexpectedly once
         report = json.loads((LOCAL.records / "status.json").read_text())
-        rows = {one["service"]: one for one in report["services"]}
+        rows = {item["service"]: item for item in report["services"]}
         assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
-        assert all(one["state"] == "running" and one["answers"] for one in rows.values())
-        assert all("ended unasked" in one["findings"][0] and one["restarts"] for one in rows.values())
+        assert all(row["state"] == "running" and row["answers"] for row in rows.values())
+        assert all("ended unasked" in row["findings"][0] and row["restarts"] for row in rows.values())
         assert rows["decode-0"]["kv"]["external_kv_transfer"] > 0
 
     @pytest.mark.long
@@ -261,7 +261,7 @@ class TestLocal:
         run = LOCAL.play("site", inference_router={**LOCAL.words["inference_router"], "flavour": "load_balance"})
         assert run.code == 0, run.output
         after = LOCAL.main_processes()
-        assert {one for one in before if before[one] != after[one]} == {"router"}
+        assert {item for item in before if before[item] != after[item]} == {"router"}
         prove_transfer()
         assert LOCAL.play("deploy").code == 0
 
@@ -272,14 +272,14 @@ class TestLocal:
         assert run.code == 0, run.output
         assert LOCAL.main_processes() == before
         lines = [
-            one.strip(" \\") for one in run.output.splitlines() if one[:1] in "+-" and one[:3] not in ("+++", "---")
+            line.strip(" \\") for line in run.output.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
         ]
         assert "-    4" in lines and "+    8" in lines
-        assert not [one for one in lines if "prefill-0" in one or "router" in one]
+        assert not [line for line in lines if "prefill-0" in line or "router" in line]
         run = LOCAL.play("deploy", *LOUD, inference_pools=changed)
         assert run.code == 0, run.output
         after = LOCAL.main_processes()
-        assert {one for one in before if before[one] != after[one]} == {"decode-0"}
+        assert {item for item in before if before[item] != after[item]} == {"decode-0"}
         prove_transfer()
 
     def test_dead_engine_fails_at_once_with_its_log(self):
@@ -298,7 +298,7 @@ class TestLocal:
         assert (LOCAL.records / "ansible.log").stat().st_size and list((LOCAL.records / "facts").iterdir())
 
         environments = set(_secrets.processes("environ", KEY))
-        assert environments and environments <= {one for pids in LOCAL.processes().values() for one in pids}
+        assert environments and environments <= {pid for pids in LOCAL.processes().values() for pid in pids}
 
         assert _secrets.processes("cmdline", KEY) == {}
         with subprocess.Popen([sys.executable, "-c", "input()", KEY], stdin=subprocess.PIPE) as leak:

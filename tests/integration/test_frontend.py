@@ -38,11 +38,11 @@ def install():
 def free_ports(count):
     """Ports that nothing listens on."""
     sockets = [socket.socket() for dummy in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    ports = [item.getsockname()[1] for item in sockets]
+    for each in sockets:
+        each.close()
     return ports
 
 
@@ -98,7 +98,7 @@ def planned(root, ports, certificate=""):
     host = {"groups": ["prefill", "decode", "router"], "variables": {"inference_address": "127.0.0.1"}}
     plan = launch_plan(words, {"here": host})
     assert not any(secret in json.dumps(plan) for secret in ("first.Key+1", "second-KEY", "backends-own"))
-    (service,) = [one for one in plan["services"] if one["kind"] == "frontend"]
+    (service,) = [service for service in plan["services"] if service["kind"] == "frontend"]
     return service
 
 
@@ -164,7 +164,7 @@ def test_keys_open_the_door_and_stay_inside(frontend):
         assert json.loads(body) == {"path": "/v1/models", "authorization": "Bearer backends-own"}
     directory = pathlib.Path(service["scratch_directory"])
     assert (directory / "keys.conf").stat().st_mode & 0o077 == 0
-    for pid in [process.pid, *(int(one) for one in children(process.pid))]:
+    for pid in [process.pid, *(int(item) for item in children(process.pid))]:
         for name in ("environ", "cmdline"):
             assert b"first.Key" not in pathlib.Path(f"/proc/{pid}/{name}").read_bytes()
     assert "Key" not in log.read_text()

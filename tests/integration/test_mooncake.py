@@ -70,8 +70,8 @@ def test_from_source(tmp_path, words):
     (source / "CMakeLists.txt").write_text(PROJECT)
     (source / "dependencies.sh").write_text('[ "$1" = -y ] && touch dependencies.done\n')
     who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for one in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v0.3.9"]):
-        subprocess.run(["git", *who, "-C", str(source), *one], check=True)
+    for item in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v0.3.9"]):
+        subprocess.run(["git", *who, "-C", str(source), *item], check=True)
     (tmp_path / "set_env.sh").write_text(
         f"export ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
     )

@@ -96,10 +96,10 @@ def test_the_table_is_written_from_all_hosts_and_follows_them(site):
     run = site.play()
     assert run.code == 0, run.output
     table = json.loads(site.table.read_text())
-    assert [one["device_ip"] for one in table["prefill_device_list"]] == ["192.0.2.199", "192.0.2.198"]
-    assert [one["device_ip"] for one in table["decode_device_list"]] == ["192.1.2.199", "192.1.2.198"]
-    assert [one["server_id"] for one in table["decode_device_list"]] == ["192.0.2.2"] * 2
-    assert all(one["super_device_id"] and one["super_pod_id"] == "0" for one in table["prefill_device_list"])
+    assert [item["device_ip"] for item in table["prefill_device_list"]] == ["192.0.2.199", "192.0.2.198"]
+    assert [item["device_ip"] for item in table["decode_device_list"]] == ["192.1.2.199", "192.1.2.198"]
+    assert [item["server_id"] for item in table["decode_device_list"]] == ["192.0.2.2"] * 2
+    assert all(item["super_device_id"] and item["super_pod_id"] == "0" for item in table["prefill_device_list"])
 
     with ascend_cluster.edit(site.made["node1"]["state"]) as state:
         state["devices"][1]["vnic"]["address"] = "192.1.2.77"

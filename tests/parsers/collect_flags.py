@@ -72,8 +72,8 @@ def vllm_options(version: str) -> dict[str, tuple[str, str, str]]:
 
 
 def _choices(values: list[str]) -> str:
-    good = [one for one in values if one != "None"]
-    return ",".join(good) if len(good) <= MOST_CHOICES and not any("," in one for one in good) else ""
+    good = [value for value in values if value != "None"]
+    return ",".join(good) if len(good) <= MOST_CHOICES and not any("," in item for item in good) else ""
 
 
 def mooncake_options(version: str) -> dict[str, tuple[str, str, str]]:

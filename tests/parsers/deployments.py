@@ -63,7 +63,7 @@ def plans(release: str) -> t.Iterator[tuple[str, dict[str, t.Any]]]:
 def inventories() -> t.Iterator[tuple[str, dict[str, t.Any]]]:
     """The plan of every inventory that the collection ships, made by the playbook as its users make it."""
     env = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
-    for folder in sorted(one for one in (ROOT / "inventories").glob("*") if one.is_dir()):
+    for folder in sorted(path for path in (ROOT / "inventories").glob("*") if path.is_dir()):
         with tempfile.TemporaryDirectory() as scratch:
             plan = Path(scratch) / "plan.json"
             command = [

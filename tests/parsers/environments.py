@@ -143,7 +143,7 @@ def vllm(version: str) -> tuple[Path, dict[str, str]]:
     if numbers(version) >= TRANSFORMERS_5:
         newer = CACHE / "transformers-5"
         paths.append(once(newer, lambda: install(*NEW_TRANSFORMERS, target=newer)))
-    return base() / "bin" / "python", {**os.environ, "PYTHONPATH": ":".join(str(one) for one in paths)}
+    return base() / "bin" / "python", {**os.environ, "PYTHONPATH": ":".join(str(path) for path in paths)}
 
 
 def mooncake_master(version: str) -> tuple[Path, dict[str, str]]:
@@ -181,7 +181,7 @@ def router(version: str) -> Path:
 def source_of(release: str) -> str:
     """The source distribution that holds a release's proxies."""
     at = numbers("0.27.1" if release == "main" else release)
-    return [one for one in SOURCES if numbers(one) <= at][-1] if at >= numbers(SOURCES[0]) else SOURCES[0]
+    return [source for source in SOURCES if numbers(source) <= at][-1] if at >= numbers(SOURCES[0]) else SOURCES[0]
 
 
 def proxies(release: str) -> Path:
@@ -207,7 +207,11 @@ def proxies(release: str) -> Path:
         )
         archive = next(CACHE.glob(f"vllm_ascend-{version}*.tar.gz"))
         with tarfile.open(archive) as packed:
-            members = [one for one in packed.getmembers() if "/examples/" in one.name and one.name.endswith(".py")]
+            members = [
+                getmember
+                for getmember in packed.getmembers()
+                if "/examples/" in getmember.name and getmember.name.endswith(".py")
+            ]
             for member in members:
                 member.name = member.name.split("/", 1)[1]
             packed.extractall(folder, members=members, filter="data")

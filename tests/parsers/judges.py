@@ -34,7 +34,7 @@ def vllm(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
     """``vllm serve MODEL ...`` against that vLLM's parser, all in one process: importing vLLM is what takes time."""
     python, env = environments.vllm(version)
     script = Path(__file__).with_name("vllm_parser.py")
-    lines = "".join(json.dumps(list(one[2:])) + "\n" for one in commands)
+    lines = "".join(json.dumps(list(command[2:])) + "\n" for command in commands)
     done = subprocess.run([python, script, "check"], input=lines, text=True, capture_output=True, check=False, env=env)
     if done.returncode:
         raise SystemExit(f"the parser of vLLM {version} cannot be imported:\n{done.stderr[-3000:]}")
@@ -65,7 +65,7 @@ def at_home(argv: t.Sequence[str]) -> tuple[list[str], int]:
 
 def mooncake_master(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
     """The real binary, started with the words on free ports: it ends at an unknown flag, or answers on /health."""
-    return [_master(version, one[1:]) for one in commands]
+    return [_master(version, command[1:]) for command in commands]
 
 
 def _master(version: str, argv: t.Sequence[str]) -> str:
@@ -93,16 +93,16 @@ def vllm_router(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts
     python = environments.router(version).parent / "python"
     code = "import json, sys; from vllm_router.launch_router import parse_router_args; parse_router_args(json.loads(sys.argv[1]))"
     verdicts = []
-    for one in commands:
+    for command in commands:
         done = subprocess.run(
-            [python, "-c", code, json.dumps(list(one[1:]))], text=True, capture_output=True, check=False
+            [python, "-c", code, json.dumps(list(command[1:]))], text=True, capture_output=True, check=False
         )
         verdicts.append(_last(done.stderr) if done.returncode else "")
     return verdicts
 
 
 def _last(text: str) -> str:
-    lines = [one for one in text.strip().splitlines() if one.strip()]
+    lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[-1][:300] if lines else "refused"
 
 
@@ -110,21 +110,21 @@ def proxy(release: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
     """The release's proxy script: only its own reading of the command line is run, nothing else of it."""
     folder = environments.proxies(release)
     verdicts = []
-    for one in commands:
-        script = Path(one[1]).name
+    for command in commands:
+        script = Path(command[1]).name
         found = sorted(folder.rglob(script))
-        verdicts.append(_script(found[0], one[2:]) if found else f"the source distribution has no {script}")
+        verdicts.append(_script(found[0], command[2:]) if found else f"the source distribution has no {script}")
     return verdicts
 
 
 def _script(path: Path, argv: t.Sequence[str]) -> str:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    body = [one for one in tree.body if isinstance(one, ast.ImportFrom | ast.Import) and _standard(one)]
-    function = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "parse_args"]
+    body = [item for item in tree.body if isinstance(item, ast.ImportFrom | ast.Import) and _standard(item)]
+    function = [item for item in tree.body if isinstance(item, ast.FunctionDef) and item.name == "parse_args"]
     if function:
         body += [*function, *ast.parse("parse_args()").body]
     else:  # the script reads its command line where it starts
-        start = next(one for one in tree.body if isinstance(one, ast.If) and "__main__" in ast.unparse(one.test))
+        start = next(item for item in tree.body if isinstance(item, ast.If) and "__main__" in ast.unparse(item.test))
         last = max(index for index, one in enumerate(start.body) if "parse_args()" in ast.unparse(one))
         body += start.body[: last + 1]
     module = ast.fix_missing_locations(ast.Module(body, []))

@@ -86,7 +86,7 @@ def main() -> int:
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
     missing = {"vllm"} - {judge for judge, dummy in found}
-    problems += [f"nothing was rendered for {one}" for one in missing]
+    problems += [f"nothing was rendered for {item}" for item in missing]
     print("\n".join(problems))
     print(f"{len(problems)} problems in {time.monotonic() - start:.0f} s; releases: {', '.join(chosen)}")
     return 1 if problems else 0

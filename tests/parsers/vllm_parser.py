@@ -90,7 +90,7 @@ def kind_of(action: t.Any) -> str:
     ``+`` marks one or several values, ``?`` an optional one.
     """
     if action.nargs == 0:
-        return "bool" if any(one.startswith("--no-") for one in action.option_strings) else "flag"
+        return "bool" if any(string.startswith("--no-") for string in action.option_strings) else "flag"
     many = "+" if action.nargs in ("+", "*") else "?" if action.nargs == "?" else ""
     if not action.type or accepts(action.type, "an: odd {word"):
         return "str" + many
@@ -105,14 +105,14 @@ def flags(made: t.Any) -> dict[str, dict[str, t.Any]]:
     """Each option by its long name, with kind, other spellings and short lists of choices."""
     found = {}
     for action in made._actions:
-        names = [one[2:] for one in action.option_strings if one.startswith("--")]
+        names = [string[2:] for string in action.option_strings if string.startswith("--")]
         if not names or names[0] == "help":
             continue
-        short = [one for one in action.option_strings if not one.startswith("--")]
+        short = [string for string in action.option_strings if not string.startswith("--")]
         found[names[0].replace("_", "-")] = {
             "kind": kind_of(action),
-            "spellings": short + [one.replace("_", "-") for one in names[1:] if not one.startswith("no-")],
-            "choices": sorted(str(one) for one in action.choices if one is not None) if action.choices else [],
+            "spellings": short + [name.replace("_", "-") for name in names[1:] if not name.startswith("no-")],
+            "choices": sorted(str(choice) for choice in action.choices if choice is not None) if action.choices else [],
         }
     return found
 
@@ -135,7 +135,7 @@ def refusal(made: t.Any, module: t.Any, words: list[str]) -> str:
                 KVTransferConfig(**config)
         except SystemExit:
             lines = output.getvalue().strip().splitlines()
-            return next((one for one in reversed(lines) if "error:" in one), lines[-1] if lines else "refused")
+            return next((line for line in reversed(lines) if "error:" in line), lines[-1] if lines else "refused")
         except Exception as error:
             return f"{type(error).__name__}: {str(error).strip()[:500]}"
     return ""

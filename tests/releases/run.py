@@ -62,7 +62,11 @@ def unpacked(release: str) -> pathlib.Path:
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
             wish = {"package": PACKAGE, "version": release, "python": python()}
             with tarfile.open(sdist.download(wish, work, run_command)) as archive:
-                members = [one for one in archive.getmembers() if one.isfile() and NEEDED.match(one.name)]
+                members = [
+                    getmember
+                    for getmember in archive.getmembers()
+                    if getmember.isfile() and NEEDED.match(getmember.name)
+                ]
                 for member in members:
                     member.name = member.name.split("/", 1)[1]
                 archive.extractall(os.path.join(work, "sources"), members=members, filter="data")

@@ -237,10 +237,10 @@ class Engine(Server):
         full = (len(tokens) - 1) // size
         hashes = [digest(salt, *tokens[: (number + 1) * size]) for number in range(full)]
         kv = []
-        for one in hashes:
-            if one not in self.cache:
+        for hashe in hashes:
+            if hashe not in self.cache:
                 break
-            kv += self.cache[one]
+            kv += self.cache[hashe]
         sources = {"local_cache_hit": len(kv), "external_kv_transfer": 0}
         if params.get("do_remote_prefill") and "recompute" not in self.faults:
             got = self.pull(params)
@@ -257,7 +257,7 @@ class Engine(Server):
         for number, one in enumerate(hashes):
             self.cache[one] = kv[number * size : (number + 1) * size]
         if self.cluster.store is not None and "no_pool_put" not in self.faults:
-            self.cluster.master.put({one: self.cache[one] for one in hashes})
+            self.cluster.master.put({hashe: self.cache[hashe] for hashe in hashes})
         return kv, sources
 
     def pull(self, params):
@@ -310,10 +310,10 @@ class Master(Server):
     def get_values(self, hashes):
         got = []
         with self.lock:
-            for one in hashes:
-                if one not in self.values:
+            for hashe in hashes:
+                if hashe not in self.values:
                     break
-                got += self.values[one]
+                got += self.values[hashe]
                 self.gets += 1
         return got
 

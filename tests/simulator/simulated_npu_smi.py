@@ -310,9 +310,9 @@ def _topology(host):
     chips = [device for device in host.devices if device["present"]]
     prefix = "Phy-ID" if host.state["generation"] == "a3" else "NPU"
     text = "\t   " + " ".join(f"{prefix}{device['id']}".ljust(10) for device in chips).rstrip() + "\n"
-    for one in chips:
-        links = ["X" if one is other else "SIO" if one["npu"] == other["npu"] else "HCCS" for other in chips]
-        text += " ".join([f"{prefix}{one['id']}".ljust(10)] + [link.ljust(10) for link in links]).rstrip() + "\n"
+    for chip in chips:
+        links = ["X" if chip is other else "SIO" if chip["npu"] == other["npu"] else "HCCS" for other in chips]
+        text += " ".join([f"{prefix}{chip['id']}".ljust(10)] + [link.ljust(10) for link in links]).rstrip() + "\n"
     return (
         text
         + "\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  SIO  = Path traversing the SIO bus\n"

@@ -104,7 +104,7 @@ def _fetch(version, cache, scripts):
     fresh.mkdir()
     with tarfile.open(archive) as files:
         for member in files:
-            if member.isfile() and member.name.endswith(".py") and any(one in member.name for one in FOLDERS):
+            if member.isfile() and member.name.endswith(".py") and any(folder in member.name for folder in FOLDERS):
                 _write(fresh / os.path.basename(member.name), files.extractfile(member).read().decode())
     archive.unlink()
     fresh.rename(scripts)

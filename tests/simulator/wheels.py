@@ -69,7 +69,7 @@ def wheel(folder, name, version, requires=(), files=None, python=">=3.9", script
     information = f"{stem}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", f"Requires-Python: {python}"]
     lines += ["Summary: stand-in of the ascend.inference tests, not the real package"]
-    lines += [f"Requires-Dist: {one}" for one in requires]
+    lines += [f"Requires-Dist: {require}" for require in requires]
     contents = dict(files or {})
     contents[f"{information}/METADATA"] = "\n".join(lines) + "\n"
     contents[f"{information}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: simulator\nRoot-Is-Purelib: true\nTag: {tag}\n"

@@ -47,7 +47,9 @@ def name(path):
 
 def in_folder(*folders, suffix=".py"):
     return [
-        path for path in FILES if path.suffix == suffix and name(path).startswith(tuple(f"{one}/" for one in folders))
+        path
+        for path in FILES
+        if path.suffix == suffix and name(path).startswith(tuple(f"{folder}/" for folder in folders))
     ]
 
 
@@ -177,7 +179,7 @@ def test_each_guide_is_listed():
 
 def test_each_role_says_what_it_is():
     roles = {name(path).split("/")[1] for path in FILES if name(path).startswith("roles/")}
-    assert sorted(one for one in roles if not (ROOT / "roles" / one / "README.md").exists()) == []
+    assert sorted(role for role in roles if not (ROOT / "roles" / role / "README.md").exists()) == []
 
 
 def test_the_checks_see_what_they_look_for(tmp_path):

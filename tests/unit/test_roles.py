@@ -47,7 +47,7 @@ def disagreements(role):
 def task_count(tasks):
     """Tasks of a list, those inside of blocks counted, blocks themselves not."""
     inner = [task.get(part, []) for task in tasks for part in ("block", "rescue", "always")]
-    return sum("block" not in task for task in tasks) + sum(task_count(one) for one in inner)
+    return sum("block" not in task for task in tasks) + sum(task_count(item) for item in inner)
 
 
 def test_each_role_describes_its_variables():

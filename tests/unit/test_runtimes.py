@@ -27,7 +27,7 @@ COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})
 
 
 def constants(node):
-    return [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+    return [item.value for item in ast.walk(node) if isinstance(item, ast.Constant)]
 
 
 def compared_in(text):
@@ -35,12 +35,12 @@ def compared_in(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.Compare, ast.MatchValue)) and set(NAMES) & set(map(str, constants(node))):
             # plan["kubernetes"] in a comparison is a section of the plan, not a name that is compared
-            values = [one for one in ast.walk(node) if isinstance(one, ast.Subscript)]
+            values = [item for item in ast.walk(node) if isinstance(item, ast.Subscript)]
             if set(NAMES) & (
-                set(map(str, constants(node))) - {str(one) for sub in values for one in constants(sub.slice)}
+                set(map(str, constants(node))) - {str(constant) for sub in values for constant in constants(sub.slice)}
             ):
                 yield node.lineno
-        elif isinstance(node, ast.Dict) and len({str(getattr(one, "value", "")) for one in node.keys} & set(NAMES)) > 1:
+        elif isinstance(node, ast.Dict) and len({str(getattr(key, "value", "")) for key in node.keys} & set(NAMES)) > 1:
             yield node.lineno
 
 
@@ -92,19 +92,19 @@ def test_the_search_lets_sections_of_the_plan_pass():
 
 
 def on_hosts():
-    return [one for one in runtimes() if not one.in_cluster]
+    return [runtime for runtime in runtimes() if not runtime.in_cluster]
 
 
 def test_each_runtime_has_its_record_its_target_and_its_tasks():
-    assert {one.name for one in runtimes()} == set(NAMES)
-    assert {one.name for one in on_hosts()} == set(RUNTIMES)
-    for one in on_hosts():
-        tasks = ROOT / "roles" / "service" / "tasks" / one.name
-        wanted = {"preflight.yml", "apply.yml"} | ({"prepare.yml"} if one.contained else set())
-        assert {path.name for path in tasks.iterdir()} == wanted, one.name
+    assert {runtime.name for runtime in runtimes()} == set(NAMES)
+    assert {host.name for host in on_hosts()} == set(RUNTIMES)
+    for host in on_hosts():
+        tasks = ROOT / "roles" / "service" / "tasks" / host.name
+        wanted = {"preflight.yml", "apply.yml"} | ({"prepare.yml"} if host.contained else set())
+        assert {path.name for path in tasks.iterdir()} == wanted, host.name
         assert all(yaml.safe_load(path.read_text(encoding="utf-8")) for path in tasks.iterdir())
-        assert one.log_of("u", "/p")["kind"] in LOGS
-        assert sorted(one.facts()) == sorted(FACTS)
+        assert host.log_of("u", "/p")["kind"] in LOGS
+        assert sorted(host.facts()) == sorted(FACTS)
 
 
 @pytest.mark.parametrize("verb", ["states", "log", "apply", "start", "stop", "remove"])

@@ -83,7 +83,7 @@ def test_each_host_makes_the_table_of_all(plan, tmp_path):
     tables = [json.loads((tmp_path / f"{name}.out").read_text()) for name in HOSTS]
     assert tables[0] == tables[1]
     devices = tables[0]["prefill_device_list"] + tables[0]["decode_device_list"]
-    assert [one["device_ip"] for one in devices] == ["10.20.1.0", "10.20.1.1", "10.20.2.0", "10.20.2.1"]
+    assert [device["device_ip"] for device in devices] == ["10.20.1.0", "10.20.1.1", "10.20.2.0", "10.20.2.1"]
 
 
 def test_a_tool_that_failed_is_named_with_its_host(plan, tmp_path):

@@ -46,15 +46,15 @@ class Update:
     def compare(self):
         """Fill ``steps``: ``{path, action, service, before, after}`` of everything that is not as planned."""
         for kind, wanted in [("folder", self.folders), ("file", self.files), ("link", self.links)]:
-            for one in wanted:
+            for item in wanted:
                 try:
-                    step = getattr(self, "_compare_" + kind)(one)
+                    step = getattr(self, "_compare_" + kind)(item)
                 except (tree.TreeError, OSError) as error:
                     self.errors.append(str(error))
                     continue
                 if step:
                     self.steps.append(
-                        dict(step, kind=kind, wanted=one, path=one["path"], service=one.get("service", ""))
+                        dict(step, kind=kind, wanted=item, path=item["path"], service=item.get("service", ""))
                     )
         return self
 
@@ -115,8 +115,10 @@ class Update:
 
     def apply(self):
         """Do the steps; the manifest says before the first one what may be there after any of them."""
-        written = {one["path"]: one["content"].encode("utf-8") for one in self.files}
-        made = {one["path"]: bool(one.get("service_owned")) for one in self.folders if one["path"] != self.base}
+        written = {file["path"]: file["content"].encode("utf-8") for file in self.files}
+        made = {
+            folder["path"]: bool(folder.get("service_owned")) for folder in self.folders if folder["path"] != self.base
+        }
         new = manifest.following(self.old, written, made)
         for step in self.steps:
             if step["kind"] == "folder":

@@ -30,8 +30,8 @@ def manifests(base, kept):
 
 def unwanted(found, kind):
     """``{path: its record}`` of what no set wants."""
-    wanted = {path for one in found.values() for path, record in one[kind].items() if record["wanted"]}
-    every = [item for one in found.values() for item in one[kind].items()]
+    wanted = {path for item in found.values() for path, record in item[kind].items() if record["wanted"]}
+    every = [item for each in found.values() for item in each[kind].items()]
     return {path: record for path, record in every if path not in wanted}
 
 

@@ -47,7 +47,7 @@ def _bfloat16(owner, needed):
 
 def is_quantized(path):
     """Whether a model's folder has the description that Ascend's quantisation tool leaves."""
-    return any(one.startswith("quant_model_description") for one in os.listdir(path))
+    return any(item.startswith("quant_model_description") for item in os.listdir(path))
 
 
 def weights_lacking(path):

@@ -110,7 +110,7 @@ def missing_package(text):
 def contradiction(text):
     """Whether pip or uv say that requirements exclude each other."""
     words = ("ResolutionImpossible", "conflicting dependencies", "are incompatible", "requirements are unsatisfiable")
-    return any(one in text for one in words)
+    return any(word in text for word in words)
 
 
 class Builder:

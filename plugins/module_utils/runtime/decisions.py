@@ -44,20 +44,20 @@ def decide(wanted, services, states, special=None):
         found = states[one["unit"]]
         return outdated(one, found) or bool(special and special(one, found))
 
-    up = [one for one in services if states.get(one["unit"], {}).get("up")]
-    down = [one for one in services if one not in up]
+    up = [service for service in services if states.get(service["unit"], {}).get("up")]
+    down = [service for service in services if service not in up]
     if wanted == "started":
-        return down, [one for one in up if differs(one)], []
+        return down, [item for item in up if differs(item)], []
     if wanted == "restarted":
         return down, up, []
-    return [], [], [one for one in services if one in up or states.get(one["unit"], {}).get("pending")]
+    return [], [], [service for service in services if service in up or states.get(service["unit"], {}).get("pending")]
 
 
 def difference(states, start, again, stop):
     """What is done, for people: {before, after}, a line for each service."""
     lines = {"before": "", "after": ""}
-    for one in start + again + stop:
-        state = states.get(one["unit"], {}).get("state", "absent")
-        lines["before"] += "{} {} {}\n".format(one["unit"], state, running_digest(one) if one in again else "")
-        lines["after"] += "{} {} {}\n".format(one["unit"], "stopped" if one in stop else "running", one["digest"])
+    for item in start + again + stop:
+        state = states.get(item["unit"], {}).get("state", "absent")
+        lines["before"] += "{} {} {}\n".format(item["unit"], state, running_digest(item) if item in again else "")
+        lines["after"] += "{} {} {}\n".format(item["unit"], "stopped" if item in stop else "running", item["digest"])
     return lines

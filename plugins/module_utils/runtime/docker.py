@@ -39,34 +39,36 @@ class Docker(Runtime):
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))
 
     def apply(self, services, check):
-        planned = [one["unit"] for one in services]
+        planned = [service["unit"] for service in services]
         old = [name for name in self._containers([]) if name not in planned]
         if not check:
             self._remove(old, services)
             if self.settings.get("pull") == "always":
-                for image in sorted({one["container"]["image"] for one in services}):
+                for image in sorted({service["container"]["image"] for service in services}):
                     self._docker("pull", "--quiet", image, timeout=3600)
         return bool(old), [], old
 
     def start(self, services):
         found = self._containers(services)
         # Docker's pause before its next attempt may be a minute, and an order to start does not end it.
-        self.stop([one for one in services if one["unit"] in found and found[one["unit"]]["state"]["pending"]])
-        for one in services:
-            container = found.get(one["unit"])
-            if container and not self._as_planned(one, container):
-                self._remove([one["unit"]], [one])
+        self.stop(
+            [service for service in services if service["unit"] in found and found[service["unit"]]["state"]["pending"]]
+        )
+        for service in services:
+            container = found.get(service["unit"])
+            if container and not self._as_planned(service, container):
+                self._remove([service["unit"]], [service])
                 container = None
             if not container:
-                argv = creation(one, self.settings)
+                argv = creation(service, self.settings)
                 pull = "--pull=" + ("never" if self.settings.get("pull") == "never" else "missing")
                 self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *argv, timeout=3600)
         if services:
-            self._docker("start", *[one["unit"] for one in services])
+            self._docker("start", *[service["unit"] for service in services])
 
     def stop(self, services):
         if services:
-            self._docker("stop", *[one["unit"] for one in services], timeout=patience(services))
+            self._docker("stop", *[service["unit"] for service in services], timeout=patience(services))
 
     def remove(self, services, check):
         names = list(self._containers([]))
@@ -84,7 +86,7 @@ class Docker(Runtime):
         names = self._docker(
             "ps", "--all", "--format={{.Names}}", f"--filter=label={LABEL}deployment={self._deployment}"
         ).split()
-        planned = [one["unit"] for one in services if one["unit"] not in names]
+        planned = [service["unit"] for service in services if service["unit"] not in names]
         if planned:
             everything = self._docker("ps", "--all", "--format={{.Names}}").split()
             names += [name for name in planned if name in everything]

@@ -15,7 +15,7 @@ RUNTIMES = {
     "supervisor": Supervisor,
     "systemd": Systemd,
 }
-LOGS = {one.log_kind: one for one in RUNTIMES.values()}  # who reads a log of this kind
+LOGS = {runtime.log_kind: runtime for runtime in RUNTIMES.values()}  # who reads a log of this kind
 
 
 def runtime_of(name, settings):

@@ -58,8 +58,8 @@ class Supervisor(Runtime):
             if not self.supervisord.runs():
                 if not check:
                     self._launch()
-                return True, [one["unit"] for one in services], []
-            planned, known = {one["unit"] for one in services}, set(self.supervisord.processes())
+                return True, [service["unit"] for service in services], []
+            planned, known = {service["unit"] for service in services}, set(self.supervisord.processes())
             if check:
                 return planned != known, sorted(planned - known), sorted(known - planned)
             added, changed, removed = self.supervisord.differences()
@@ -72,15 +72,15 @@ class Supervisor(Runtime):
     def start(self, services):
         self.stop(services)  # one that waits for its next trial would start with what it had
         with _reported(self.settings["socket"]):
-            for one in services:
-                self.supervisord.start(one["unit"])
+            for service in services:
+                self.supervisord.start(service["unit"])
 
     def restart(self, services):
         self.start(services)
 
     def stop(self, services):
         with _reported(self.settings["socket"]):
-            self.supervisord.stop([one["unit"] for one in services], patience(services))
+            self.supervisord.stop([service["unit"] for service in services], patience(services))
 
     def remove(self, services, check):
         if not self.supervisord.runs():

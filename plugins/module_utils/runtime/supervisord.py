@@ -61,13 +61,13 @@ class Supervisord:
         except (OSError, http.client.HTTPException):
             return {}
         return {
-            one["name"]: {
-                "state": one["statename"],
-                "pid": one["pid"],
-                "start": one["start"],
-                "detail": one["spawnerr"] or one["description"],
+            item["name"]: {
+                "state": item["statename"],
+                "pid": item["pid"],
+                "start": item["start"],
+                "detail": item["spawnerr"] or item["description"],
             }
-            for one in answer
+            for item in answer
         }
 
     def launch(self, command, config, environment, patience=60):

@@ -36,7 +36,7 @@ class Systemd(Runtime):
         return self.settings["directory"]
 
     def states(self, services):
-        shown = self.show(sorted({one["unit"] for one in services} | set(self.own())))
+        shown = self.show(sorted({service["unit"] for service in services} | set(self.own())))
         return {unit: _state(shown[unit]) for unit in shown}
 
     def log(self, service, lines):
@@ -56,10 +56,10 @@ class Systemd(Runtime):
             return False
 
     def apply(self, services, check):
-        planned = [one["unit"] for one in services]
+        planned = [service["unit"] for service in services]
         old = [name for name in self.own() if name not in planned]
         shown = self.show([*planned, self.target])
-        unread = any(one["NeedDaemonReload"] == "yes" or one["LoadState"] == "not-found" for one in shown.values())
+        unread = any(item["NeedDaemonReload"] == "yes" or item["LoadState"] == "not-found" for item in shown.values())
         disabled = [name for name, one in shown.items() if one["UnitFileState"] != "enabled"]
         if not check:
             if unread:
@@ -128,7 +128,7 @@ class Systemd(Runtime):
 
     def _order(self, word, services):
         """One order for all, so that slow ends overlap."""
-        names = [one["unit"] for one in services]
+        names = [service["unit"] for service in services]
         if not names:
             return
         self.run(["systemctl", "reset-failed", *names])  # no unit waits because it failed too often before

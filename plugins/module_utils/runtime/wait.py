@@ -40,24 +40,26 @@ class Waiter:
         """
         begin, ready, failed, lives = self.clock(), {}, {}, {}
         while len(ready) < len(services) and not failed:
-            pending = [one for one in services if one["name"] not in ready]
+            pending = [service for service in services if service["name"] not in ready]
             try:
                 states = self.runtime.states(pending)
             except RuntimeProblem as error:
-                return ready, {one["name"]: str(error) for one in pending}
-            for one in pending:
-                now = states.get(one["unit"], UNKNOWN)
-                seen = lives.setdefault(one["name"], [])
+                return ready, {item["name"]: str(error) for item in pending}
+            for item in pending:
+                now = states.get(item["unit"], UNKNOWN)
+                seen = lives.setdefault(item["name"], [])
                 if now["life"] and now["life"] not in seen:  # a program that is just being started has no pid yet
                     seen.append(now["life"])
                 if not now["up"] or len(seen) > 1 + self.restarts:
-                    failed[one["name"]] = "is dead: {} {}".format(now["state"], now["detail"]).rstrip()
-                elif self.clock() - begin > one["timeout"]:
-                    failed[one["name"]] = "runs, but {} did not answer within {} s".format(one["url"], one["timeout"])
+                    failed[item["name"]] = "is dead: {} {}".format(now["state"], now["detail"]).rstrip()
+                elif self.clock() - begin > item["timeout"]:
+                    failed[item["name"]] = "runs, but {} did not answer within {} s".format(
+                        item["url"], item["timeout"]
+                    )
             if failed:
                 break
             with ThreadPoolExecutor(max_workers=16) as pool:
-                well = list(pool.map(self.probe, [one["url"] for one in pending]))
+                well = list(pool.map(self.probe, [item["url"] for item in pending]))
             ready.update((one["name"], round(self.clock() - begin, 1)) for one, good in zip(pending, well) if good)
             if len(ready) < len(services):
                 self.sleep(self.interval)

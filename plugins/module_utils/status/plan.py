@@ -19,7 +19,7 @@ def question(plan, host):
     digest_file, url and timeout of its health, base (where /metrics and /version are; "" if nowhere), log, version (expected
     of /version) and, by kind, what its counters are compared with: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
     """
-    services = [_service(plan, one) for one in plan["services"] if one["host"] == host]
+    services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
     return dict(shared, services=services)
 
@@ -27,7 +27,7 @@ def question(plan, host):
 def _service(plan, service):
     kind, health = service["kind"], service["health"] or {"url": "", "timeout": 0}
     verify = plan.get("verify", {})
-    ports = {one["name"]: one["first"] for one in service["ports"]}
+    ports = {port["name"]: port["first"] for port in service["ports"]}
     engine = kind in ("prefill", "decode", "colocated", "encode")
     port = ports.get("metrics") or (ports.get("api") if engine else None)
     found = {
@@ -55,7 +55,7 @@ def _service(plan, service):
 
 def _generated(files):
     """Path and content of a service's files, None for what was made when it was deployed; empty if nothing was."""
-    pairs = [[one["path"], None if "from" in one else one["content"]] for one in files]
+    pairs = [[file["path"], None if "from" in file else file["content"]] for file in files]
     return pairs if any(content is None for _path, content in pairs) else []
 
 

@@ -159,9 +159,9 @@ class Host:
         except RuntimeProblem as error:
             states, complaints = None, [str(error)] if self.deployed else []
         with ThreadPoolExecutor(max_workers=16) as pool:
-            answers = list(pool.map(lambda one: heard(one, timeout, self.get), services))
+            answers = list(pool.map(lambda service: heard(service, timeout, self.get), services))
         rows = [self._row(one, answer, states, lines) for one, answer in zip(services, answers)]
-        units = {one["unit"] for one in services}
+        units = {service["unit"] for service in services}
         extra = sorted(name for name in states or {} if name not in units)
         complaints += [f"{name} belongs to the deployment and no plan has it" for name in extra]
         return rows, complaints
@@ -169,14 +169,16 @@ class Host:
     def _services(self):
         """Deployed ones first, then what only the inventory has."""
         found = list(self.deployed["services"]) if self.deployed else []
-        names = {one["name"] for one in found}
-        return found + [one for one in (self.planned or {"services": []})["services"] if one["name"] not in names]
+        names = {item["name"] for item in found}
+        return found + [
+            service for service in (self.planned or {"services": []})["services"] if service["name"] not in names
+        ]
 
     def _digest(self, which, name):
         """The digest of a service in one of the questions; None if that has no such service, "" without a question."""
         if not which:
             return ""
-        return next((one["digest"] for one in which["services"] if one["name"] == name), None)
+        return next((service["digest"] for service in which["services"] if service["name"] == name), None)
 
     def _row(self, service, answer, states, lines):
         state = dict(NOTHING, state="unknown") if states is None else states.get(service["unit"], NOTHING)

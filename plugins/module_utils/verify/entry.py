@@ -55,7 +55,7 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
         steps.append(skipped("stream", "the request before it got no answer"))
     probe.requests += [{"id": answer.request_id, "hop": _pair_hop(probe)} for answer in whole]
     steps.append(_judge_transfer(probe, window, whole))
-    probe.entry_works = all(one["status"] != "failed" for one in steps)
+    probe.entry_works = all(step["status"] != "failed" for step in steps)
     return steps
 
 

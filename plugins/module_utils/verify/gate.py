@@ -67,11 +67,11 @@ def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     for step in GATE:
         started = time.monotonic()
         new = _run(step, probe, steps)
-        for one in new:
-            one["seconds"] = round((time.monotonic() - started) / len(new), 3)
+        for item in new:
+            item["seconds"] = round((time.monotonic() - started) / len(new), 3)
         steps += new
     steps.append(records.skipped("logs", "logs are read on their own hosts"))
-    steps.sort(key=lambda one: records.STEPS.index(one["step"]))
+    steps.sort(key=lambda item: records.STEPS.index(item["step"]))
     return records.conclude(dict(_head(plan), **_learnt(probe), steps=steps), plan.disaggregated)
 
 
@@ -93,7 +93,7 @@ def rehearse(plan: VerifyPlan) -> dict[str, Any]:
     report = dict(_head(plan), warnings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[])
     report.update(steps=steps, verified=False, failures=[], check_mode=True)
     lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
-    lines += ["  {:8} {}".format(one["step"], one["message"]) for one in steps]
+    lines += ["  {:8} {}".format(step["step"], step["message"]) for step in steps]
     return dict(report, summary=lines, explanation=lines)
 
 

@@ -106,7 +106,7 @@ def _unfit(probe: Probe, engine: Engine) -> str:
     if reply.status != 200 or reply.error:
         return "its /v1/models does not answer: " + silence(reply)
     try:
-        models: dict[str, Any] = {one["id"]: one for one in json.loads(reply.body)["data"]}
+        models: dict[str, Any] = {item["id"]: item for item in json.loads(reply.body)["data"]}
     except (ValueError, LookupError, TypeError):
         return "its /v1/models is no list of models: " + excerpt(reply.body)
     if probe.plan.model not in models:

@@ -34,7 +34,7 @@ def skipped(step: str, reason: str) -> Record:
 
 def status_of(records: list[Record], step: str) -> str:
     """failed before passed before skipped; "" when the step left no record."""
-    said = {one["status"] for one in records if one["step"] == step}
+    said = {item["status"] for item in records if item["step"] == step}
     return next((status for status in ("failed", "passed", "skipped") if status in said), "")
 
 
@@ -42,7 +42,7 @@ def proves_transfer(records: list[Record]) -> bool:
     """KV crossed: by decode's counters, or by the log lines of each probe request."""
     if status_of(records, "transfer") == "passed":
         return True
-    return any(one["step"] == "logs" and one["evidence"].get("proved_requests") for one in records)
+    return any(item["step"] == "logs" and item["evidence"].get("proved_requests") for item in records)
 
 
 def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
     Nothing failed is not enough: with disaggregation something has to have proved the transfer.
     """
     steps = report["steps"]
-    failures = ["{}: {}".format(one["hop"], one["message"]) for one in steps if one["status"] == "failed"]
+    failures = ["{}: {}".format(step["hop"], step["message"]) for step in steps if step["status"] == "failed"]
     if disaggregated and not failures and not proves_transfer(steps):
         failures.append(
             "nothing proves that KV crossed from prefill to decode: this release has no counters for it, and the log "
@@ -66,9 +66,9 @@ def summary(report: dict[str, Any]) -> list[str]:
     """A head line, a line per record, a line of times, a line per warning."""
     word = "VERIFIED" if report["verified"] else "NOT VERIFIED"
     lines = ["{}: {} at {} ({}, release {})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))]
-    for one in report["steps"]:
-        hop = " {}:".format(one["hop"]) if one["hop"] else ""
-        lines.append("  {:8} {:8}{} {}".format(one["status"], one["step"], hop, one["message"]))
+    for step in report["steps"]:
+        hop = " {}:".format(step["hop"]) if step["hop"] else ""
+        lines.append("  {:8} {:8}{} {}".format(step["status"], step["step"], hop, step["message"]))
     times = _times(report)
     if times:
         lines.append("  " + times)

@@ -54,10 +54,10 @@ def judge(plan: VerifyPlan, window: Window) -> Finding:
     parts = [window.engines[name] for name in busy(window, decodes)]
     evidence = {
         "requests": asked,
-        "prompt_tokens": _sum([one.prompt_tokens for one in parts]),
-        "external_kv_transfer": _sum([one.external for one in parts]),
-        "local_compute": _sum([one.local_compute for one in parts]),
-        "promised": _sum([one.promised for one in parts]),
+        "prompt_tokens": _sum([part.prompt_tokens for part in parts]),
+        "external_kv_transfer": _sum([part.external for part in parts]),
+        "local_compute": _sum([part.local_compute for part in parts]),
+        "promised": _sum([part.promised for part in parts]),
         "sent_tokens": window.tokens,
     }
     if evidence["external_kv_transfer"] is not None:
@@ -96,8 +96,8 @@ def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict
     are granted their one token only: a block each would leave room for one of ours that was computed in full.
     """
     external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
-    cached = _sum([one.local_cache for one in parts]) or 0.0
-    strangers = max(0.0, sum(one.requests for one in parts) - window.sent)
+    cached = _sum([part.local_cache for part in parts]) or 0.0
+    strangers = max(0.0, sum(part.requests for part in parts) - window.sent)
     known = external + (cached if strangers else 0.0)
     enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
     if enough and computed <= window.sent * plan.block_size + strangers:

@@ -31,9 +31,9 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
         read.update(part)
     judged = judge_logs(plan, report, read)
     order = {step: number for number, step in enumerate(records.STEPS)}
-    steps = [one for one in report["steps"] if one["step"] != "logs"] + judged
-    steps.sort(key=lambda one: order[one["step"]])
-    times = [ms for one in read.values() for ms in one["transfer_ms"]]
+    steps = [step for step in report["steps"] if step["step"] != "logs"] + judged
+    steps.sort(key=lambda item: order[item["step"]])
+    times = [ms for item in read.values() for ms in item["transfer_ms"]]
     joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
     done = records.conclude(joined, plan.disaggregated)
@@ -79,8 +79,8 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
     if plan.disaggregated and plan.release.lines.transferred:
         proved, missing = _transferred(plan, report, readable)
         line = plan.release.lines.transferred.strip()
-        for hop in sorted({one["hop"] for one in missing}):
-            ids = [one["id"] for one in missing if one["hop"] == hop]
+        for hop in sorted({item["hop"] for item in missing}):
+            ids = [item["id"] for item in missing if item["hop"] == hop]
             message = f"no line {line!r} for {len(ids)} probe requests{cause('no_line')}"
             broken.append(records.failed("logs", hop, message, requests=ids))
     if broken:
@@ -125,11 +125,11 @@ def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tu
     lines = [line for name in decodes if name in readable for line in readable[name]["transferred"]]
     wanted = max(1, plan.transfer.lines_per_request)
     requests = report["requests"]
-    found = {one["id"]: sum(core_id(one["id"]) in line for line in lines) for one in requests if core_id(one["id"])}
+    found = {item["id"]: sum(core_id(item["id"]) in line for line in lines) for item in requests if core_id(item["id"])}
     if not any(found.values()) and not unread and len(lines) >= wanted * len(requests):
-        return [one["id"] for one in requests], []
-    missing = [one for one in requests if found.get(one["id"], 0) < wanted]
-    return [one["id"] for one in requests if one not in missing], [] if unread else missing
+        return [item["id"] for item in requests], []
+    missing = [item for item in requests if found.get(item["id"], 0) < wanted]
+    return [item["id"] for item in requests if item not in missing], [] if unread else missing
 
 
 def core_id(request_id: str) -> str:
@@ -139,7 +139,7 @@ def core_id(request_id: str) -> str:
 
 def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:
     """The last lines of each service that a failed hop names, by name or by role; of all when it names none of them."""
-    words = {word for one in steps if one["status"] == "failed" for word in re.split(r" -> |, ", one["hop"])}
+    words = {word for step in steps if step["status"] == "failed" for word in re.split(r" -> |, ", step["hop"])}
     if not words:
         return {}
     roles = {engine.name: engine.role for engine in plan.engines}

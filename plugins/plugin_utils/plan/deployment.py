@@ -20,7 +20,7 @@ from .ports import P2P, Assigned
 
 @functools.cache
 def _split(word: str) -> tuple[str, ...]:
-    return tuple(one for one in word.replace("mooncake_store", "store").split("+") if one != "none")
+    return tuple(part for part in word.replace("mooncake_store", "store").split("+") if part != "none")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Context:
     @functools.cached_property
     def p2p(self) -> str:
         """The word of the connector that carries KV from prefill to decode, or an empty string."""
-        return next((one for one in self.everywhere if one in P2P), "")
+        return next((item for item in self.everywhere if item in P2P), "")
 
     @functools.cached_property
     def served_name(self) -> str:
@@ -78,8 +78,12 @@ class Context:
     @functools.cached_property
     def store_ranks(self) -> int:
         """Workers that have a part in the pool of KV cache."""
-        pooling = [one for one in self.instances if one.kind != "encode" and "store" in self.transfer_of(one.pool)]
-        return sum(one.pool.devices_per_instance for one in pooling)
+        pooling = [
+            instance
+            for instance in self.instances
+            if instance.kind != "encode" and "store" in self.transfer_of(instance.pool)
+        ]
+        return sum(item.pool.devices_per_instance for item in pooling)
 
     @property
     def runtime(self) -> Runtime:

@@ -18,12 +18,12 @@ def filled(services: t.Iterable[Service], made: t.Mapping[str, t.Any]) -> list[d
 
     A service that got content has another digest, which follows the content: it is restarted when that changes.
     """
-    return [_filled(one, made) for one in services]
+    return [_filled(service, made) for service in services]
 
 
 def _filled(service: Service, made: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     texts = {name: json.dumps(value, indent=2) + "\n" for name, value in made.items() if value}
-    files = [{**one, "content": texts.get(one.get("from", ""), one["content"])} for one in service["files"]]
+    files = [{**file, "content": texts.get(file.get("from", ""), file["content"])} for file in service["files"]]
     if files == service["files"]:
         return dict(service)
-    return {**service, "files": files, "digest": digest([service["digest"], [one["content"] for one in files]])}
+    return {**service, "files": files, "digest": digest([service["digest"], [file["content"] for file in files]])}

@@ -157,7 +157,9 @@ def bound(
 def short_lists(description: Description, instances: t.Iterable[Instance]) -> list[Finding]:
     """Lists of first ports that have fewer entries than the pool, or one host of it, has instances."""
     on_host = collections.Counter(
-        (instance.kind, host) for instance in instances for host in {one.host.name for one in instance.processes}
+        (instance.kind, host)
+        for instance in instances
+        for host in {process.host.name for process in instance.processes}
     )
     found = []
     for name, pool in description.pools.present().items():

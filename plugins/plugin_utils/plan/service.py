@@ -105,9 +105,9 @@ class Service:
 
     def port(self, name: str) -> Port:
         """The port of that name; ``KeyError`` if there is none."""
-        for one in self.ports:
-            if one.name == name:
-                return one
+        for item in self.ports:
+            if item.name == name:
+                return item
         raise KeyError(f"{self.name} has no port {name}")
 
     def as_dict(self) -> dict[str, t.Any]:
@@ -117,7 +117,7 @@ class Service:
             "env": dict(self.env),
             "secret_env": dict(self.secret_env),
             "source": list(self.source),
-            "files": [one.as_dict() for one in self.files],
+            "files": [file.as_dict() for file in self.files],
             "container": listed(self.container),
         }
         return {
@@ -128,7 +128,7 @@ class Service:
             "instance": self.instance,
             "rank": self.rank,
             "devices": list(self.devices),
-            "ports": [dict(vars(one)) for one in self.ports],
+            "ports": [dict(vars(port)) for port in self.ports],
             **depends,
             "work_directory": self.work_directory,
             "scratch_directory": self.scratch_directory,
@@ -157,7 +157,7 @@ def listed(value: t.Any) -> t.Any:
     if isinstance(value, dict):
         return {key: listed(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
-        return [listed(one) for one in value]
+        return [listed(item) for item in value]
     return value
 
 

@@ -21,7 +21,7 @@ def cann_packages(version: str, hardware: str, arch: str) -> list[str]:
 
     ``ValueError`` for hardware that CANN has no such package for.
     """
-    numbers = tuple(int(one) for one in re.findall(r"\d+", version)[:2])
+    numbers = tuple(int(match) for match in re.findall(r"\d+", version)[:2])
     ops = numbers >= (8, 5)
     known = OPS if ops else KERNELS
     if hardware not in known:

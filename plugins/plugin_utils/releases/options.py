@@ -50,22 +50,22 @@ def _list(text: str) -> tuple[str, ...]:
 def known(program: str, version: str) -> dict[str, Option]:
     """The options of one version by name; those of the nearest collected version before it, or none before the first."""
     versions = TABLES[program][0]
-    before = [one for one in versions if numbers(one) <= numbers(version)]
+    before = [item for item in versions if numbers(item) <= numbers(version)]
     if not before:
         return {}
     at = numbers(before[-1])
     return {
-        one.name: one
-        for one in options(program)
-        if (not one.since or numbers(one.since) <= at) and (not one.last or at <= numbers(one.last))
+        option.name: option
+        for option in options(program)
+        if (not option.since or numbers(option.since) <= at) and (not option.last or at <= numbers(option.last))
     }
 
 
 def spans(program: str, name: str) -> tuple[Option, ...]:
     """Every span in which a program has an option, whatever it looks like there."""
-    return tuple(one for one in options(program) if one.name == name)
+    return tuple(option for option in options(program) if option.name == name)
 
 
 def spelled(program: str, version: str) -> t.Mapping[str, str]:
     """Other spellings ('tp', 'cc') of a version's options, and the long names they stand for."""
-    return {short.lstrip("-"): one.name for one in known(program, version).values() for short in one.spellings}
+    return {short.lstrip("-"): item.name for item in known(program, version).values() for short in item.spellings}

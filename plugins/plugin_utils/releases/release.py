@@ -243,7 +243,7 @@ def _described(name: str, words: t.Any, known: t.Mapping[str, Release]) -> tuple
             fix = nearest(key, STATED) or f"Known facts: {', '.join(STATED)}."
             findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", f"unknown fact {key}", fix, why=UNKNOWN))
         elif key == "connectors":
-            if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            if isinstance(value, list) and all(isinstance(item, str) for item in value):
                 stated[key] = tuple(sorted(value))
             else:
                 fix = "Write the names that the release registers."

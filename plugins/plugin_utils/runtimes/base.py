@@ -64,7 +64,7 @@ class Runtime:
 
     def finish(self, context: Context, services: t.Sequence[Service]) -> list[Service]:
         """The rendered services as this runtime runs them, each with its unit and its log."""
-        return [self.named(context, one) for one in services]
+        return [self.named(context, service) for service in services]
 
     def named(self, context: Context, service: Service) -> Service:
         """The service with its unit and log, and with its directory in its environment: by that its processes are

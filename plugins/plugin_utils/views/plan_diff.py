@@ -20,7 +20,7 @@ def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
     """
     if not deployed:
         return ["Nothing is deployed yet: every service is new."]
-    ours, theirs = ({one["name"]: one for one in each["services"]} for each in (plan, deployed))
+    ours, theirs = ({service["name"]: service for service in each["services"]} for each in (plan, deployed))
     lines = [
         f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else ""
     ]
@@ -35,8 +35,8 @@ def _changes(name: str, old: Plan, new: Plan) -> list[str]:
         return []
     found = [f"{place} {old[place]} -> {new[place]}" for place in PLACES if old[place] != new[place]]
     for key in WORDS:
-        found += [f"{key} -{_joined(one)}" for one in _flags(old[key]) if one not in _flags(new[key])]
-        found += [f"{key} +{_joined(one)}" for one in _flags(new[key]) if one not in _flags(old[key])]
+        found += [f"{key} -{_joined(flag)}" for flag in _flags(old[key]) if flag not in _flags(new[key])]
+        found += [f"{key} +{_joined(flag)}" for flag in _flags(new[key]) if flag not in _flags(old[key])]
     for key in MAPPINGS:
         for name_ in sorted(set(old[key]) | set(new[key])):
             before, after = old[key].get(name_, "(not set)"), new[key].get(name_, "(not set)")
@@ -55,7 +55,7 @@ def _flags(argv: t.Sequence[str]) -> list[tuple[str, ...]]:
             found.append([word])
         else:
             found[-1].append(word)
-    return [tuple(one) for one in found]
+    return [tuple(item) for item in found]
 
 
 def _joined(words: t.Iterable[str]) -> str:
@@ -63,5 +63,5 @@ def _joined(words: t.Iterable[str]) -> str:
 
 
 def _changed_files(old: t.Iterable[Plan], new: t.Iterable[Plan]) -> list[str]:
-    before, after = ({one["path"]: one for one in each} for each in (old, new))
+    before, after = ({item["path"]: item for item in each} for each in (old, new))
     return [path for path in sorted(set(before) | set(after)) if before.get(path) != after.get(path)]

@@ -44,7 +44,8 @@ def count(things: t.Sized, noun: str, plural: str = "s") -> str:
 def _table(plan: Plan) -> list[str]:
     """One line for each service; the ranks of one instance on one host share a line."""
     alike = itertools.groupby(
-        plan["services"], key=lambda one: (one["start"]["stage"], one["kind"], one["instance"], one["host"])
+        plan["services"],
+        key=lambda service: (service["start"]["stage"], service["kind"], service["instance"], service["host"]),
     )
     rows = [HEADER] + [_row(list(group)) for dummy, group in alike]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER) - 1)]

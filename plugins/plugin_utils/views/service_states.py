@@ -21,20 +21,20 @@ def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, 
     """Option ``services`` of the module service_state, for some services of the plan."""
     return [
         {
-            "name": one["name"],
-            "unit": one["unit"],
-            "digest": one["digest"],
-            "digest_file": one["digest_file"],
-            "newer": [*_written(one), *software_files(plan, one)],
-            "stop_timeout": one["stop"]["timeout"],
-            "stop_signal": one["stop"]["signal"],
-            "work_directory": one["work_directory"],
-            "container": one["container"],
-            "log": one["log"],
-            "url": one["health"]["url"] if one["health"] else "",
-            "timeout": one["health"]["timeout"] if one["health"] else 0,
+            "name": service["name"],
+            "unit": service["unit"],
+            "digest": service["digest"],
+            "digest_file": service["digest_file"],
+            "newer": [*_written(service), *software_files(plan, service)],
+            "stop_timeout": service["stop"]["timeout"],
+            "stop_signal": service["stop"]["signal"],
+            "work_directory": service["work_directory"],
+            "container": service["container"],
+            "log": service["log"],
+            "url": service["health"]["url"] if service["health"] else "",
+            "timeout": service["health"]["timeout"] if service["health"] else 0,
         }
-        for one in services
+        for service in services
     ]
 
 
@@ -49,9 +49,9 @@ def software_files(plan: Plan, service: Service) -> list[str]:
     files = [posixpath.join(venv, ".ascend-inference", f"{layer}.json") for layer in stamps]
     if engine:
         files += [
-            posixpath.join(path, "ascend_inference_cpu", one)
+            posixpath.join(path, "ascend_inference_cpu", item)
             for path in software["engine"]["python_path"]
-            for one in PLUGIN
+            for item in PLUGIN
         ]
     if service["kind"] == "router" and software["router"]["script"]:
         files.append(software["router"]["script"])
@@ -61,4 +61,6 @@ def software_files(plan: Plan, service: Service) -> list[str]:
 def _written(service: Service) -> list[str]:
     """The service's own files: one that somebody had edited is newer than the process once it is right again."""
     own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
-    return [posixpath.join(service["work_directory"], one) for one in own] + [one["path"] for one in service["files"]]
+    return [posixpath.join(service["work_directory"], item) for item in own] + [
+        file["path"] for file in service["files"]
+    ]

@@ -25,9 +25,13 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         hosts[host] = {"asked": not problem, "plan_digest": result.get("plan_digest", "")}
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
-        services += [{**one, "host": host, "since": _stamp(one["since"])} for one in rows]
+        services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     findings += _differing(hosts) + _in_cluster(planned)
-    well = not findings and bool(services) and not any(one["findings"] or one["state"] != "running" for one in services)
+    well = (
+        not findings
+        and bool(services)
+        and not any(service["findings"] or service["state"] != "running" for service in services)
+    )
     return {"deployment": deployment, "well": well, "services": services, "hosts": hosts, "findings": findings}
 
 
@@ -43,15 +47,15 @@ def _unseen(planned: t.Any, host: str) -> list[Report]:
     """Rows of what should run on a host that nobody could ask."""
     nothing = {"answers": None, "since": None, "restarts": None, "version": "", "requests": {}, "kv": {}, "digests": {}}
     return [
-        {"service": one["name"], "kind": one["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
-        for one in (planned or {"services": []})["services"]
-        if one["host"] == host
+        {"service": service["name"], "kind": service["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
+        for service in (planned or {"services": []})["services"]
+        if service["host"] == host
     ]
 
 
 def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
     """Hosts that a deployment left out (--limit, an interrupted run) have another plan."""
-    digests = {one["plan_digest"] for one in hosts.values() if one["plan_digest"]}
+    digests = {host["plan_digest"] for host in hosts.values() if host["plan_digest"]}
     if len(digests) < 2:
         return []
     return ["The hosts were deployed from different plans. Fix: run ascend.inference.deploy without --limit"]
@@ -77,7 +81,7 @@ def _stamp(seconds: float | None) -> str | None:
 def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
     """The report's lines: one for each service, then what was found, then the ends of the logs."""
     services = report["services"]
-    running = sum(one["state"] == "running" and one["answers"] is not False for one in services)
+    running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
     head = [
         f"{report['deployment']}: {running} of {len(services)} services run"
         + (", nothing found" if report["well"] else "")
@@ -86,7 +90,7 @@ def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
 
 
 def _rows(services: list[Report]) -> list[str]:
-    rows = [HEADER] + [_row(one) for one in services]
+    rows = [HEADER] + [_row(service) for service in services]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -117,13 +121,17 @@ def _kv(one: Report) -> str:
 
 def _findings(report: t.Mapping[str, t.Any]) -> list[str]:
     lines = list(report["findings"])
-    lines += [f"{one['service']} on {one['host']}: {text}" for one in report["services"] for text in one["findings"]]
+    lines += [
+        f"{service['service']} on {service['host']}: {text}"
+        for service in report["services"]
+        for text in service["findings"]
+    ]
     return ["", *lines] if lines else []
 
 
 def _logs(services: list[Report]) -> list[str]:
     lines: list[str] = []
-    for one in services:
-        if one["log"]:
-            lines += ["", f"The end of {one['service']}'s log:", *one["log"]]
+    for service in services:
+        if service["log"]:
+            lines += ["", f"The end of {service['service']}'s log:", *service["log"]]
     return lines

@@ -56,8 +56,8 @@ def own_crd(group, plural, kind):
     template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}}}
     rollout = {"type": "object", "properties": {"type": {"type": "string", "enum": ["RoleRollingUpdate"]}}}
     spec = dict(free, properties={"template": template, "rolloutStrategy": rollout})
-    for one in (role, template, rollout):
-        one["x-kubernetes-preserve-unknown-fields"] = True
+    for item in (role, template, rollout):
+        item["x-kubernetes-preserve-unknown-fields"] = True
     rollout["properties"]["type"].pop("enum")
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": free}}}
     return {
@@ -76,13 +76,15 @@ def own_crd(group, plural, kind):
 def load_crds(directory):
     """The CRDs of a directory, or our own."""
     if not directory:
-        return [own_crd(*one) for one in OWN_CRDS]
+        return [own_crd(*crd) for crd in OWN_CRDS]
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = []
     for path in sorted(glob.glob(os.path.join(directory, "*.yaml"))):
         with open(path, encoding="utf-8") as stream:
             documents = yaml.load_all(stream, loader)
-            found += [one for one in documents if one and one.get("kind") == "CustomResourceDefinition"]
+            found += [
+                document for document in documents if document and document.get("kind") == "CustomResourceDefinition"
+            ]
     return found
 
 
@@ -103,9 +105,9 @@ class Api:
 
     def row(self, version, plural):
         """The resource, or Refused with 404."""
-        for one in self.resources.get(version, []):
-            if one[0] == plural:
-                return one
+        for item in self.resources.get(version, []):
+            if item[0] == plural:
+                return item
         raise Refused(404, "NotFound", "the server could not find the requested resource")
 
     def resource_list(self, version):
@@ -156,8 +158,8 @@ class Api:
 
 def matcher(query):
     """A test for label selectors of the forms that clients use here."""
-    parts = [one for one in query.get("labelSelector", [""])[0].split(",") if one]
-    names = dict(one.split("=", 1) for one in query.get("fieldSelector", [""])[0].split(",") if "=" in one)
+    parts = [part for part in query.get("labelSelector", [""])[0].split(",") if part]
+    names = dict(part.split("=", 1) for part in query.get("fieldSelector", [""])[0].split(",") if "=" in part)
 
     def matches(thing):
         labels = thing["metadata"].get("labels") or {}
@@ -224,7 +226,7 @@ class Handler(BaseHTTPRequestHandler):
     def route(self, verb, body):
         """Find the resource that is meant."""
         url = urlsplit(self.path)
-        query, parts = parse_qs(url.query), [one for one in url.path.split("/") if one]
+        query, parts = parse_qs(url.query), [part for part in url.path.split("/") if part]
         if parts == ["version"]:
             return self.answer(200, {"major": "1", "minor": "36", "gitVersion": "v1.36.0-fake", "platform": "fake"})
         if parts == ["api"]:
@@ -268,7 +270,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         while time.time() < until:
             with store.lock:
-                fresh = [one for one in store.events if one[0] > sent]
+                fresh = [event for event in store.events if event[0] > sent]
                 if not fresh:
                     store.changed.wait(0.5)
                     continue

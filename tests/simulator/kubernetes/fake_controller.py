@@ -52,7 +52,7 @@ class Controller(threading.Thread):
         memory["step"] += 1
         if memory["step"] == 1:
             return None  # for a while the old generation's status stands
-        broken = [one for role in serving["spec"]["template"]["roles"] for one in self.refusals(role)]
+        broken = [refusal for role in serving["spec"]["template"]["roles"] for refusal in self.refusals(role)]
         if broken:
             return None  # only the controller's log would tell
         self.resize(serving, memory)
@@ -65,7 +65,7 @@ class Controller(threading.Thread):
     def refusals(role):
         """What keeps the server from making the role's pods."""
         templates = [role["entryTemplate"]] + ([role["workerTemplate"]] if role.get("workerReplicas") else [])
-        return [one for template in templates for one in fake_pods.problems(template["spec"])]
+        return [problem for template in templates for problem in fake_pods.problems(template["spec"])]
 
     def own(self, serving, **labels):
         """The serving's pods with these labels."""
@@ -104,12 +104,14 @@ class Controller(threading.Thread):
                         self.terminate(pod)
             return True
         if all(ready(pod) for pod in self.own(serving) if not self.is_old(serving, pod)):
-            group = sorted({label(pod, "group-name") for pod in old}, key=lambda one: int(one.rsplit("-", 1)[1]))[-1]
+            group = sorted({label(pod, "group-name") for pod in old}, key=lambda item: int(item.rsplit("-", 1)[1]))[-1]
             for pod in self.own(serving, group_name=group):
                 self.terminate(pod)
             number = int(group.rsplit("-", 1)[1])
             if number != max(memory["groups"]):  # seen on v1.0.0: all but the last come back under a new number
-                memory["groups"] = [one for one in memory["groups"] if one != number] + [max(memory["groups"]) + 1]
+                memory["groups"] = [group for group in memory["groups"] if group != number] + [
+                    max(memory["groups"]) + 1
+                ]
         return True
 
     @staticmethod
@@ -158,19 +160,19 @@ class Controller(threading.Thread):
     def report(self, serving, memory, held):
         """Write the status; in a role's update it was seen to say Available with no group updated."""
         groups = memory["groups"]
-        names = [f"{serving['metadata']['name']}-{one}" for one in groups]
+        names = [f"{serving['metadata']['name']}-{group}" for group in groups]
         pods = {name: list(self.own(serving, group_name=name)) for name in names}
         wanted = sum(
             role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
             for role in serving["spec"]["template"]["roles"]
         )
-        live = {name: [one for one in pods[name] if not one["metadata"].get("deletionTimestamp")] for name in names}
+        live = {name: [pod for pod in pods[name] if not pod["metadata"].get("deletionTimestamp")] for name in names}
         updated = [
             name
             for name in names
-            if len(live[name]) == wanted and not any(self.is_old(serving, one) for one in live[name])
+            if len(live[name]) == wanted and not any(self.is_old(serving, item) for item in live[name])
         ]
-        available = [name for name in names if len(live[name]) == wanted and all(ready(one) for one in live[name])]
+        available = [name for name in names if len(live[name]) == wanted and all(ready(item) for item in live[name])]
         status = {
             "observedGeneration": serving["metadata"]["generation"],
             "replicas": len(groups),
@@ -184,10 +186,10 @@ class Controller(threading.Thread):
             condition("Available", done, "AllGroupsReady"),
         ]
         before = serving.get("status") or {}
-        for one in before.get("conditions", []):  # the time of a condition that stays is kept
+        for item in before.get("conditions", []):  # the time of a condition that stays is kept
             for mine in status["conditions"]:
-                if mine["type"] == one["type"] and mine["status"] == one["status"]:
-                    mine["lastTransitionTime"] = one["lastTransitionTime"]
+                if mine["type"] == item["type"] and mine["status"] == item["status"]:
+                    mine["lastTransitionTime"] = item["lastTransitionTime"]
         self.store.set_status("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"], status)
 
     def leave(self, serving, memory):
@@ -203,7 +205,7 @@ class Controller(threading.Thread):
 
     def orphans(self):
         """Pods whose ModelServing is gone."""
-        names = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in self.store.list("modelservings")}
+        names = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.store.list("modelservings")}
         for pod in self.store.list("pods"):
             owner = label(pod, "name")
             if owner and (pod["metadata"]["namespace"], owner) not in names:
@@ -264,8 +266,8 @@ class Controller(threading.Thread):
 
     def deploy(self):
         """Deployments are done a few steps after their generation."""
-        for one in self.store.list("deployments"):
-            head, count = one["metadata"], one["spec"].get("replicas", 1)
+        for item in self.store.list("deployments"):
+            head, count = item["metadata"], item["spec"].get("replicas", 1)
             memory = self.seen.setdefault(head["uid"], {"generation": 0, "step": 0})
             if memory["generation"] != head["generation"]:
                 memory.update(generation=head["generation"], step=0)
@@ -285,7 +287,7 @@ def label(thing, name):
 def ready(pod):
     """Whether the pod says so."""
     conditions = (pod.get("status") or {}).get("conditions", [])
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
 
 
 def revision(role):

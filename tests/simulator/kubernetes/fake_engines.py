@@ -43,11 +43,11 @@ class Api:
     def pods(self):
         """Ready pods: {uid: (name, role, address, port)}."""
         found = {}
-        for one in self.get("pods").get("items", []):
-            head, status = one["metadata"], one.get("status") or {}
+        for item in self.get("pods").get("items", []):
+            head, status = item["metadata"], item.get("status") or {}
             ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", []))
             if ready and not head.get("deletionTimestamp"):
-                port = one["spec"]["containers"][0]["ports"][0]["containerPort"]
+                port = item["spec"]["containers"][0]["ports"][0]["containerPort"]
                 found[head["uid"]] = (head["name"], head["labels"][LABEL + "role"], status["podIP"], port)
         return found
 
@@ -77,7 +77,7 @@ class Engines:
     def targets(self, role):
         """What the proxy was told: the engines of a role by the ConfigMap of targets."""
         maps = self.api.get("configmaps").get("items", [])
-        data = next((one.get("data") or {} for one in maps if one["metadata"]["name"].endswith("-targets")), {})
+        data = next((item.get("data") or {} for item in maps if item["metadata"]["name"].endswith("-targets")), {})
         names = [name for name in sorted(data) if name.startswith(role.upper() + "_")]
         return [types.SimpleNamespace(url=f"http://{data[name]}:{self.ports.get(role, 0)}") for name in names]
 

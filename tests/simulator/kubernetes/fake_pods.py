@@ -9,7 +9,7 @@ from __future__ import annotations
 def problems(spec):
     """Every violation in a pod's specification."""
     found = []
-    volumes = [one.get("name") for one in spec.get("volumes", [])]
+    volumes = [volume.get("name") for volume in spec.get("volumes", [])]
     for number, volume in enumerate(spec.get("volumes", [])):
         mode = (volume.get("configMap") or {}).get("defaultMode", 0)
         if not 0 <= mode <= 511:

@@ -24,8 +24,8 @@ def default(schema, value):
                 if name not in schema.get("properties", {}):
                     default(free, value[name])
     elif isinstance(value, list) and "items" in schema:
-        for one in value:
-            default(schema["items"], one)
+        for item in value:
+            default(schema["items"], item)
     return value
 
 
@@ -99,7 +99,7 @@ def _items(schema, value, old, path):
         yield from problems(schema.get("items", {}), one, None, f"{path}[{number}]")
     keys = schema.get("x-kubernetes-list-map-keys")
     if keys:
-        marks = [json.dumps([one.get(key) for key in keys]) for one in value if isinstance(one, dict)]
+        marks = [json.dumps([item.get(key) for key in keys]) for item in value if isinstance(item, dict)]
         for number, mark in enumerate(marks):
             if mark in marks[:number]:
                 yield f"{path}[{number}]: Duplicate value: {mark}"
@@ -112,7 +112,7 @@ def _holds(rule, value, old):
     if rule == "!has(oldSelf.gangPolicy) || has(self.gangPolicy)":
         return not (isinstance(old, dict) and "gangPolicy" in old) or "gangPolicy" in value
     if "exists_one(y, y.name == x.name)" in rule:
-        names = [one.get("name") for one in value]
+        names = [item.get("name") for item in value]
         return len(names) == len(set(names))
     if "self.modelName !=" in rule:
         return bool(value.get("modelName")) or bool(value.get("loraAdapters"))

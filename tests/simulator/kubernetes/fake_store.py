@@ -172,7 +172,7 @@ def _without(live, before, after, others):
     if not isinstance(live, dict) or not isinstance(before, dict):
         return live
     for name in before:
-        theirs = [one[name] for one in others if isinstance(one, dict) and name in one]
+        theirs = [other[name] for other in others if isinstance(other, dict) and name in other]
         if name not in after:
             if not theirs:
                 live.pop(name, None)

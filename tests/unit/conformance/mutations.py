@@ -39,13 +39,13 @@ def connectors(role: Entry) -> list[Entry]:
 
 def peers(entry: Entry) -> list[tuple[Entry, Entry]]:
     """Each connector from prefill to decode, and its role."""
-    pairs = [(one, role) for role in engines(entry) for one in connectors(role)]
+    pairs = [(connector, role) for role in engines(entry) for connector in connectors(role)]
     return [(one, role) for one, role in pairs if re.match(r"Mooncake(?!.*Store)", str(one.get("kv_connector")))]
 
 
 def command_line(role: Entry, joined: bool = False) -> list[str]:
     """The role's arguments as words."""
-    words = [str(one) for one in role["argv"][:3]]
+    words = [str(argument) for argument in role["argv"][:3]]
     for name, value in role["vllm_args"].items():
         text = json.dumps(value) if isinstance(value, (dict, list)) else str(value)
         if value is True:
@@ -72,7 +72,7 @@ def other_interface(entry: Entry) -> bool:
 
 def hosts_in_another_order(entry: Entry) -> bool:
     hosts = list(dict.fromkeys(str(role["host"]) for role in entry["roles"]))
-    if len(hosts) < 2 or any(re.fullmatch(r"localhost|127\.0\.0\.1|pod|\$POD_IP|\w", one) for one in hosts):
+    if len(hosts) < 2 or any(re.fullmatch(r"localhost|127\.0\.0\.1|pod|\$POD_IP|\w", host) for host in hosts):
         return False
     text = json.dumps(entry)
     for number, host in enumerate(hosts):
@@ -160,8 +160,8 @@ def proxy_as_one_line(entry: Entry) -> bool:
 
 
 SPELLINGS: dict[str, Change] = {
-    one.__name__: one
-    for one in (
+    item.__name__: item
+    for item in (
         other_interface,
         hosts_in_another_order,
         decode_first,

@@ -19,13 +19,15 @@ from ansible_collections.ascend.inference.tests.conformance.translate import tra
 from ansible_collections.ascend.inference.tests.unit.conformance.mutations import MISTAKES, SPELLINGS
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / "conformance" / "cases.yaml"
-ENTRIES = {one["id"]: one for one in yaml.safe_load(CASES.read_text())["entries"]}
+ENTRIES = {entry["id"]: entry for entry in yaml.safe_load(CASES.read_text())["entries"]}
 
 
 @pytest.mark.parametrize("name", sorted(ENTRIES))
 def test_our_own_cases(name):
     result = judge(ENTRIES[name])
-    assert result.status == ENTRIES[name]["expect"], [one.text() for one in result.differences] + result.notes
+    assert result.status == ENTRIES[name]["expect"], [
+        difference.text() for difference in result.differences
+    ] + result.notes
 
 
 def test_nothing_derived_is_passed_on():
@@ -44,7 +46,7 @@ def planned(name, pinned=True):
 
 
 def undeclared(documented, plan, pinned=True):
-    return [one for one in compare(documented, plan, pinned) if not one.reason]
+    return [item for item in compare(documented, plan, pinned) if not item.reason]
 
 
 def flag(service, name, value):
@@ -60,7 +62,7 @@ def kv_of(service, change):
 
 
 def service_of(plan, kind):
-    return next(one for one in plan["services"] if one["kind"] == kind)
+    return next(service for service in plan["services"] if service["kind"] == kind)
 
 
 TAMPERING = {
@@ -125,9 +127,9 @@ def mutated(change):
 
 @pytest.mark.parametrize("what", sorted(SPELLINGS))
 def test_another_spelling_is_still_reproduced(what):
-    results = [judge(one) for one in mutated(SPELLINGS[what])]
+    results = [judge(item) for item in mutated(SPELLINGS[what])]
     assert results
-    assert [(one.id, one.notes, one.differences) for one in results if one.status != "reproduced"] == []
+    assert [(result.id, result.notes, result.differences) for result in results if result.status != "reproduced"] == []
 
 
 @pytest.mark.parametrize("what", sorted(MISTAKES))
@@ -136,9 +138,11 @@ def test_a_mistake_is_refused_or_repaired(what):
     lint, change = MISTAKES[what]
     entries = list(mutated(change))
     assert entries
-    found = [judge({**one, "lint": [{"rule": lint, "severity": "error", "msg": "planted"}]}) for one in entries]
-    assert [(one.id, one.notes, one.differences) for one in found if one.status not in ("refused", "repaired")] == []
-    assert not [one["id"] for one in entries if judge(one).status == "reproduced"]
+    found = [judge({**entry, "lint": [{"rule": lint, "severity": "error", "msg": "planted"}]}) for entry in entries]
+    assert [
+        (item.id, item.notes, item.differences) for item in found if item.status not in ("refused", "repaired")
+    ] == []
+    assert not [entry["id"] for entry in entries if judge(entry).status == "reproduced"]
 
 
 @pytest.mark.parametrize(

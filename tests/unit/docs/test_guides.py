@@ -42,7 +42,7 @@ def used_by_playbooks():
 
 
 def test_every_word_has_an_example():
-    shown = {key for one in EXAMPLES for key in one}
+    shown = {key for example in EXAMPLES for key in example}
     words = {topology.PREFIX + field.name for field in dataclasses.fields(topology.Description)}
     words |= {topology.PREFIX + name for name in topology.HOST_WORDS} | used_by_playbooks() | {"inference_group"}
     assert sorted(words - shown - {"inference_devices"}) == [] and "inference_devices" in shown
@@ -54,7 +54,7 @@ def test_every_word_of_a_record_is_mentioned():
     assert sorted(words - mentioned) == []
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: next(iter(one)))
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda item: next(iter(item)))
 def test_each_example_is_understood(example):
     ((word, value),) = example.items()
     if word in POOL_WORDS:
@@ -64,10 +64,10 @@ def test_each_example_is_understood(example):
     elif word[len(topology.PREFIX) :] in topology.HOST_WORDS:
         inventory = {"n": {"groups": ["prefill"], "variables": {word: value}}}
         _hosts, complaints = topology.read_hosts(inventory, topology.read_description(NEEDED)[0])
-        assert [one.text() for one in complaints] == []
+        assert [finding.text() for finding in complaints] == []
         return
     _description, complaints = topology.read_description({**NEEDED, word: value})
-    assert [one.text() for one in complaints] == []
+    assert [finding.text() for finding in complaints] == []
 
 
 def inventories():
@@ -98,7 +98,7 @@ def test_inventories_can_be_planned(name, text, tmp_path):
     hostvars = {host.name: variables.get_vars(host=host) for host in inventory.get_hosts()}
     plan = launch_plan_filter(next(iter(hostvars.values())), hostvars, inventory.get_groups_dict())
     assert plan["findings"] == []
-    router = next(one for one in plan["services"] if one["kind"] == "router")
+    router = next(service for service in plan["services"] if service["kind"] == "router")
     text_of_page = (ROOT / "README.md" if name == "README" else RST / f"{name}.rst").read_text(encoding="utf-8")
     assert f"curl http://{router['address']}:{router['ports'][0]['first']}/v1/completions" in text_of_page
     assert f'"model": "{plan["model"]["name"]}"' in text_of_page

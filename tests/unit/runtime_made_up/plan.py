@@ -16,7 +16,7 @@ WORDS = {
 HOSTS = {"one": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "10.1.1.1"}}}
 
 plan = launch_plan(WORDS, HOSTS)
-service = next(one for one in plan["services"] if one["name"] == "decode-0")
+service = next(service for service in plan["services"] if service["name"] == "decode-0")
 print("runtime", plan["runtime"])
 print("unit", service["unit"])
 print("log", service["log"])
@@ -25,4 +25,4 @@ print("section", {"processes": plan["processes"]})
 try:
     launch_plan({**WORDS, "inference_deployment": "wrong"}, HOSTS)
 except PlanError as error:
-    print("rule", *(f"{one.id} {one.path}" for one in error.findings))
+    print("rule", *(f"{finding.id} {finding.path}" for finding in error.findings))

@@ -42,22 +42,22 @@ class Processes(Runtime):
             return stream.read().strip()
 
     def apply(self, services, check):
-        new = [one["unit"] for one in services if one["unit"] not in self._units()]
+        new = [service["unit"] for service in services if service["unit"] not in self._units()]
         for unit in [] if check else new:
             open(self._path(unit), "w").close()
         return bool(new), new, []
 
     def start(self, services):
-        for one in services:
-            with open(self._path(one["unit"]) + ".log", "w") as log:
-                script = os.path.join(one["work_directory"], "run.sh")
+        for service in services:
+            with open(self._path(service["unit"]) + ".log", "w") as log:
+                script = os.path.join(service["work_directory"], "run.sh")
                 process = subprocess.Popen(["/bin/sh", script], stdout=log, start_new_session=True)
-            with open(self._path(one["unit"]), "w") as stream:
+            with open(self._path(service["unit"]), "w") as stream:
                 stream.write(str(process.pid))
 
     def stop(self, services):
-        for one in services:
-            os.kill(self._state(one["unit"])["life"], signal.SIGKILL)
+        for service in services:
+            os.kill(self._state(service["unit"])["life"], signal.SIGKILL)
 
     def remove(self, services, check):
         units = self._units()

@@ -75,7 +75,7 @@ def test_whole_installation(node, build, version):
     assert (node.path / "ascend-toolkit/latest").resolve() == node.home(version)
     environment = node.sourced("ascend-toolkit/set_env.sh", "nnal/atb/set_env.sh")
     for library in ("libascend_hal.so", "libhccl.so", "libatb.so"):
-        found = [one for one in environment["LD_LIBRARY_PATH"].split(":") if (pathlib.Path(one) / library).exists()]
+        found = [part for part in environment["LD_LIBRARY_PATH"].split(":") if (pathlib.Path(part) / library).exists()]
         assert found, library
     assert (
         (node.path / "nnal/atb/latest/version.info")

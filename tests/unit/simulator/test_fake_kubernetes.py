@@ -49,8 +49,8 @@ def world():
 
     def step(times=1):
         for dummy in range(times):
-            for one in store.list("modelservings"):
-                controller.serve(one)
+            for item in store.list("modelservings"):
+                controller.serve(item)
             controller.orphans()
             controller.pods()
 
@@ -65,7 +65,7 @@ def apply(store, api, thing, manager="m", force=False, dry_run=False):
 def status(store):
     """The status, with conditions by type."""
     found = store.get("modelservings", "n", "s").get("status", {})
-    return found, {one["type"]: one["status"] for one in found.get("conditions", [])}
+    return found, {condition["type"]: condition["status"] for condition in found.get("conditions", [])}
 
 
 def test_apply_is_idempotent_and_takes_back_what_is_no_longer_said(world):
@@ -116,14 +116,14 @@ def test_deletion_in_the_foreground_makes_the_pods_once_more(world):
     store, api, step = world
     apply(store, api, SERVING)
     step(10)
-    before = {one["metadata"]["uid"] for one in store.list("pods")}
+    before = {item["metadata"]["uid"] for item in store.list("pods")}
     thing = store.get("modelservings", "n", "s")
     thing["metadata"]["deletionTimestamp"] = "now"
     store.replace("modelservings", "n", thing)
     seen = set()
     for dummy in range(12):
         step()
-        seen |= {one["metadata"]["uid"] for one in store.list("pods")}
+        seen |= {item["metadata"]["uid"] for item in store.list("pods")}
     assert seen - before, "the recorded controller made pods again"
     assert store.list("pods") == store.list("modelservings") == []
 
@@ -137,7 +137,7 @@ def test_groups_come_back_under_other_numbers(world):
     two["spec"]["template"]["roles"][0]["entryTemplate"]["spec"]["containers"][0]["image"] = "i:2"
     apply(store, api, two)
     step(40)
-    groups = {one["metadata"]["labels"]["modelserving.volcano.sh/group-name"] for one in store.list("pods")}
+    groups = {item["metadata"]["labels"]["modelserving.volcano.sh/group-name"] for item in store.list("pods")}
     assert groups == {"s-1", "s-2"}
 
 

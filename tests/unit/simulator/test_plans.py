@@ -20,7 +20,7 @@ PORTS = {
 
 def run(cluster, plan, hosts, name):
     """Start one service of a plan on its host."""
-    service = next(one for one in plan["services"] if one["name"] == name)
+    service = next(service for service in plan["services"] if service["name"] == name)
     host = hosts[service["host"]]
     for file in service["files"]:
         path = pathlib.Path(file["path"])
@@ -66,7 +66,7 @@ def test_planned_pair_answers_as_one_engine(cluster, prompt, data):
         },
     }
     plan = launch_plan(words, inventory)
-    names = [one["name"] for one in plan["services"] if one["kind"] in ("prefill", "decode")]
+    names = [service["name"] for service in plan["services"] if service["kind"] in ("prefill", "decode")]
     assert len(names) == len(hosts)
     engines = {name: run(cluster, plan, hosts, name) for name in names}
     for engine in engines.values():

@@ -89,7 +89,7 @@ def test_environment(cluster, variable, value, message):
 def test_libraries(cluster, folder, message):
     host = cluster.host(release="0.18.0")
     path = host.environment()["LD_LIBRARY_PATH"].split(":")
-    kept = ":".join(one for one in path if f"/{folder}" not in one + "/")
+    kept = ":".join(item for item in path if f"/{folder}" not in item + "/")
     refused(cluster, message, host, kv=kv(), env={"LD_LIBRARY_PATH": kept})
 
 

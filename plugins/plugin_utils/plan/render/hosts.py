@@ -21,15 +21,15 @@ METRICS = ("metrics",)
 def planned_hosts(context: Context, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """The hosts that run something, by name."""
     by_host: dict[str, list[Service]] = {}
-    for one in services:
-        by_host.setdefault(one.host, []).append(one)
+    for service in services:
+        by_host.setdefault(service.host, []).append(service)
     return [_host(context, context.hosts[name], by_host[name]) for name in sorted(by_host, key=natural)]
 
 
 def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.Any]:
-    npu = context.description.engine == "vllm_ascend" and any(one.devices for one in services)
+    npu = context.description.engine == "vllm_ascend" and any(service.devices for service in services)
     pools = random_pools(context.release, host, context.store) if npu else ()
-    ports = [port for one in services for port in one.ports]
+    ports = [port for service in services for port in service.ports]
     reserved = sorted({number for port in ports for number in range(port.first, port.last + 1) if number >= EPHEMERAL})
     return {
         "name": host.name,
@@ -50,9 +50,11 @@ def _store_mib(context: Context, services: list[Service]) -> int:
         return 0
     pools = context.description.pools
     pooling = [
-        one for one in services if one.kind in POOLING and "store" in context.transfer_of(getattr(pools, one.kind))
+        service
+        for service in services
+        if service.kind in POOLING and "store" in context.transfer_of(getattr(pools, service.kind))
     ]
-    return sum(max(len(one.devices), 1) for one in pooling) * segment_bytes(context) // 2**20
+    return sum(max(len(item.devices), 1) for item in pooling) * segment_bytes(context) // 2**20
 
 
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:

@@ -67,7 +67,7 @@ def kv_transfer_config(context: Context, instance: Instance, process: Process | 
         return None
     config = children[0]
     if len(children) > 1:
-        extra = {"connectors": [_tidy(one) for one in children]}
+        extra = {"connectors": [_tidy(item) for item in children]}
         config = {
             "kv_connector": "MultiConnector",
             "kv_role": ROLE[instance.kind],

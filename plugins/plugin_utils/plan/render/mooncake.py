@@ -93,7 +93,7 @@ def longest_timeout(context: Context) -> int:
     layers += [words.env for pool in pools for words in pool.hosts.values()]
     names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
     said = [str(layer[name]) for layer in layers for name in names if name in layer]
-    return max([CONNECT_TIMEOUT, *(int(one) for one in said if one.isdecimal())])
+    return max([CONNECT_TIMEOUT, *(int(line) for line in said if line.isdecimal())])
 
 
 def client_config(context: Context, directory: str, host: Host) -> File:

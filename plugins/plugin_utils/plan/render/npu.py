@@ -28,7 +28,7 @@ def npu_environment(
     """What the planner sets for one process; ``asked`` is what the user sets, which may rule something out."""
     interface = process.host.interface
     env: dict[str, t.Any] = {
-        "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(one) for one in process.devices),
+        "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(device) for device in process.devices),
         "GLOO_SOCKET_IFNAME": interface,
         "HCCL_IF_BASE_PORT": context.ports[instance.process_name(process)].hccl,
         "HCCL_IF_IP": process.host.address,
@@ -63,7 +63,7 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
     words = context.transfer_of(instance.pool)
     if instance.kind == "encode":
         return env
-    if any(one.startswith("mooncake") or one == "store" for one in words):
+    if any(word.startswith("mooncake") or word == "store" for word in words):
         env.update(ASCEND_CONNECT_TIMEOUT=CONNECT_TIMEOUT, ASCEND_TRANSFER_TIMEOUT=CONNECT_TIMEOUT)
     if "llmdatadist" in words and context.release.rank_table_env:
         env[context.release.rank_table_env] = rank_table_path(context)

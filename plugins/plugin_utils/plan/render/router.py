@@ -76,7 +76,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         secret_env={"OPENAI_API_KEY": "api_key"} if asked else {},
         ports=tuple(ports),
         work_directory=directory,
-        start=Start(30, tuple(one.name for one in engines if one.health)),
+        start=Start(30, tuple(engine.name for engine in engines if engine.health)),
         health=Health(base_url(reached, word.port) + found.health_path, 120),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if contained else None,

@@ -24,12 +24,12 @@ DRAINED = (0, 24)  # releases before show an empty 200 for a decode error (vllm-
 
 def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """What verification needs, as plain data."""
-    apis = [one for one in services if one.kind in ROLES and one.health]
+    apis = [service for service in services if service.kind in ROLES and service.health]
     section: dict[str, t.Any] = {
         "mode": _mode(context),
         "model": context.served_name,
         "entry": _entry(context, services, apis),
-        **{role: [_engine(one) for one in apis if one.kind == role] for role in ROLES},
+        **{role: [_engine(api) for api in apis if api.kind == role] for role in ROLES},
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
@@ -38,7 +38,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
     }
     if _api_key(apis):
         section["engine_api_key"] = _api_key(apis)
-    master = next((one for one in services if one.kind == "mooncake_master"), None)
+    master = next((service for service in services if service.kind == "mooncake_master"), None)
     if master:
         section["store"] = _store(context, master, apis)
     return section
@@ -59,7 +59,7 @@ def _engine(service: Service) -> dict[str, t.Any]:
 
 def _api_key(services: t.Iterable[Service]) -> str:
     """The name of the secret that engines ask of their callers, or nothing; its value never stands in a plan."""
-    return next((one.secret_env[ENGINE_KEY] for one in services if ENGINE_KEY in one.secret_env), "")
+    return next((service.secret_env[ENGINE_KEY] for service in services if ENGINE_KEY in service.secret_env), "")
 
 
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
@@ -73,7 +73,7 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
             "kind": "external",
             "log": {"kind": "none"},
         }
-    router = next((one for one in services if one.kind == "router"), None)
+    router = next((service for service in services if service.kind == "router"), None)
     kind = flavour_of(context).name if router else "direct"
     entry = router or (apis[0] if apis else None)
     if not entry:
@@ -86,8 +86,8 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
 
 
 def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, t.Any]:
-    storing = [one.name for one in apis if "store" in context.transfer_of(_pool(context, one))]
-    consumers = [one.name for one in apis if one.kind == "decode"]
+    storing = [api.name for api in apis if "store" in context.transfer_of(_pool(context, api))]
+    consumers = [api.name for api in apis if api.kind == "decode"]
     ranks = context.store_ranks
     return {
         "name": master.name,

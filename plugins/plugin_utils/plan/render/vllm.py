@@ -48,7 +48,7 @@ def words(arguments: t.Mapping[str, t.Any]) -> list[str]:
         elif isinstance(value, dict):
             argv += [f"--{key}", compact(value)]
         elif isinstance(value, (list, tuple)):
-            argv += [f"--{key}", *(str(one) for one in value)]
+            argv += [f"--{key}", *(str(item) for item in value)]
         else:
             argv += [f"--{key}", str(value)]
     return argv

@@ -39,7 +39,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Environment": environment.RULES,
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
-    **{f"Runtime {one.name}": tuple(one.rules()) for one in runtimes() if tuple(one.rules())},
+    **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},
     "What is installed": software.RULES,
 }
 OF_SETTINGS = (

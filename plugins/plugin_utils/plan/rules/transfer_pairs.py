@@ -27,12 +27,14 @@ OWN_ENGINE = {kv.ASCEND_NAMES[word] for word in ("offloading", "simple_cpu_offlo
 
 def names(view: t.Any) -> set[str]:
     """Names of an engine's connectors, those inside MultiConnector among them."""
-    return {str(one.get("kv_connector", "")) for one in view.connectors} - {"MultiConnector", ""}
+    return {str(connector.get("kv_connector", "")) for connector in view.connectors} - {"MultiConnector", ""}
 
 
 def known(case: Case, view: t.Any) -> set[str]:
     """Connectors that the release has, and those that come with a module of their own."""
-    own = {str(one.get("kv_connector")) for one in view.connectors if one.get("kv_connector_module_path")}
+    own = {
+        str(connector.get("kv_connector")) for connector in view.connectors if connector.get("kv_connector_module_path")
+    }
     return own | set(case.context.release.connectors)
 
 

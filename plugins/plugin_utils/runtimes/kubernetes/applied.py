@@ -14,7 +14,7 @@ Record = t.Mapping[str, t.Any]
 
 def names(manifests: t.Sequence[Record]) -> str:
     """``ConfigMap/demo-cm, ModelServing/demo``."""
-    return ", ".join(f"{one['kind']}/{one['metadata']['name']}" for one in manifests)
+    return ", ".join(f"{manifest['kind']}/{manifest['metadata']['name']}" for manifest in manifests)
 
 
 def applied(registered: Record, kind: str) -> list[t.Any]:
@@ -22,8 +22,8 @@ def applied(registered: Record, kind: str) -> list[t.Any]:
     found = []
     for call in registered.get("results", []):
         result = call.get("result") or {}
-        several = [one.get("result") for one in result["results"]] if "results" in result else [result]
-        found += [one for one in several if one and one.get("kind") == kind]
+        several = [item.get("result") for item in result["results"]] if "results" in result else [result]
+        found += [item for item in several if item and item.get("kind") == kind]
     return found
 
 

@@ -20,7 +20,7 @@ ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID", "START_ID")
 
 def template_of(services: t.Iterable[Service], kind: str) -> list[Service]:
     """The processes of a role's first instance: every replica runs the same."""
-    return [one for one in services if one.kind == kind and one.instance == 0]
+    return [service for service in services if service.kind == kind and service.instance == 0]
 
 
 def part_name(service: Service) -> str:
@@ -37,7 +37,7 @@ def is_engine(service: Service) -> bool:
 
 def entries(services: t.Iterable[Service]) -> list[Service]:
     """Of each engine instance the process that others talk to."""
-    return [one for one in services if is_engine(one) and one.health]
+    return [service for service in services if is_engine(service) and service.health]
 
 
 def files(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
@@ -48,22 +48,22 @@ def files(context: Context, services: t.Sequence[Service], service: Service) -> 
     known = ENGINE_VARIABLES if is_engine(service) else ()
     others = {} if is_engine(service) else {one.address: name for name, one in target_names(services).items()}
     found = {f"{part}.sh": script(identified(context, service), known, entry, others)}
-    for one in service.files:
-        found[f"{part}-{posixpath.basename(one.path)}"] = one.content
+    for file in service.files:
+        found[f"{part}-{posixpath.basename(file.path)}"] = file.content
     return found
 
 
 def target_names(services: t.Iterable[Service]) -> dict[str, Service]:
     """The variables that hold the engines' addresses, as the proxy's command line refers to them."""
-    return {variable(one.address): one for one in entries(services)}
+    return {variable(entry.address): entry for entry in entries(services)}
 
 
 def start_scripts(context: Context, services: t.Sequence[Service]) -> Manifest:
     """The ConfigMap with every start script."""
     data: dict[str, str] = {}
-    for one in services:
-        if is_pod(one.host) and (one.instance == 0 or not is_engine(one)):
-            data.update(files(context, services, one))
+    for service in services:
+        if is_pod(service.host) and (service.instance == 0 or not is_engine(service)):
+            data.update(files(context, services, service))
     return manifest(context, "v1", "ConfigMap", scripts_name(context), "scripts", data=data)
 
 

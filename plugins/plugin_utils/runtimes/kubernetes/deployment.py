@@ -52,7 +52,7 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
         "command": ["/bin/bash"],
         "args": ["-c", f"cd {WORKSPACE} && exec ./{service.name}.sh"],
         "env": environment(context, service),
-        "ports": [{"containerPort": one.first, "name": one.name.replace("_", "-")[:15]} for one in service.ports],
+        "ports": [{"containerPort": port.first, "name": port.name.replace("_", "-")[:15]} for port in service.ports],
         "securityContext": {"allowPrivilegeEscalation": False},
         "volumeMounts": script_mounts(context, services, service),
         **_probe(service),
@@ -88,8 +88,8 @@ def _probe(service: Service) -> Manifest:
 def service_object(context: Context, service: Service) -> Manifest:
     """The Service in front of that Deployment; the scheduler of requests has its own port only."""
     router = context.description.kubernetes.router
-    shown = [one for one in service.ports if one.scope == "client"] or list(service.ports)
-    ports = [{"name": one.name.replace("_", "-")[:15], "port": one.first, "targetPort": one.first} for one in shown]
+    shown = [port for port in service.ports if port.scope == "client"] or list(service.ports)
+    ports = [{"name": item.name.replace("_", "-")[:15], "port": item.first, "targetPort": item.first} for item in shown]
     spec: Manifest = {"selector": labels(context, service.name), "ports": ports, "type": "ClusterIP"}
     if service.kind == "router":
         spec["type"] = router.service_type

@@ -42,8 +42,8 @@ def manifests(plan: t.Mapping[str, t.Any]) -> str:
     The targets are empty: what the router is told are addresses that only running pods have.
     """
     parts = []
-    for one in plan["objects"]:
-        if one["kind"] == "ConfigMap" and one["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
-            parts.append(NOTE.format(name=one["metadata"]["name"]))
-        parts.append(yaml.dump(one, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))
+    for item in plan["objects"]:
+        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
+            parts.append(NOTE.format(name=item["metadata"]["name"]))
+        parts.append(yaml.dump(item, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))
     return "".join(parts) + "...\n"

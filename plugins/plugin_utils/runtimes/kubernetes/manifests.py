@@ -19,14 +19,18 @@ from .routing import model_route, model_server
 
 def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Manifest]]:
     """The objects by stage: what engines read, the engines, what leads to them."""
-    master = [one for one in services if one.kind == "mooncake_master"]
+    master = [service for service in services if service.kind == "mooncake_master"]
     before = [start_scripts(context, services)]
-    for one in master:
-        before += [service_object(context, one), deployment(context, services, one)]
+    for item in master:
+        before += [service_object(context, item), deployment(context, services, item)]
     after: list[Manifest] = []
-    for one in services:
-        if one.kind == "router" and is_pod(one.host):
-            after += [targets(context, services), service_object(context, one), deployment(context, services, one)]
+    for service in services:
+        if service.kind == "router" and is_pod(service.host):
+            after += [
+                targets(context, services),
+                service_object(context, service),
+                deployment(context, services, service),
+            ]
     if context.description.kubernetes.router.mode == "kthena_router":
         after += [model_server(context, services), model_route(context)]
     return {"before": before, "engines": [model_serving(context, services)], "after": after}
@@ -35,7 +39,7 @@ def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Ma
 def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     """Every object of the deployment, in apply order."""
     found = stages(context, services)
-    return [one for stage in ("before", "engines", "after") for one in found[stage]]
+    return [item for stage in ("before", "engines", "after") for item in found[stage]]
 
 
 def cluster_part(
@@ -48,8 +52,8 @@ def cluster_part(
     """
     words, description = context.description.kubernetes, context.description
     found = stages(context, services)
-    roles = {one["name"]: one for one in found["engines"][0]["spec"]["template"]["roles"]}
-    router = next((one for one in services if one.kind == "router" and is_pod(one.host)), None)
+    roles = {role["name"]: role for role in found["engines"][0]["spec"]["template"]["roles"]}
+    router = next((service for service in services if service.kind == "router" and is_pod(service.host)), None)
     return {
         "hosts": [],
         "objects": listed(objects(context, services)),
@@ -60,19 +64,21 @@ def cluster_part(
             "scheduler": words.scheduler,
             "name": description.deployment,
             "groups": words.groups,
-            "stages": {stage: [_address(one) for one in found[stage]] for stage in found},
+            "stages": {stage: [_address(item) for item in found[stage]] for stage in found},
             "roles": {name: _role(services, name, roles[name]) for name in roles},
             "scripts": scripts_name(context),
             "secrets": {
                 "name": secrets_name(context),
-                "keys": sorted({key for one in services for key in one.secret_env.values() if is_pod(one.host)}),
+                "keys": sorted(
+                    {key for service in services for key in service.secret_env.values() if is_pod(service.host)}
+                ),
             },
             "router": {
                 "mode": words.router.mode,
                 "url": words.router.url,
                 "service": object_name(context, router) if router else "",
                 "port": router.port("api").first if router else 0,
-                "hosts": [one for one in hosts if not is_pod(one["name"])],
+                "hosts": [host for host in hosts if not is_pod(host["name"])],
             },
             "targets": {
                 "config_map": targets_name(context),

@@ -52,10 +52,14 @@ def _role(context: Context, services: t.Sequence[Service], name: str) -> Manifes
 
 def _workers(context: Context, services: t.Sequence[Service], pods: t.Sequence[Service]) -> Manifest:
     """One template for all workers: it mounts every worker's script, and a worker runs the one of its own number."""
-    templates = [engine_template(context, services, one) for one in pods[1:]]
+    templates = [engine_template(context, services, pod) for pod in pods[1:]]
     first = templates[0]
     container = first["spec"]["containers"][0]
-    mounts = {one["mountPath"]: one for each in templates for one in each["spec"]["containers"][0]["volumeMounts"]}
+    mounts = {
+        volumemount["mountPath"]: volumemount
+        for each in templates
+        for volumemount in each["spec"]["containers"][0]["volumeMounts"]
+    }
     container["volumeMounts"] = list(mounts.values())
     container["args"] = [container["args"][0], container["args"][1].replace("-1.sh", "-${WORKER_INDEX}.sh")]
     return first

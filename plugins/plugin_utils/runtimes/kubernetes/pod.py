@@ -42,7 +42,7 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
     spec: Manifest = {}
     if words.host_network:
         spec["hostNetwork"] = True
-        if context.store or any(one.kind == service.kind and one.rank for one in services):
+        if context.store or any(item.kind == service.kind and item.rank for item in services):
             spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # names of the cluster: a worker's entry, the store's master
     spec["terminationGracePeriodSeconds"] = service.stop.timeout
     spec["containers"] = [merged(_container(context, services, service), own.container)]
@@ -112,7 +112,7 @@ def script_mounts(context: Context, services: t.Sequence[Service], service: Serv
     """The start script and the service's files, each mounted at its own path."""
     part = part_name(service)
     paths = {f"{part}.sh": posixpath.join(WORKSPACE, f"{part}.sh")}
-    paths.update({f"{part}-{posixpath.basename(one.path)}": one.path for one in service.files})
+    paths.update({f"{part}-{posixpath.basename(file.path)}": file.path for file in service.files})
     return [{"name": "config", "mountPath": paths[key], "subPath": key} for key in paths]
 
 
@@ -137,11 +137,11 @@ def _mounts(context: Context) -> list[Manifest]:
     found.append({"name": "dshm", "mountPath": "/dev/shm"})
     if words.driver_mounts:
         found += [{"name": name, "mountPath": path} for name, path in DRIVER_FILES]
-    for one in words.mounts:
-        mount: Manifest = {"name": one.name, "mountPath": one.path}
-        if one.sub_path:
-            mount["subPath"] = one.sub_path
-        if one.read_only:
+    for item in words.mounts:
+        mount: Manifest = {"name": item.name, "mountPath": item.path}
+        if item.sub_path:
+            mount["subPath"] = item.sub_path
+        if item.read_only:
             mount["readOnly"] = True
         found.append(mount)
     return found
@@ -161,7 +161,7 @@ def _volumes(context: Context) -> list[Manifest]:
     if words.driver_mounts:
         found += [{"name": name, "hostPath": {"path": path}} for name, path in DRIVER_FILES]
     found.append(script_volume(context))
-    return found + [_volume(one) for one in words.mounts]
+    return found + [_volume(mount) for mount in words.mounts]
 
 
 def _volume(one: Mount) -> Manifest:

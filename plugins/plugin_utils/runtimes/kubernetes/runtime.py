@@ -40,7 +40,10 @@ class Kubernetes(Runtime):
         return on_cluster(description, hosts)
 
     def finish(self, context: Context, services: t.Sequence[Service]) -> list[Service]:
-        return [in_pod(context, one) if is_pod(one.host) else self._on_host(context, one) for one in services]
+        return [
+            in_pod(context, service) if is_pod(service.host) else self._on_host(context, service)
+            for service in services
+        ]
 
     def _on_host(self, context: Context, service: Service) -> Service:
         """A service on a host of the inventory; its log is not read, as a cluster is verified from the controller."""

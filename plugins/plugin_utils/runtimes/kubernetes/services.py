@@ -26,7 +26,7 @@ def in_pod(context: Context, service: Service) -> Service:
         argv=(posixpath.basename(service.argv[0]), *(word.replace(here, WORKSPACE) for word in service.argv[1:])),
         env={key: service.env[key].replace(here, WORKSPACE) for key in service.env if key not in PLUGIN_OWNED},
         source=tuple(path.replace(here, WORKSPACE) for path in service.source),
-        files=tuple(File(one.path.replace(here, WORKSPACE), one.content, one.mode) for one in service.files),
+        files=tuple(File(file.path.replace(here, WORKSPACE), file.content, file.mode) for file in service.files),
         work_directory=WORKSPACE,
         log={"kind": "none"},
         container={"image": image},

@@ -33,7 +33,7 @@ PLAN_DIGEST = "ascend.inference/plan-sha256"
 def staged(plan: Record, stage: str) -> list[dict[str, t.Any]]:
     """The plan's objects of one stage: ``before``, ``engines`` or ``after``."""
     wanted = plan["kubernetes"]["stages"][stage]
-    by_name = {_address(one): one for one in plan["objects"]}
+    by_name = {_address(item): item for item in plan["objects"]}
     return [_marked(plan, by_name[name]) for name in wanted]
 
 
@@ -98,7 +98,7 @@ def waits_for(plan: Record, serving: t.Sequence[Record]) -> list[str]:
     for key in ("updatedReplicas", "availableReplicas", "replicas"):
         if status.get(key, 0) != wanted:
             found.append(f"{key} is {status.get(key, 0)} of {wanted}")
-    conditions = {one.get("type"): one for one in status.get("conditions") or []}
+    conditions = {condition.get("type"): condition for condition in status.get("conditions") or []}
     if (conditions.get("Available") or {}).get("status") != "True":
         found.append("it is not Available" + _because(conditions))
     return found
@@ -113,10 +113,10 @@ def pods_lack(plan: Record, pods: t.Sequence[Record]) -> list[str]:
     """What the pods still lack: each role has all of them, ready, of the planned image and configuration."""
     kubernetes, found = plan["kubernetes"], []
     for name, role in sorted(kubernetes["roles"].items()):
-        mine = [one for one in _alive(pods) if _label(one, SERVING_ROLE) == name]
+        mine = [item for item in _alive(pods) if _label(item, SERVING_ROLE) == name]
         wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
-        current = [one for one in mine if _is_current(one, role)]
-        ready = [one for one in current if _is_ready(one)]
+        current = [item for item in mine if _is_current(item, role)]
+        ready = [item for item in current if _is_ready(item)]
         if len(mine) != wanted:
             found.append(f"{name}: {len(mine)} pods of {wanted}")
         elif len(current) != wanted:
@@ -131,11 +131,11 @@ def _is_current(pod: Record, role: Record) -> bool:
     annotations = pod["metadata"].get("annotations") or {}
     if entry and role["checksum"] and annotations.get(CONFIG_CHECKSUM) != role["checksum"]:
         return False
-    return role["image"] in [one.get("image") for one in pod["spec"]["containers"]]
+    return role["image"] in [container.get("image") for container in pod["spec"]["containers"]]
 
 
 def _alive(pods: t.Sequence[Record]) -> list[Record]:
-    return [one for one in pods if not one["metadata"].get("deletionTimestamp")]
+    return [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
 
 
 def _label(pod: Record, name: str) -> str:
@@ -144,27 +144,27 @@ def _label(pod: Record, name: str) -> str:
 
 def _is_ready(pod: Record) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or []
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)
 
 
 def diagnosis(plan: Record, serving: t.Sequence[Record], pods: t.Sequence[Record], events: t.Sequence[Record]) -> str:
     """Why a deployment does not get ready, as a person would look for it: status, pods, waiting reasons, events."""
     kubernetes = plan["kubernetes"]
     lines = [f"ModelServing {kubernetes['namespace']}/{kubernetes['name']} did not get ready."]
-    lines += [f"  {one}" for one in waits_for(plan, serving) + pods_lack(plan, pods)]
+    lines += [f"  {item}" for item in waits_for(plan, serving) + pods_lack(plan, pods)]
     if not pods:
         lines += [
             "The controller has made no pods, and it reports no event when a pod's template is refused. Look into its log:",
             "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
         ]
-    for pod in sorted(pods, key=lambda one: natural(one["metadata"]["name"])):
+    for pod in sorted(pods, key=lambda pod: natural(pod["metadata"]["name"])):
         if not _is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
             lines.append(f"  pod {pod['metadata']['name']}: {_state_of(pod)}")
-    names = {one["metadata"]["name"] for one in pods} | {kubernetes["name"]}
-    told = [one for one in events if _concerns(one, names, kubernetes["name"]) and one.get("type") != "Normal"]
-    for one in told[-10:]:
-        about = one.get("involvedObject", {})
-        lines.append(f"  event {about.get('kind')}/{about.get('name')}: {one.get('reason')}: {one.get('message')}")
+    names = {pod["metadata"]["name"] for pod in pods} | {kubernetes["name"]}
+    told = [event for event in events if _concerns(event, names, kubernetes["name"]) and event.get("type") != "Normal"]
+    for item in told[-10:]:
+        about = item.get("involvedObject", {})
+        lines.append(f"  event {about.get('kind')}/{about.get('name')}: {item.get('reason')}: {item.get('message')}")
     return "\n".join(lines)
 
 
@@ -179,18 +179,26 @@ def _state_of(pod: Record) -> str:
     words = [str(status.get("phase", "unknown"))]
     if pod["metadata"].get("deletionTimestamp"):
         words.append("terminating")
-    for one in status.get("conditions") or []:
-        if one.get("type") == "PodScheduled" and one.get("status") == "False":
-            words.append(f"{one.get('reason')}: {one.get('message')}")
-    for one in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]:
-        state = one.get("state") or {}
-        waiting, ended = state.get("waiting"), state.get("terminated") or (one.get("lastState") or {}).get("terminated")
+    for condition in status.get("conditions") or []:
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            words.append(f"{condition.get('reason')}: {condition.get('message')}")
+    for initcontainerstatuse in [
+        *(status.get("initContainerStatuses") or []),
+        *(status.get("containerStatuses") or []),
+    ]:
+        state = initcontainerstatuse.get("state") or {}
+        waiting, ended = (
+            state.get("waiting"),
+            state.get("terminated") or (initcontainerstatuse.get("lastState") or {}).get("terminated"),
+        )
         if waiting:
-            words.append(f"{one['name']} waits: {waiting.get('reason')} {waiting.get('message', '')}".rstrip())
+            words.append(
+                f"{initcontainerstatuse['name']} waits: {waiting.get('reason')} {waiting.get('message', '')}".rstrip()
+            )
         if ended:
-            words.append(f"{one['name']} ended with {ended.get('exitCode')} ({ended.get('reason')})")
-        if not waiting and not ended and not one.get("ready"):
-            words.append(f"{one['name']} runs but is not ready (its probe does not answer)")
+            words.append(f"{initcontainerstatuse['name']} ended with {ended.get('exitCode')} ({ended.get('reason')})")
+        if not waiting and not ended and not initcontainerstatuse.get("ready"):
+            words.append(f"{initcontainerstatuse['name']} runs but is not ready (its probe does not answer)")
     return ", ".join(words)
 
 
@@ -203,9 +211,11 @@ def addresses(plan: Record, pods: t.Sequence[Record]) -> dict[str, str]:
     found = {}
     for role in plan["kubernetes"]["roles"]:
         mine = [
-            one for one in _alive(pods) if _label(one, SERVING_ROLE) == role and _label(one, SERVING_ENTRY) == "true"
+            item
+            for item in _alive(pods)
+            if _label(item, SERVING_ROLE) == role and _label(item, SERVING_ENTRY) == "true"
         ]
-        mine.sort(key=lambda one: (natural(_label(one, SERVING_GROUP)), natural(_label(one, SERVING_ROLE_ID))))
+        mine.sort(key=lambda item: (natural(_label(item, SERVING_GROUP)), natural(_label(item, SERVING_ROLE_ID))))
         known = sorted((name for name in _variables(plan) if name.startswith(f"{role.upper()}_")), key=natural)
         for name, pod in zip(known, mine, strict=False):
             found[name] = str((pod.get("status") or {}).get("podIP", ""))
@@ -228,7 +238,7 @@ def endpoint(plan: Record, services: t.Sequence[Record], pods: t.Sequence[Record
     ingress = ((services[0].get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
     if ingress:
         return f"{ingress[0].get('ip') or ingress[0].get('hostname')}:{port}"
-    node = next((one["status"]["hostIP"] for one in _alive(pods) if (one.get("status") or {}).get("hostIP")), "")
+    node = next((item["status"]["hostIP"] for item in _alive(pods) if (item.get("status") or {}).get("hostIP")), "")
     if spec.get("type") in ("NodePort", "LoadBalancer") and spec["ports"][0].get("nodePort") and node:
         return f"{node}:{spec['ports'][0]['nodePort']}"
     return f"{spec['clusterIP']}:{port}" if spec.get("clusterIP") not in (None, "", "None") else ""
@@ -251,10 +261,10 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
         result["verify"] = _replaced(result.get("verify", {}), name, reached)
     data = {name: known.get(name, "") for name in sorted(_variables(plan))}
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
-    for one in result["objects"]:
-        if one["kind"] == "ConfigMap" and one["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
-            one["data"] = data
-        annotations = one.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
+    for item in result["objects"]:
+        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
+            item["data"] = data
+        annotations = item.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
         if TARGETS_CHECKSUM in annotations:
             annotations[TARGETS_CHECKSUM] = mark
     return result
@@ -265,7 +275,7 @@ def _asked_from_here(value: t.Any) -> t.Any:
     if isinstance(value, t.Mapping):
         here = {"host": "localhost"} if is_pod(str(value.get("host", ""))) else {}
         return {**{key: _asked_from_here(value[key]) for key in value}, **here}
-    return [_asked_from_here(one) for one in value] if isinstance(value, list) else value
+    return [_asked_from_here(item) for item in value] if isinstance(value, list) else value
 
 
 def _filled(value: t.Any, known: t.Mapping[str, str]) -> t.Any:
@@ -279,13 +289,13 @@ def _replaced(value: t.Any, old: str, new: str) -> t.Any:
     if isinstance(value, t.Mapping):
         return {key: _replaced(value[key], old, new) for key in value}
     if isinstance(value, list):
-        return [_replaced(one, old, new) for one in value]
+        return [_replaced(item, old, new) for item in value]
     return value.replace(old, new) if isinstance(value, str) else value
 
 
 def crd_version(crd: Record) -> str:
     """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older."""
-    versions = [one for one in crd["spec"]["versions"] if one.get("served", True)]
+    versions = [version for version in crd["spec"]["versions"] if version.get("served", True)]
     spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     role = spec["template"]["properties"]["roles"]["items"]["properties"]
     if "maxUnavailable" in role:
@@ -298,7 +308,7 @@ def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
     """Why the planned pods can never be scheduled onto these nodes; empty if they can, or if no node is to be seen."""
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
-    sizes = [_allocatable(one, resource) for one in nodes]
+    sizes = [_allocatable(node, resource) for node in nodes]
     asked = [
         (role["devices"], name)
         for name, role in sorted(roles.items())
@@ -308,14 +318,14 @@ def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
     if not nodes or not asked:
         return ""
     if not any(sizes):
-        others = sorted({key for one in nodes for key in _resources(one) if "/" in key})
+        others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
         seen = f"they offer {', '.join(others)}" if others else "they offer no device at all"
         return f"none of the {len(nodes)} nodes offers {resource}; {seen}. Set inference_kubernetes.resource to one of these."
     free = sorted(sizes, reverse=True)
     for amount, name in sorted(asked, reverse=True):
         place = next((index for index, size in enumerate(free) if size >= amount), None)
         if place is None:
-            total = f"{len([one for one in sizes if one])} nodes with {sum(sizes)} x {resource}"
+            total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
             return f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(asked)} pods"
         free[place] -= amount
     return ""
@@ -340,20 +350,20 @@ def stale(plan: Record, live: t.Sequence[Record], keep: bool = True) -> list[dic
     Only what carries our labels counts. Without ``keep`` everything of the deployment goes, ConfigMaps last.
     """
     order = ("ModelRoute", "ModelServer", "Deployment", "Service", "ModelServing", "Secret", "ConfigMap")
-    planned = {_address(one) for one in plan["objects"]} if keep else set()
+    planned = {_address(item) for item in plan["objects"]} if keep else set()
     if keep:
         kubernetes = plan["kubernetes"]
         planned |= {f"ConfigMap/{kubernetes['name']}-verified", f"Secret/{kubernetes['secrets']['name']}"}
-    mine = [one for one in live if _is_ours(plan, one) and _address(one) not in planned]
-    mine = [one for one in mine if one["kind"] in order]
-    mine.sort(key=lambda one: (order.index(one["kind"]), natural(one["metadata"]["name"])))
+    mine = [item for item in live if _is_ours(plan, item) and _address(item) not in planned]
+    mine = [item for item in mine if item["kind"] in order]
+    mine.sort(key=lambda item: (order.index(item["kind"]), natural(item["metadata"]["name"])))
     return [
         {
-            "apiVersion": one["apiVersion"],
-            "kind": one["kind"],
-            "metadata": {"name": one["metadata"]["name"], "namespace": one["metadata"].get("namespace", "")},
+            "apiVersion": item["apiVersion"],
+            "kind": item["kind"],
+            "metadata": {"name": item["metadata"]["name"], "namespace": item["metadata"].get("namespace", "")},
         }
-        for one in mine
+        for item in mine
     ]
 
 
@@ -364,8 +374,8 @@ def _is_ours(plan: Record, one: Record) -> bool:
 
 def foreign(plan: Record, live: t.Sequence[Record]) -> list[str]:
     """Objects of planned names that somebody else made."""
-    planned = {_address(one) for one in plan["objects"]}
-    return sorted(_address(one) for one in live if _address(one) in planned and not _is_ours(plan, one))
+    planned = {_address(item) for item in plan["objects"]}
+    return sorted(_address(item) for item in live if _address(item) in planned and not _is_ours(plan, item))
 
 
 def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:

@@ -46,10 +46,10 @@ class Engine:
         return 0, self.image_id + "\n"
 
     def create(self, options, words):
-        name = next(one for one in options if one.startswith("--name="))[len("--name=") :]
+        name = next(option for option in options if option.startswith("--name="))[len("--name=") :]
         if name in self.containers:
             return 1, f"Conflict. The container name {name} is already in use"
-        labels = dict(one[len("--label=") :].split("=", 1) for one in options if one.startswith("--label="))
+        labels = dict(option[len("--label=") :].split("=", 1) for option in options if option.startswith("--label="))
         self.containers[name] = {"status": "created", "labels": labels, "restarts": 0, "image": self.image_id}
         return 0, ""
 

@@ -28,8 +28,8 @@ def test_a_listening_socket_is_found_with_its_owner():
         server.bind(("127.0.0.1", 0))
         server.listen()
         port = server.getsockname()[1]
-        found = [one for one in facts.listening() if one["port"] == port]
-    assert [(one["address"], one["pid"]) for one in found] == [("127.0.0.1", os.getpid())]
+        found = [item for item in facts.listening() if item["port"] == port]
+    assert [(item["address"], item["pid"]) for item in found] == [("127.0.0.1", os.getpid())]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_equal_models_have_equal_fingerprints_and_others_not(tmp_path):
         (folder / "config.json").write_text(json.dumps({"text_config": {"head_dim": 64}}))
         (folder / "model.safetensors").write_text(text)
         folders.append(model_facts(str(folder)))
-    prints = [one["fingerprint"] for one in folders]
+    prints = [folder["fingerprint"] for folder in folders]
     assert prints[0] == prints[1] != prints[2]
     assert folders[0]["config"] == {"head_dim": 64}
 

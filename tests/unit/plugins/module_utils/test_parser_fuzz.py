@@ -139,8 +139,8 @@ def test_other_answers(name):
         for path, number in numbers(result).items():
             right = known.get(name_of(path), tokens)
             # "95.1" that lost its point is 951, or 95 and a stray 1: nothing in a line of key and value tells
-            without_point = {float(str(one).replace(".", "")) for one in right} | {
-                float(str(one).partition(".")[0]) for one in right
+            without_point = {float(str(item).replace(".", "")) for item in right} | {
+                float(str(item).partition(".")[0]) for item in right
             }
             assert float(number) in right | without_point, (damaged, path, number)
 

@@ -289,7 +289,7 @@ def test_units(tmp_path):
     runtime = Systemd({"target": "x.target", "directory": str(tmp_path)}, run)
     found = runtime.states([{"unit": "x-decode-0.service"}, {"unit": "x-router.service"}])
     assert asked[0][-3:] == ["x-decode-0.service", "x-old.service", "x-router.service"]
-    first, old, router = (found[one] for one in asked[0][-3:])
+    first, old, router = (found[item] for item in asked[0][-3:])
     assert (first["state"], first["up"], first["restarts"], first["life"]) == ("running", True, 2, 2)
     assert first["since"] > 1e9
     assert (old["state"], old["up"], old["pending"]) == ("activating (auto-restart)", False, True)

@@ -30,7 +30,7 @@ def test_only_what_differs_is_restarted(tmp_path):
     same, other, off = programs
     states = {"same": state("running", True, since=1.0), "other": state("starting", True), "off": state("fatal")}
     assert decisions.decide("started", programs, states) == ([off], [other], [])
-    assert decisions.decide("started", programs, states, lambda one, found: True) == ([off], [same, other], [])
+    assert decisions.decide("started", programs, states, lambda item, found: True) == ([off], [same, other], [])
     assert decisions.decide("restarted", programs, states) == ([off], [same, other], [])
     assert decisions.decide("stopped", programs, states) == ([], [], [same, other])
     states["off"] = state("restarting", pending=True)
@@ -85,8 +85,8 @@ def test_life_of_a_real_supervisord(tmp_path):
         text = CONFIG + "".join(PROGRAM.replace("{0}", name) for name in names)
         (tmp_path / "conf").write_text(text.replace("{folder}", str(tmp_path)))
         return [
-            {"name": one, "unit": one, "digest": "1", "digest_file": str(tmp_path / f"{one}.digest"), "newer": []}
-            for one in names
+            {"name": name, "unit": name, "digest": "1", "digest_file": str(tmp_path / f"{name}.digest"), "newer": []}
+            for name in names
         ]
 
     programs = configure("a", "b")

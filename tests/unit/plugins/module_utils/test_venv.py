@@ -108,7 +108,7 @@ def test_uv_gets_pip_s_configuration_and_the_exclusions(tmp_path):
 def test_fallback_index_is_used_only_after_a_failure(tmp_path):
     commands = Commands(install=[1, 0])
     builder(tmp_path, commands, uv(tmp_path)).build("base", WISH, ["https://wheels.example/cpu"])
-    first, second = (commands.environments[commands.calls.index(one)] for one in commands.calls[2:4])
+    first, second = (commands.environments[commands.calls.index(call)] for call in commands.calls[2:4])
     assert commands.with_word("install")[0] == commands.with_word("install")[1]
     assert second["UV_EXTRA_INDEX_URL"] == "https://wheels.example/cpu"
     assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH

@@ -36,8 +36,8 @@ def peer():
         return Target(f"http://127.0.0.1:{server.getsockname()[1]}")
 
     yield start
-    for one in opened:
-        one.close()
+    for item in opened:
+        item.close()
 
 
 def test_an_answer(peer):

@@ -30,12 +30,12 @@ def run(cluster, limits=LIMITS, keys=None, read_logs=True, **changes):
     parts = [logs.read(services, marks, plan.release.lines, run=None)] if read_logs else []
     report = verdict(plan, report, parts)
     json.dumps(report)  # the role writes it
-    assert [one["step"] for one in report["steps"]] == sorted((s["step"] for s in report["steps"]), key=STEPS.index)
+    assert [step["step"] for step in report["steps"]] == sorted((s["step"] for s in report["steps"]), key=STEPS.index)
     return report
 
 
 def failures(report):
-    return {(one["step"], one["hop"]) for one in report["steps"] if one["status"] == "failed"}
+    return {(step["step"], step["hop"]) for step in report["steps"] if step["status"] == "failed"}
 
 
 HEALTHY = {
@@ -59,7 +59,7 @@ def test_a_whole_cluster_is_verified(tmp_path, shape):
     assert report["verified"] is True
     assert report["summary"][0].startswith("VERIFIED: tiny at http://127.0.0.1:")
     assert report["warnings"] == []
-    ran = {one["step"] for one in report["steps"] if one["status"] == "passed"}
+    ran = {step["step"] for step in report["steps"] if step["status"] == "passed"}
     assert {"engines", "alone", "entry", "stream", "negative"} <= ran
     assert ("pool" in ran, "master" in ran) == ((True, True) if shape.get("pool") else (False, False))
     assert ("transfer" in ran, "pairs" in ran) == ((True, True) if shape.get("decode") else (False, False))
@@ -79,7 +79,7 @@ def test_figures_of_a_whole_cluster(tmp_path):
     assert report["transfer_ms"] == [1.25] * 6  # two through the entry, four pairs
     assert report["ttft_ms"]["stream"] > 0
     assert report["ttft_ms"]["engine"] >= 0
-    logs_step = next(one for one in report["steps"] if one["step"] == "logs")
+    logs_step = next(step for step in report["steps"] if step["step"] == "logs")
     assert len(logs_step["evidence"]["proved_requests"]) == 6
 
 
@@ -330,7 +330,7 @@ def test_a_hanging_engine_is_named(tmp_path, name, fault, expected):
 def test_later_steps_are_skipped_with_a_reason(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["dead"]}) as cluster:
         report = run(cluster)
-    reasons = {one["step"]: one["message"] for one in report["steps"] if one["status"] == "skipped"}
+    reasons = {step["step"]: step["message"] for step in report["steps"] if step["status"] == "skipped"}
     assert reasons["entry"] == "makes no sense before engines passes"
     assert reasons["master"] == "the plan has no store"
     assert set(reasons) == {"master", "alone", "entry", "stream", "transfer", "pairs", "pool", "negative"}
@@ -521,8 +521,8 @@ def test_check_mode_sends_nothing_and_says_what_it_would_do(tmp_path):
         report = rehearse(plan)
         assert verdict(plan, report, []) == report
     assert report["check_mode"] is True
-    assert {one["status"] for one in report["steps"]} == {"skipped"}
-    assert any(one["message"] == "would ask " + plan.entry.url for one in report["steps"])
+    assert {step["status"] for step in report["steps"]} == {"skipped"}
+    assert any(step["message"] == "would ask " + plan.entry.url for step in report["steps"])
 
 
 def test_every_step_of_the_gate_has_its_place_in_the_report():

@@ -19,7 +19,7 @@ class Runtime:
     def states(self, services):
         now = self.story[min(self.polls, len(self.story) - 1)]
         self.polls += 1
-        return {one["unit"]: now[one["name"]] for one in services if one["name"] in now}
+        return {item["unit"]: now[item["name"]] for item in services if item["name"] in now}
 
 
 class Clock:

@@ -31,8 +31,8 @@ def call(base, check=False, name="services", **options):
     params.update(directory=str(base), name=name, **options)
     for kind, described in (("folders", service_files.FOLDER), ("files", service_files.FILE)):
         defaults = {key: option["default"] for key, option in described.items() if "default" in option}
-        params[kind] = [{**defaults, **one, "path": str(one["path"])} for one in params[kind]]
-    params["links"] = [{"path": str(one["path"]), "target": str(one["target"])} for one in params["links"]]
+        params[kind] = [{**defaults, **param, "path": str(param["path"])} for param in params[kind]]
+    params["links"] = [{"path": str(link["path"]), "target": str(link["target"])} for link in params["links"]]
     return service_files.work(params, check)
 
 
@@ -101,7 +101,7 @@ def test_a_wrong_mode_is_repaired_without_a_backup(base):
     script.chmod(0o777)
     done = call(base, **sample(base))
     assert stat.S_IMODE(script.stat().st_mode) == 0o750
-    assert [(one["action"], one["backup"]) for one in done["files"]] == [("owner or mode", "")]
+    assert [(file["action"], file["backup"]) for file in done["files"]] == [("owner or mode", "")]
 
 
 def test_private_content_is_in_no_difference_and_no_backup(base):
@@ -126,7 +126,7 @@ def test_what_is_no_longer_planned_is_removed_and_nothing_else(base):
     planned = call(base, check=True, name="plan", sets=["services", "plan"])
     done = call(base, name="plan", sets=["services", "plan"])
     assert planned["files"] == done["files"]
-    assert [one["path"] for one in done["files"]] == [str(gone / "run.sh"), str(gone / "work"), str(gone)]
+    assert [file["path"] for file in done["files"]] == [str(gone / "run.sh"), str(gone / "work"), str(gone)]
     assert not gone.exists() and (foreign / "file").exists() and (base / "services/engine-1/run.sh").exists()
     assert not call(base, name="plan", sets=["services", "plan"])["changed"]
 
@@ -144,7 +144,7 @@ def test_a_file_that_others_changed_is_renamed_and_not_removed(base):
     (base / "services/engine-0/run.sh").write_text("by hand\n")
     call(base, folders=[{"path": base}])
     done = call(base, name="plan", sets=["services"])
-    saved = [one["backup"] for one in done["files"] if one["backup"]]
+    saved = [file["backup"] for file in done["files"] if file["backup"]]
     assert len(saved) == 1 and pathlib.Path(saved[0]).read_text() == "by hand\n"
 
 

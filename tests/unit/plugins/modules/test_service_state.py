@@ -153,7 +153,7 @@ def test_only_what_differs_is_restarted(host, call, tmp_path):
         host.unit("demo-file.service", "1", "1"),
     ]
     os.utime(str(host.units / "demo-file.service"), (9e9, 9e9))
-    state = {one["name"]: dict(RUNS) for one in units}
+    state = {unit["name"]: dict(RUNS) for unit in units}
     state["demo-off.service"] = {"active": "failed", "sub": "failed"}
     state["demo-loop.service"] = {"active": "activating", "sub": "auto-restart"}
     host.say(state)
@@ -184,7 +184,7 @@ def test_the_target_starts_when_all_units_run_and_not_before(host, call):
 def test_one_call_asks_systemd_as_often_for_one_unit_as_for_sixteen(host, call):
     def questions(count):
         units = [host.unit(f"demo-{number}.service", "1", "1") for number in range(count)]
-        host.say({**{one["unit"]: dict(RUNS) for one in units}, TARGET: dict(RUNS)})
+        host.say({**{unit["unit"]: dict(RUNS) for unit in units}, TARGET: dict(RUNS)})
         host.calls()
         assert not call("started", *units)["changed"]
         return len((host.folder / "calls").read_text().splitlines())

@@ -49,9 +49,9 @@ def plan(**changes):
 
 def objects(planned, kind):
     """The plan's objects of a kind."""
-    return [one for one in planned["objects"] if one["kind"] == kind]
+    return [item for item in planned["objects"] if item["kind"] == kind]
 
 
 def roles(planned):
     """The roles of the ModelServing by name."""
-    return {one["name"]: one for one in objects(planned, "ModelServing")[0]["spec"]["template"]["roles"]}
+    return {role["name"]: role for role in objects(planned, "ModelServing")[0]["spec"]["template"]["roles"]}

@@ -22,7 +22,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann imp
 def test_names(version, hardware, kernels):
     names = cann_packages(version, hardware, "aarch64")
     assert names[1] == kernels
-    assert [package_of(one).kind for one in names] == ["toolkit", "kernels", "nnal"]
+    assert [package_of(name).kind for name in names] == ["toolkit", "kernels", "nnal"]
     assert package_of(kernels).hardware == hardware
 
 

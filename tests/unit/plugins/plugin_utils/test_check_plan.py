@@ -294,7 +294,7 @@ def test_a_healthy_cluster_has_no_complaint():
 def test_one_fault_one_complaint(rule, path, plant):
     data = facts()
     plant(data)
-    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [(rule, path)]
+    assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [(rule, path)]
 
 
 def test_what_the_runtime_s_preflight_said_is_taken_apart_into_reason_and_way_out():
@@ -331,7 +331,7 @@ def test_what_follows_from_a_fault_is_not_blamed_too():
     data["n3"]["npu"]["npus"].pop(2)
     link("n3", 2, errors={"link": "no such device"}, link=None, ip=None)(data)
     data["n3"]["ping"]["matrix"].pop("2")
-    assert [(one["id"], one["path"]) for one in check_plan(wanted, data)] == [
+    assert [(item["id"], item["path"]) for item in check_plan(wanted, data)] == [
         ("LINK-DOWN", "n2 device 1"),
         ("NPU-ABSENT", "n3 device 2"),
     ]
@@ -342,13 +342,13 @@ def test_a_dead_plane_is_not_hidden_by_the_other_one_nor_by_what_was_accepted():
     link("n2", 1, link="down", healthy=False)(data)
     lose(data, ("n2", 1, "10.8.1.11"))
     for ignored in ((), ("LINK-DOWN",)):
-        found = {(one["id"], one["severity"]) for one in check_plan(plan(), data, ignored)}
+        found = {(item["id"], item["severity"]) for item in check_plan(plan(), data, ignored)}
         assert found == {("PEER-UNREACHABLE", "error"), ("LINK-DOWN", "accepted" if ignored else "remark")}
     wanted = plan(inference_link="roce")
     data = facts(wanted)
     link("n2", 1, link="down", healthy=False)(data)
     lose(data, ("n2", 1, "10.9.1.11"))
-    found = {(one["id"], one["severity"]) for one in check_plan(wanted, data, ["LINK-DOWN"])}
+    found = {(item["id"], item["severity"]) for item in check_plan(wanted, data, ["LINK-DOWN"])}
     assert found == {("PEER-UNREACHABLE", "error"), ("LINK-DOWN", "accepted")}
 
 
@@ -360,7 +360,7 @@ def test_a_hung_chip_is_one_finding_and_blames_no_other_device():
     )(data)
     data["n2"]["hccn"]["devices"][1]["tls_enabled"] = None
     data["n2"]["ping"]["matrix"].pop("1")
-    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [("HCCN-HUNG", "n2 device 1")]
+    assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [("HCCN-HUNG", "n2 device 1")]
 
 
 def wide_plan(hosts=6, devices=4):
@@ -465,7 +465,7 @@ def test_a_limit_expects_nothing_of_the_hosts_that_it_leaves_out():
     del data["n3"]
     assert check_plan(plan(), data, (), {"left_out": ["n3"]}) == []
     del data["n2"]
-    assert [one["path"] for one in check_plan(plan(), data, (), {"left_out": ["n3"]})] == ["n2"]
+    assert [item["path"] for item in check_plan(plan(), data, (), {"left_out": ["n3"]})] == ["n2"]
 
 
 @pytest.mark.parametrize(
@@ -494,9 +494,9 @@ def test_a_second_run_by_a_user_who_sees_no_foreign_process_is_green():
     api = {"address": "10.0.0.1", "port": 7100, "pid": 0, "command": "", "service": ""}
     data["n1"]["host"].update(listening=[api], user={"uid": 1000, "sees_processes": False})
     data["n1"]["npu"]["npus"][0].update(processes=[{"pid": 99, "name": "VLLMWorker"}], hbm_used_mib=60000)
-    assert {one["severity"] for one in check_plan(plan(), data)} == {"remark"}
+    assert {item["severity"] for item in check_plan(plan(), data)} == {"remark"}
     data["n1"]["host"]["user"]["sees_processes"] = True
-    assert {one["severity"] for one in check_plan(plan(), data)} == {"error"}
+    assert {item["severity"] for item in check_plan(plan(), data)} == {"error"}
 
 
 def test_a_switch_without_lldp_is_a_remark():
@@ -504,13 +504,13 @@ def test_a_switch_without_lldp_is_a_remark():
     for name in HOSTS:
         for device in range(4):
             link(name, device, lldp=None, errors={"lldp": "Command execute failed!"})(data)
-    assert {one["severity"] for one in check_plan(plan(), data)} == {"remark"}
+    assert {item["severity"] for item in check_plan(plan(), data)} == {"remark"}
 
 
 def test_thresholds_are_variables():
     data = facts()
     npu("n1", 0, temperature_celsius=90)(data)
-    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-TEMPERATURE"]
+    assert [item["id"] for item in check_plan(plan(), data)] == ["NPU-TEMPERATURE"]
     assert check_plan(plan(), data, (), {"thresholds": {"temperature_celsius": 95}}) == []
     with pytest.raises(ValueError, match="unknown threshold heat"):
         check_plan(plan(), data, (), {"thresholds": {"heat": 1}})
@@ -524,24 +524,24 @@ def test_tls_on_everywhere_and_its_certificates_are_judged():
         for device in range(4):
             certificate = {"name": "pub cert", "not_after": "Sat Jan  5 00:00:00 2036 GMT"}
             link(name, device, tls_enabled=True, tls_certificates=[certificate])(data)
-    assert {one["id"] for one in check_plan(wanted, data)} == {"TLS-ON"}
+    assert {item["id"] for item in check_plan(wanted, data)} == {"TLS-ON"}
     data["n2"]["hccn"]["devices"][0]["tls_certificates"] = [
         {"name": "pub cert", "not_after": "Mon Jan  5 00:00:00 2026 GMT"}
     ]
-    assert ("TLS-CERTIFICATE", "n2 device 0") in [(one["id"], one["path"]) for one in check_plan(wanted, data)]
+    assert ("TLS-CERTIFICATE", "n2 device 0") in [(item["id"], item["path"]) for item in check_plan(wanted, data)]
 
 
 def test_all_faults_are_named_at_once():
     data = facts()
     for id_ in ("NPU-HEALTH", "VNIC-DOWN", "NPU-BUSY"):
         next(fault for fault in FAULTS if fault[0] == id_)[2](data)
-    assert [one["id"] for one in check_plan(plan(), data)] == ["NPU-HEALTH", "VNIC-DOWN", "NPU-BUSY"]
+    assert [item["id"] for item in check_plan(plan(), data)] == ["NPU-HEALTH", "VNIC-DOWN", "NPU-BUSY"]
 
 
 def test_a_host_that_was_not_asked_is_named():
     data = facts()
     del data["n2"]
-    assert [(one["id"], one["path"]) for one in check_plan(plan(), data)] == [("HOST-UNREACHABLE", "n2")]
+    assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [("HOST-UNREACHABLE", "n2")]
 
 
 def test_our_own_service_is_no_stranger():
@@ -555,13 +555,13 @@ def test_our_own_service_is_no_stranger():
 def test_a_check_can_be_accepted_knowingly_but_not_a_misspelt_one():
     data = facts()
     FAULTS[1][2](data)
-    assert [one["severity"] for one in check_plan(plan(), data, ["NPU-HEALTH"])] == ["accepted"]
-    assert "CHECK-IGNORE" in [one["id"] for one in check_plan(plan(), data, ["NPU-HEALHT"])]
+    assert [item["severity"] for item in check_plan(plan(), data, ["NPU-HEALTH"])] == ["accepted"]
+    assert "CHECK-IGNORE" in [item["id"] for item in check_plan(plan(), data, ["NPU-HEALHT"])]
 
 
 def test_most_rules_are_seen_red_here():
     seen = {fault[0] for fault in FAULTS + ROCE_FAULTS} | {"TLS-ON", "TLS-CERTIFICATE"}
-    left = {one.id for one in RULES} - seen
+    left = {rule.id for rule in RULES} - seen
     assert left == {
         "DRIVER-OLD",
         "HCCN-CONF",
@@ -584,18 +584,18 @@ def test_rules_of_other_deployments_are_seen_red():
     a2["hosts"][0]["store_mib"] = 800000
     a2["runtime_facts"].update(lifts_limits=False, reserves_ports=False)
     data = facts(a2)
-    for one in data.values():
-        one["npu"].update(generation="a2", driver_version="23.0.7")
-        for die in one["npu"]["npus"]:
+    for item in data.values():
+        item["npu"].update(generation="a2", driver_version="23.0.7")
+        for die in item["npu"]["npus"]:
             die.update(npu_id=die["device_id"], device_id=None)  # npu-smi's table has no physical id on A2
-        one["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
+        item["hccn"]["hccn_conf"] = {str(device): {} for device in range(4)}
     data["n1"]["host"].update(limits={"nofile": 1024, "memlock_bytes": 65536}, sysctl={"vm.max_map_count": 65530})
     data["n1"]["host"]["models"][0].update(config={"torch_dtype": "float16"}, quantized=True)
     data["n2"]["hccn"]["hccn_conf"] = {}
     data["n3"]["hccn"]["devices"][0]["gateway"] = None
     data["n3"]["npu"]["npus"] = data["n3"]["npu"]["npus"][:3]
     a2["hosts"][1]["devices"] = [0, 1, 2, 3, 4]
-    found = {(one["id"], one["path"]) for one in check_plan(a2, data)}
+    found = {(item["id"], item["path"]) for item in check_plan(a2, data)}
     assert found == {
         *(("DRIVER-OLD", name) for name in HOSTS),
         ("HCCN-CONF", "n2"),
@@ -613,7 +613,7 @@ def test_rules_of_other_deployments_are_seen_red():
 
 
 def complaints(plan, data):
-    return [(one["id"], one["severity"], one["path"]) for one in check_plan(plan, data)]
+    return [(item["id"], item["severity"], item["path"]) for item in check_plan(plan, data)]
 
 
 @pytest.mark.parametrize(
@@ -630,8 +630,8 @@ def complaints(plan, data):
 )
 def test_a_driver_is_held_against_what_the_release_needs_and_recommends(release, driver, severity):
     data = facts()
-    for one in data.values():
-        one["npu"]["driver_version"] = driver
+    for item in data.values():
+        item["npu"]["driver_version"] = driver
     expected = [("DRIVER-OLD", severity, name) for name in HOSTS] if severity else []
     assert complaints(plan(inference_release=release), data) == expected
 
@@ -669,8 +669,8 @@ def test_head_dim_is_not_missed_without_a_connector():
         inference_release="0.11.0",
         inference_pools={"colocated": {"group": "prefill", "tensor_parallel_size": 4}},
     )
-    assert not any("--kv-transfer-config" in one["argv"] for one in colocated["services"])
-    assert "MODEL-HEAD-DIM" not in [one["id"] for one in check_plan(colocated, data)]
+    assert not any("--kv-transfer-config" in service["argv"] for service in colocated["services"])
+    assert "MODEL-HEAD-DIM" not in [item["id"] for item in check_plan(colocated, data)]
 
 
 def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
@@ -680,13 +680,15 @@ def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
     pool = {"tensor_parallel_size": 4, "args": {"quantization": "ascend"}}
     wanted = plan(inference_release="0.18.0", inference_pools={"prefill": pool, "decode": {"instances": 2, **pool}})
     both = {"MODEL-DTYPE", "MODEL-HEAD-DIM"}
-    assert {(one["id"], one["path"]) for one in check_plan(wanted, data)} == {(id_, n) for id_ in both for n in HOSTS}
+    assert {(item["id"], item["path"]) for item in check_plan(wanted, data)} == {
+        (id_, n) for id_ in both for n in HOSTS
+    }
     results = {
         name: {**recorded(data[name]), "later": {"model_repair": value}}
         for name, value in zip(HOSTS, (True, "yes", "false"), strict=True)
     }
     left = check_plan(wanted, check_facts(wanted, results))
-    assert {(one["id"], one["path"]) for one in left} == {(id_, "n3") for id_ in both}
+    assert {(item["id"], item["path"]) for item in left} == {(id_, "n3") for id_ in both}
 
 
 def recorded(facts_):
@@ -710,17 +712,17 @@ def test_the_release_s_package_installs_into_the_host_s_python(release, version,
     data["n2"]["host"]["system"]["python"] = version
     transfer = {"inference_kv_transfer": "llmdatadist", "inference_hardware": "a2"} if release == "0.9.1" else {}
     found = check_plan(plan(inference_release=release, **transfer), data)
-    assert [one["path"] for one in found if one["id"] == "HOST-PYTHON"] == (["n2"] if wrong else [])
+    assert [item["path"] for item in found if item["id"] == "HOST-PYTHON"] == (["n2"] if wrong else [])
 
 
 def test_a_python_that_was_named_and_a_build_from_source_are_not_complained_about():
     data = facts()
     data["n2"]["host"]["system"].update(python="3.9.2", libc="glibc 2.34")
-    assert [one["id"] for one in check_plan(plan(), data)] == ["HOST-GLIBC", "HOST-PYTHON"]
+    assert [item["id"] for item in check_plan(plan(), data)] == ["HOST-GLIBC", "HOST-PYTHON"]
     later = {"torch_npu_python": "/opt/python3.12/bin/python3", "mooncake_method": "source"}
     results = {name: {**recorded(data[name]), "later": later} for name in HOSTS}
     assert check_plan(plan(), check_facts(plan(), results)) == []
-    assert [one["id"] for one in check_plan(plan(inference_runtime="docker"), data)] == []
+    assert [item["id"] for item in check_plan(plan(inference_runtime="docker"), data)] == []
 
 
 def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
@@ -751,8 +753,8 @@ def test_rank_table_of_an_a3_deployment():
         "super_device_id": "1000",
         "cluster_id": "1",
     }
-    assert [one["cluster_id"] for one in table["decode_device_list"]] == [str(number) for number in range(5, 13)]
-    assert {type(value) for one in table["decode_device_list"] for value in one.values()} == {str}
+    assert [item["cluster_id"] for item in table["decode_device_list"]] == [str(number) for number in range(5, 13)]
+    assert {type(value) for item in table["decode_device_list"] for value in item.values()} == {str}
 
 
 def test_rank_table_of_an_a2_deployment_has_roce_addresses_and_no_super_pod():
@@ -771,8 +773,8 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
     data["n3"]["npu"]["npus"][1]["sdid"] = None
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
-    assert [one.path for one in caught.value.findings] == ["n2 device 2", "n3 device 1"]
-    assert [one.fix.split(";")[0].split(" shows")[0] for one in caught.value.findings] == [
+    assert [finding.path for finding in caught.value.findings] == ["n2 device 2", "n3 device 1"]
+    assert [finding.fix.split(";")[0].split(" shows")[0] for finding in caught.value.findings] == [
         "hccn_tool -i 2 -vnic -g",
         "npu-smi info -t spod-info has to show it",
     ]
@@ -784,7 +786,7 @@ def test_a_rank_table_says_which_host_was_not_asked_and_whose_tool_failed():
     data["n3"]["hccn"] = {"error": "no driver"}
     with pytest.raises(PlanError) as caught:
         rank_table(plan(), data)
-    assert [one.path for one in caught.value.findings] == ["n2", "n3"]
+    assert [finding.path for finding in caught.value.findings] == ["n2", "n3"]
     assert "--limit" in caught.value.findings[0].fix
     assert caught.value.findings[1].problem == "hccn_tool failed: no driver"
 
@@ -801,11 +803,11 @@ def test_generated_files_are_filled_in_and_count_for_a_restart():
     assert filled(services, {"rank_table": ""}) == filled(services, {}) == services
     once, again, other = (filled(services, {"rank_table": {"version": text}}) for text in ("1.2", "1.2", "1.3"))
     assert once == again
-    with_table = sorted(one["name"] for one in services if any("from" in file for file in one["files"]))
+    with_table = sorted(service["name"] for service in services if any("from" in file for file in service["files"]))
     assert with_table == ["decode-0", "decode-1", "prefill-0"]
     for old, new, newer in zip(services, once, other, strict=True):
         differ = len({old["digest"], new["digest"], newer["digest"]})
         assert differ == (3 if old["name"] in with_table else 1)
         if old["name"] in with_table:
-            (file,) = [one for one in new["files"] if one.get("from") == "rank_table"]
+            (file,) = [file for file in new["files"] if file.get("from") == "rank_table"]
             assert json.loads(file["content"]) == {"version": "1.2"}

@@ -36,7 +36,9 @@ def test_parts_together_are_the_plan():
     found = dict(parts(whole))
     assert list(found) == [host["name"] for host in whole["hosts"]]
     services = [service for part in found.values() for service in part["services"]]
-    assert sorted(services, key=lambda one: one["name"]) == sorted(whole["services"], key=lambda one: one["name"])
+    assert sorted(services, key=lambda service: service["name"]) == sorted(
+        whole["services"], key=lambda service: service["name"]
+    )
     for name, part in found.items():
         assert [host["name"] for host in part["hosts"]] == [name]
         assert {service["host"] for service in part["services"]} == {name}
@@ -47,7 +49,7 @@ def test_a_part_names_the_stages_of_all_hosts():
     whole = plan(4)
     wanted = sorted({service["start"]["stage"] for service in whole["services"]})
     found = {name: part["stages"] for name, part in parts(whole)}
-    assert all(one == wanted for one in found.values())
+    assert all(item == wanted for item in found.values())
     last = dict(parts(whole))["n003"]
     assert len({service["start"]["stage"] for service in last["services"]}) < len(wanted)
 

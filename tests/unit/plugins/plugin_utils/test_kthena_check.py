@@ -142,10 +142,12 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("base", "path", "value", "rule", "place"), WRONG, ids=[f"{one[1]}-{one[3]}" for one in WRONG])
+@pytest.mark.parametrize(
+    ("base", "path", "value", "rule", "place"), WRONG, ids=[f"{item[1]}-{item[3]}" for item in WRONG]
+)
 def test_one_wrong_thing_is_named(base, path, value, rule, place):
     found = check_manifest(changed(base, path, value))
-    assert [one for one in found if one.id == rule and one.path.endswith(place)], [one.text() for one in found]
+    assert [item for item in found if item.id == rule and item.path.endswith(place)], [item.text() for item in found]
 
 
 RIGHT = [
@@ -167,24 +169,24 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("base", "path", "value"), RIGHT, ids=[one[1] for one in RIGHT])
+@pytest.mark.parametrize(("base", "path", "value"), RIGHT, ids=[item[1] for item in RIGHT])
 def test_what_is_right_is_left_alone(base, path, value):
-    assert [one.text() for one in check_manifest(changed(base, path, value))] == []
+    assert [item.text() for item in check_manifest(changed(base, path, value))] == []
 
 
 def test_versions_differ():
     rolling = changed(SERVING, "spec.rolloutStrategy", {"type": "RoleRollingUpdate"})
     newer = changed(rolling, f"{ROLE}.maxUnavailable", "50%")
     assert check_manifest(newer, "v1.0.0") == []
-    assert [one.id for one in check_manifest(newer, "v0.4.0")] == ["K8S-FIELD"]
-    assert [one.id for one in check_manifest(SERVING, "v9")] == ["KTHENA-VERSION"]
+    assert [item.id for item in check_manifest(newer, "v0.4.0")] == ["K8S-FIELD"]
+    assert [item.id for item in check_manifest(SERVING, "v9")] == ["KTHENA-VERSION"]
 
 
 def test_all_complaints_at_once_in_a_stable_order():
     broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.image", "a b")
-    assert [one.id for one in check_manifest(broken)] == ["K8S-TYPE", "POD-IMAGE"]
-    assert [one.id for one in check_manifest({"kind": "Job", "apiVersion": "batch/v1"})] == ["K8S-KIND"]
-    assert [one.id for one in check_manifest("text")] == ["K8S-TYPE"]
+    assert [item.id for item in check_manifest(broken)] == ["K8S-TYPE", "POD-IMAGE"]
+    assert [item.id for item in check_manifest({"kind": "Job", "apiVersion": "batch/v1"})] == ["K8S-KIND"]
+    assert [item.id for item in check_manifest("text")] == ["K8S-TYPE"]
 
 
 @pytest.mark.parametrize(("text", "number"), [("8", 8), ("500m", 0.5), ("1Ki", 1024), ("2e3", 2000), ("1.5k", 1500)])

@@ -82,7 +82,7 @@ exec python3 /vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1/load_
 
 def scripts(planned):
     """The start scripts."""
-    return next(one["data"] for one in objects(planned, "ConfigMap") if one["metadata"]["name"] == "demo-cm")
+    return next(item["data"] for item in objects(planned, "ConfigMap") if item["metadata"]["name"] == "demo-cm")
 
 
 def test_the_model_serving():
@@ -117,14 +117,14 @@ def test_the_model_serving():
 
 def test_apply_order_and_what_is_printed_is_right():
     planned = plan()
-    assert [f"{one['kind']}/{one['metadata']['name']}" for one in planned["objects"]] == [
+    assert [f"{item['kind']}/{item['metadata']['name']}" for item in planned["objects"]] == [
         "ConfigMap/demo-cm",
         "ModelServing/demo",
         "ConfigMap/demo-targets",
         "Service/demo-router",
         "Deployment/demo-router",
     ]
-    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+    assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
 
 
 def test_start_scripts_take_addresses_from_the_pod():
@@ -200,8 +200,8 @@ def test_a_changed_script_marks_its_own_role_only():
 
 def test_v0_4_0_has_no_max_unavailable():
     planned = plan(kubernetes__kthena_version="v0.4.0")
-    assert all("maxUnavailable" not in one for one in roles(planned).values())
-    assert [one for each in planned["objects"] for one in check_manifest(each, "v0.4.0")] == []
+    assert all("maxUnavailable" not in role for role in roles(planned).values())
+    assert [item for each in planned["objects"] for item in check_manifest(each, "v0.4.0")] == []
 
 
 def test_an_instance_over_two_nodes_has_a_worker():
@@ -216,7 +216,7 @@ def test_an_instance_over_two_nodes_has_a_worker():
     assert '--data-parallel-address "${ENTRY_IP}"' in script
     assert "--data-parallel-start-rank 16" in script
     assert "--headless" in script
-    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+    assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
 
 
 def test_groups_multiply_instances_and_not_roles():
@@ -229,19 +229,19 @@ def test_groups_multiply_instances_and_not_roles():
 def test_kthena_router_has_one_port_and_separate_nodes():
     own = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
     planned = plan(kubernetes__router={"mode": "kthena_router"}, pools=own)
-    assert [one["kind"] for one in planned["objects"]] == ["ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
+    assert [item["kind"] for item in planned["objects"]] == ["ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
     spec = objects(planned, "ModelServer")[0]["spec"]
     assert spec["workloadPort"] == {"port": 7100, "protocol": "http"}
     assert spec["kvConnector"] == {"type": "mooncake"}
     anti = roles(planned)["decode"]["entryTemplate"]["spec"]["affinity"]["podAntiAffinity"]
     term = anti["requiredDuringSchedulingIgnoredDuringExecution"][0]
     assert term["labelSelector"]["matchLabels"]["modelserving.volcano.sh/role"] == "prefill"
-    assert [one.text() for each in planned["objects"] for one in check_manifest(each)] == []
+    assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
 
 
 def test_a_store_brings_its_master_into_the_cluster():
     planned = plan(kv_transfer="mooncake+store")
-    kinds = [f"{one['kind']}/{one['metadata']['name']}" for one in planned["objects"]]
+    kinds = [f"{item['kind']}/{item['metadata']['name']}" for item in planned["objects"]]
     assert kinds[:3] == ["ConfigMap/demo-cm", "Service/demo-mooncake-master", "Deployment/demo-mooncake-master"]
     assert "demo-mooncake-master.serving.svc:" in scripts(planned)["prefill-mooncake.json"]
     assert '--rpc_address="${POD_IP}"' in scripts(planned)["mooncake-master.sh"]

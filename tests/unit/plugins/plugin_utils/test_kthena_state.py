@@ -92,15 +92,15 @@ def test_addresses_follow_labels_and_not_names():
 
 def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
     resolved = state.resolved(PLAN, ALL)
-    decode = next(one for one in resolved["services"] if one["name"] == "decode-1")
+    decode = next(service for service in resolved["services"] if service["name"] == "decode-1")
     assert decode["address"] == "10.0.0.3"
     assert decode["health"]["url"] == "http://10.0.0.3:7300/health"
     assert resolved["verify"]["prefill"][0]["url"] == "http://10.0.0.1:7200"
-    by_name = {f"{one['kind']}/{one['metadata']['name']}": one for one in resolved["objects"]}
+    by_name = {f"{item['kind']}/{item['metadata']['name']}": item for item in resolved["objects"]}
     assert by_name["ConfigMap/demo-targets"]["data"]["DECODE_1"] == "10.0.0.3"
     marks = {
-        one["objects"][-1]["spec"]["template"]["metadata"]["annotations"]["ascend.inference/targets-sha256"]
-        for one in (resolved, state.resolved(PLAN, ALL), state.resolved(PLAN, ALL[:2]))
+        item["objects"][-1]["spec"]["template"]["metadata"]["annotations"]["ascend.inference/targets-sha256"]
+        for item in (resolved, state.resolved(PLAN, ALL), state.resolved(PLAN, ALL[:2]))
     }
     assert len(marks) == 2
     assert "${PREFILL_0}" in by_name["ConfigMap/demo-cm"]["data"]["router.sh"], "the script itself stays"
@@ -122,7 +122,7 @@ def test_verification_asks_where_the_router_is_reached(spec, status, url):
 
 def test_nobody_is_sent_to_a_pod_to_ask():
     found = state.resolved(PLAN, ALL)["verify"]
-    assert {one["host"] for one in (found["entry"], *found["prefill"], *found["decode"])} == {"localhost"}
+    assert {item["host"] for item in (found["entry"], *found["prefill"], *found["decode"])} == {"localhost"}
 
 
 def test_a_router_that_is_not_ours_is_asked_where_the_user_says():
@@ -163,7 +163,7 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
     ],
 )
 def test_nodes(nodes, said):
-    found = state.node_shortage(PLAN, [{"status": {"allocatable": one}} for one in nodes])
+    found = state.node_shortage(PLAN, [{"status": {"allocatable": node}} for node in nodes])
     assert found == "" if not said else said in found
 
 
@@ -182,9 +182,9 @@ def test_only_what_is_ours_may_go_and_configuration_goes_last():
         live("ConfigMap", "demo-old"),
         live("ConfigMap", "theirs", ours=False),
     ]
-    names = [f"{one['kind']}/{one['metadata']['name']}" for one in state.stale(PLAN, there)]
+    names = [f"{item['kind']}/{item['metadata']['name']}" for item in state.stale(PLAN, there)]
     assert names == ["ModelRoute/demo", "ConfigMap/demo-old"]
-    kinds = [one["kind"] for one in state.stale(PLAN, there, False)]
+    kinds = [item["kind"] for item in state.stale(PLAN, there, False)]
     assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
     assert state.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)]) == ["ConfigMap/demo-cm"]
     assert state.foreign(PLAN, there) == []

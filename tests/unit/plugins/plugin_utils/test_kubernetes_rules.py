@@ -50,23 +50,23 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
         ({"router__flavour": "vllm_router"}, "K8S-ROUTER-IMAGE", "router.image"),
         ({"kubernetes__router": {"mode": "host"}}, "K8S-ROUTER-HOST", "router.mode"),
     ],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda item: item if isinstance(item, str) else "",
 )
 def test_refused_with_place_and_reason(changes, rule, place):
     with pytest.raises(PlanError) as caught:
         plan(**changes)
-    found = [one for one in caught.value.findings if one.id == rule and place in one.path]
+    found = [finding for finding in caught.value.findings if finding.id == rule and place in finding.path]
     assert found, str(caught.value)
-    assert all(one.problem and one.source for one in found)
+    assert all(item.problem and item.source for item in found)
 
 
 def test_an_unknown_word_is_refused_with_its_path():
     with pytest.raises(PlanError) as caught:
         plan(kubernetes__namespce="x")
-    assert [one.path for one in caught.value.findings] == ["inference_kubernetes.namespce"]
+    assert [finding.path for finding in caught.value.findings] == ["inference_kubernetes.namespce"]
     assert "namespace" in caught.value.findings[0].fix
 
 
 def test_no_interface_is_a_warning():
     findings = plan(interface="")["findings"]
-    assert [one["id"] for one in findings if one["id"].startswith("K8S")] == ["K8S-INTERFACE"]
+    assert [finding["id"] for finding in findings if finding["id"].startswith("K8S")] == ["K8S-INTERFACE"]

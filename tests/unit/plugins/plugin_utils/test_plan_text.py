@@ -114,7 +114,7 @@ def test_on_kubernetes_the_controllers_words_stand_for_the_nodes():
 def test_hosts_have_to_agree():
     other = {**HOSTVARS, "h2": {"inference_model": {"path": "/b"}}}
     dummy, complaints = words_of({}, other, ["h1", "h2"])
-    assert [(one.id, one.path) for one in complaints] == [("VARIABLE-CONFLICT", "inference_model")]
+    assert [(finding.id, finding.path) for finding in complaints] == [("VARIABLE-CONFLICT", "inference_model")]
 
 
 def test_secrets_that_differ_are_not_printed():

@@ -33,7 +33,7 @@ def words(**changes):
 
 
 def services(plan):
-    return {one["name"]: one for one in plan["services"]}
+    return {service["name"]: service for service in plan["services"]}
 
 
 def test_prefill_instances_have_a_host_each_and_decode_spans_two():
@@ -64,14 +64,14 @@ def test_order_of_hosts_and_keys_does_not_matter():
 
 def test_on_host_gives_only_that_hosts_services():
     plan = launch_plan(words(), INVENTORY)
-    assert [one["name"] for one in on_host(plan, "node4")] == ["decode-0-1"]
+    assert [item["name"] for item in on_host(plan, "node4")] == ["decode-0-1"]
 
 
 def test_all_unreadable_variables_are_reported_together():
     broken = words(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
     with pytest.raises(PlanError) as caught:
         launch_plan(broken, INVENTORY)
-    assert sorted(one.path for one in caught.value.findings) == [
+    assert sorted(finding.path for finding in caught.value.findings) == [
         "inference_pools.decode.instances",
         "inference_pools.prefil",
         "inference_releas",
@@ -128,7 +128,7 @@ def test_words_are_judged_even_where_no_host_can_carry_the_pools(too_much):
     broken["inference_pools"]["decode"].update(too_much, args={"no-such-flag": 1})
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY)
-    found = [(one.id, one.path) for one in refused.value.findings]
+    found = [(finding.id, finding.path) for finding in refused.value.findings]
     assert len(found) == len(set(found))
     assert {id_ for id_, path in found} >= {"JSON-SYNTAX", "FLAG-UNKNOWN"}
     assert any(id_.startswith("PLACE-") and path.startswith("inference_pools.decode") for id_, path in found)
@@ -139,7 +139,7 @@ def test_nobody_imagines_a_million_devices():
     huge["inference_pools"]["decode"].update(data_parallel_size=1_000_000)
     with pytest.raises(PlanError) as refused:
         launch_plan(huge, INVENTORY)
-    assert "PLACE-SPAN" in {one.id for one in refused.value.findings}
+    assert "PLACE-SPAN" in {finding.id for finding in refused.value.findings}
 
 
 def test_ipv6_addresses_are_in_brackets_before_a_port():
@@ -152,7 +152,7 @@ def test_ipv6_addresses_are_in_brackets_before_a_port():
     assert found["prefill-0"]["health"]["url"] == "http://[fd00::1]:7100/health"
     assert found["router"]["health"]["url"] == "http://[fd00::1]:8000/healthcheck"
     assert found["mooncake-master"]["health"]["url"].startswith("http://[fd00::1]:")
-    config = next(one["content"] for one in found["decode-0-0"]["files"] if one["path"].endswith("mooncake.json"))
+    config = next(file["content"] for file in found["decode-0-0"]["files"] if file["path"].endswith("mooncake.json"))
     assert json.loads(config)["master_server_address"].startswith("[fd00::1]:")
     assert plan["verify"]["entry"]["url"] == "http://[fd00::1]:8000"
-    assert {one["id"] for one in plan["findings"]} == {"ADDRESS-IPV6"}
+    assert {finding["id"] for finding in plan["findings"]} == {"ADDRESS-IPV6"}

@@ -17,7 +17,7 @@ D = "inference_pools.decode"
 
 def planned(name="p2p", **changes):
     plan = launch_plan(*family(name, changes.get("changes", {})))
-    return {one["name"]: one for one in plan["services"]}
+    return {service["name"]: service for service in plan["services"]}
 
 
 def flag(service, name):
@@ -25,7 +25,7 @@ def flag(service, name):
 
 
 def port(service, name):
-    return next(one["first"] for one in service["ports"] if one["name"] == name)
+    return next(item["first"] for item in service["ports"] if item["name"] == name)
 
 
 def test_the_rendezvous_port_of_the_first_host_holds_for_all_ranks():
@@ -82,7 +82,7 @@ def test_a_list_at_a_host_has_one_number_for_each_of_its_instances():
     pool = "inference_pools.colocated"
     changes = {f"{pool}.instances": 4, f"{pool}.hosts.node2.ports.api": [7500, 7600]}
     found = planned("pooled", changes=changes)
-    assert [(one, found[one]["host"], port(found[one], "api")) for one in ("colocated-1", "colocated-3")] == [
+    assert [(item, found[item]["host"], port(found[item], "api")) for item in ("colocated-1", "colocated-3")] == [
         ("colocated-1", "node2", 7500),
         ("colocated-3", "node2", 7600),
     ]
@@ -99,7 +99,7 @@ def test_a_list_at_a_host_that_is_too_short_is_refused():
                 f"{pool}.hosts.node2.ports.api": [7500, 7600],
             },
         )
-    assert [one.path for one in refused.value.findings] == [f"{pool}.hosts.node2.ports.api"]
+    assert [finding.path for finding in refused.value.findings] == [f"{pool}.hosts.node2.ports.api"]
 
 
 @pytest.mark.parametrize("release", ["0.9.1", "0.11.0"])

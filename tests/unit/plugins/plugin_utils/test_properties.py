@@ -41,7 +41,7 @@ def deployments(draw):
     layout = draw(
         st.lists(st.sampled_from([["prefill"], ["decode"], ["decode", "prefill"]]), min_size=2, max_size=count)
     )
-    groups = {group for one in layout for group in one}
+    groups = {group for item in layout for group in item}
     assume({"prefill", "decode"} <= groups)
     inventory = {
         f"node{number}": {
@@ -69,8 +69,8 @@ def planned(words, inventory):
     try:
         return launch_plan(words, inventory)
     except PlanError as error:
-        ids = {one.id for one in error.findings}
-        assert not {one for one in ids if one.startswith(("PORT", "DEV"))}, str(error)
+        ids = {finding.id for finding in error.findings}
+        assert not {item for item in ids if item.startswith(("PORT", "DEV"))}, str(error)
         assume(False)
     raise AssertionError
 
@@ -133,9 +133,9 @@ def test_ranks_of_an_instance_partition_its_size(deployment):
     for kind, pool in words["inference_pools"].items():
         for instance in range(pool["instances"]):
             ranks = []
-            for one in plan["services"]:
-                if (one["kind"], one["instance"]) == (kind, instance):
-                    ranks += list(ranks_of(one["argv"], pool))
+            for service in plan["services"]:
+                if (service["kind"], service["instance"]) == (kind, instance):
+                    ranks += list(ranks_of(service["argv"], pool))
             assert sorted(ranks) == list(range(pool["data_parallel_size"]))
 
 
@@ -189,7 +189,7 @@ def test_one_instance_more_moves_nothing_that_runs(deployment, kind):
     more = copy.deepcopy(words)
     more["inference_pools"][kind]["instances"] += 1
     before, after = planned(words, inventory), planned(more, inventory)
-    now = {one["name"]: one for one in after["services"]}
+    now = {service["name"]: service for service in after["services"]}
     for service in before["services"]:
         if service["kind"] != "router":
             assert now[service["name"]]["digest"] == service["digest"]

@@ -61,7 +61,7 @@ def test_a_leading_v_is_accepted():
 
 def test_an_unknown_release_names_the_nearest_and_the_override():
     dummy, complaints = find_release("vllm_ascend", "0.19.2")
-    assert [one.id for one in complaints] == ["RELEASE-UNKNOWN"]
+    assert [finding.id for finding in complaints] == ["RELEASE-UNKNOWN"]
     assert "'0.19.1rc1'" in complaints[0].fix
     assert "inference_release_base" in complaints[0].fix
 
@@ -73,7 +73,7 @@ def test_the_override_lends_a_rows_facts_to_an_unknown_release():
 
 
 def test_an_unknown_override_is_refused_too():
-    assert [one.path for one in find_release("vllm_ascend", "0.31.0", "0.30")[1]] == ["inference_release_base"]
+    assert [item.path for item in find_release("vllm_ascend", "0.31.0", "0.30")[1]] == ["inference_release_base"]
 
 
 def test_nearest_release_prefers_a_final_one():
@@ -96,7 +96,7 @@ def test_every_fact_of_a_release_is_read():
         folder / "plugin_utils" / "releases" / name for name in ("matrix.py", "options_data.py", "sources_data.py")
     ]
     read = "".join(path.read_text() for path in folder.rglob("*.py") if path not in tables)
-    unread = [one.name for one in dataclasses.fields(Release) if not re.search(rf"\.{one.name}\b", read)]
+    unread = [field.name for field in dataclasses.fields(Release) if not re.search(rf"\.{field.name}\b", read)]
     assert not unread
 
 
@@ -172,5 +172,5 @@ def test_a_release_of_the_inventory_states_its_facts_and_borrows_the_rest():
 )
 def test_wrong_facts_of_a_release_of_the_inventory_are_refused(words, path):
     findings = find_release("vllm_ascend", "0.31.0", described={"0.31.0": words})[1]
-    assert [(one.id, one.path) for one in findings] == [("RELEASE-FACT", path)]
+    assert [(finding.id, finding.path) for finding in findings] == [("RELEASE-FACT", path)]
     assert findings[0].fix

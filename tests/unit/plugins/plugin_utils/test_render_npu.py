@@ -29,7 +29,7 @@ def words(**changes):
 
 
 def services(inventory=None, **changes):
-    return {one["name"]: one for one in launch_plan(words(**changes), inventory or INVENTORY)["services"]}
+    return {service["name"]: service for service in launch_plan(words(**changes), inventory or INVENTORY)["services"]}
 
 
 def kv(service):
@@ -37,7 +37,7 @@ def kv(service):
 
 
 def file_of(service, name):
-    return next(one["content"] for one in service["files"] if one["path"].endswith(name))
+    return next(file["content"] for file in service["files"] if file["path"].endswith(name))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_source_built_mooncake_needs_search_paths_and_a_package_does_not():
 def test_connectors_by_word(word, release, name):
     found = services(kv_transfer=word, release=release)
     assert kv(found["prefill-0"])["kv_connector"] == kv(found["decode-0"])["kv_connector"] == name
-    assert [kv(found[one])["kv_role"] for one in ("prefill-0", "decode-0")] == ["kv_producer", "kv_consumer"]
+    assert [kv(found[item])["kv_role"] for item in ("prefill-0", "decode-0")] == ["kv_producer", "kv_consumer"]
     assert not {"engine_id", "kv_connector_module_path"} & set(kv(found["prefill-0"]))
 
 
@@ -137,8 +137,8 @@ def test_transfer_and_pool_are_children_with_their_own_roles():
     }
     config = kv(services(kv_transfer="mooncake+store", pools=pools)["decode-0"])
     children = config["kv_connector_extra_config"]["connectors"]
-    assert [one["kv_connector"] for one in children] == ["MooncakeConnectorV1", "AscendStoreConnector"]
-    assert {one["kv_role"] for one in children} == {"kv_consumer"}
+    assert [item["kv_connector"] for item in children] == ["MooncakeConnectorV1", "AscendStoreConnector"]
+    assert {item["kv_role"] for item in children} == {"kv_consumer"}
     assert children[1]["kv_connector_extra_config"]["load_async"] is True
     assert config["kv_load_failure_policy"] == "recompute"
 
@@ -189,7 +189,7 @@ def test_systemd_needs_no_container():
 def test_secrets_are_named_and_never_said():
     plan = launch_plan(words(secrets={"api_key": "hunter2"}), INVENTORY)
     assert "hunter2" not in json.dumps(plan)
-    found = {one["name"]: one for one in plan["services"]}
+    found = {service["name"]: service for service in plan["services"]}
     assert found["prefill-0"]["secret_env"] == {"VLLM_API_KEY": "api_key"}
     assert found["router"]["secret_env"] == {"OPENAI_API_KEY": "api_key"}
 
@@ -220,7 +220,7 @@ def test_a_rank_over_two_hosts():
     assert argv[argv.index("--node-rank") + 1] == "1"
     assert argv[argv.index("--master-addr") + 1] == "10.0.0.9"
     ports = [
-        next(one for one in found[name]["ports"] if one["name"] == "kv") for name in ("prefill-0-0", "prefill-0-1")
+        next(port for port in found[name]["ports"] if port["name"] == "kv") for name in ("prefill-0-0", "prefill-0-1")
     ]
     assert ports[1]["first"] == ports[0]["first"] + 16
 
@@ -249,7 +249,9 @@ def test_a_list_that_is_too_short_is_refused():
     }
     with pytest.raises(PlanError) as caught:
         services(pools=pools)
-    assert [(one.id, one.path) for one in caught.value.findings] == [("PORT-LIST", "inference_pools.prefill.ports.api")]
+    assert [(finding.id, finding.path) for finding in caught.value.findings] == [
+        ("PORT-LIST", "inference_pools.prefill.ports.api")
+    ]
 
 
 def test_three_pools_on_one_host():
@@ -302,7 +304,7 @@ def test_host_settings():
     plan = launch_plan(words(release="0.13.0", kv_transfer="mooncake+store"), INVENTORY)
     host = plan["hosts"][0]
     assert host["sysctl"]["net.ipv4.ip_local_reserved_ports"].startswith("32768-36000,36100-36107")
-    ports = {one["for"]: one for one in host["firewall"]}
+    ports = {item["for"]: item for item in host["firewall"]}
     assert ports["ascend_direct"]["ports"] == "20000-36000"
     assert ports["store_client"]["from"] == "cluster"
     assert ports["mooncake-master metrics"]["from"] == "monitoring"

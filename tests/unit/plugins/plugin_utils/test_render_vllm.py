@@ -43,7 +43,7 @@ def test_a_key_inside_a_configuration_has_one_value(value, word):
 def test_a_dotted_flag_reaches_the_command_line_as_it_is_written():
     args = {"compilation_config.cudagraph_mode": "FULL_DECODE_ONLY", "max_num_seqs": 28}
     plan = launch_plan(*family("p2p", {"inference_pools.decode.args": args}))
-    argv = next(one["argv"] for one in plan["services"] if one["name"] == "decode-0-0")
+    argv = next(service["argv"] for service in plan["services"] if service["name"] == "decode-0-0")
     at = argv.index("--compilation-config.cudagraph_mode")
     assert argv[at + 1] == "FULL_DECODE_ONLY"
     assert plan["findings"] == []

@@ -48,13 +48,13 @@ def made_up(monkeypatch):
 
 
 def router(plan):
-    return next(one for one in plan["services"] if one["kind"] == "router")
+    return next(service for service in plan["services"] if service["kind"] == "router")
 
 
 def refused(name, changes):
     with pytest.raises(PlanError) as caught:
         launch_plan(*family(name, changes))
-    return [(one.id, one.path) for one in caught.value.findings]
+    return [(finding.id, finding.path) for finding in caught.value.findings]
 
 
 def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
@@ -83,7 +83,7 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
         "low",
     ]
     assert service["health"]["url"] == "http://10.1.0.1:8000/alive"
-    assert [(one["name"], one["first"]) for one in service["ports"]] == [("api", 8000), ("metrics", 9999)]
+    assert [(port["name"], port["first"]) for port in service["ports"]] == [("api", 8000), ("metrics", 9999)]
     assert service["secret_env"] == {}
     software = plan["software"]["router"]
     assert (software["flavour"], software["requirements"], software["imports"], software["script"]) == (
@@ -94,7 +94,7 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
     )
     assert plan["verify"]["entry"]["kind"] == "made_up"
     read_plan(plan["verify"])
-    frontend = next(one for one in plan["services"] if one["kind"] == "frontend")["files"][0]["content"]
+    frontend = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
     assert "location = /workers/add { return 403; }" in frontend
     assert "location = /cache/drop { return 403; }" in frontend
     assert "/health { proxy_pass http://10.1.0.1:8000/alive; }" in frontend
@@ -119,7 +119,9 @@ def test_a_new_flavour_may_be_preferred(monkeypatch):
 def test_an_unknown_flavour_is_refused_with_the_nearest_name():
     with pytest.raises(PlanError, match="load_balance") as caught:
         launch_plan(*family("p2p", {"inference_router.flavour": "load_balanse"}))
-    assert [(one.id, one.path) for one in caught.value.findings] == [("VARIABLE-CHOICE", "inference_router.flavour")]
+    assert [(finding.id, finding.path) for finding in caught.value.findings] == [
+        ("VARIABLE-CHOICE", "inference_router.flavour")
+    ]
 
 
 ENCODED = {
@@ -137,10 +139,14 @@ def test_encoders_get_the_proxy_that_drives_the_connector(name, flavour):
 
 def test_every_connector_between_prefill_and_decode_has_a_proxy():
     for word in ANSWERED | CALLED_BACK | EITHER:
-        assert [one.name for one in FLAVOURS.values() if word in one.connectors and DISAGGREGATED in one.pools], word
+        assert [
+            flavour.name
+            for flavour in FLAVOURS.values()
+            if word in flavour.connectors and DISAGGREGATED in flavour.pools
+        ], word
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda one: one.name)
+@pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda item: item.name)
 def test_a_record_agrees_with_itself(flavour):
     assert FLAVOURS[flavour.name] is flavour
     assert set(flavour.membership).isdisjoint(flavour.admin)
@@ -155,6 +161,6 @@ def test_clients_of_the_frontend_cannot_change_the_router():
         "inference_secrets": {"client_keys": "y"},
     }
     plan = launch_plan(*family("p2p", changes))
-    text = next(one for one in plan["services"] if one["kind"] == "frontend")["files"][0]["content"]
+    text = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
     for path in ("/instances/add", "/instances/remove", "/reset_prefix_cache"):
         assert f"        location = {path} {{ return 403; }}\n" in text

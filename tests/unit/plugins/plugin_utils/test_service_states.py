@@ -26,22 +26,24 @@ def plan():
 
 
 def test_programs_say_what_they_have_to_run_with(plan):
-    found = {one["unit"]: one for one in service_states(plan, plan["services"])}
+    found = {state["unit"]: state for state in service_states(plan, plan["services"])}
     assert sorted(found) == ["x-decode-0", "x-prefill-0", "x-router"]
-    assert found["x-decode-0"]["digest"] == next(one["digest"] for one in plan["services"] if one["name"] == "decode-0")
+    assert found["x-decode-0"]["digest"] == next(
+        service["digest"] for service in plan["services"] if service["name"] == "decode-0"
+    )
     assert found["x-decode-0"]["digest_file"] == "/srv/deployments/x/run/decode-0.digest"
 
 
 def test_software_that_changed_under_a_service_counts_for_that_service_only(plan):
-    found = {one["unit"]: one["newer"] for one in service_states(plan, plan["services"])}
-    assert [one for one in found["x-decode-0"] if one.endswith(("vllm.json", "mooncake.json", "mooncake_serial.py"))]
+    found = {state["unit"]: state["newer"] for state in service_states(plan, plan["services"])}
+    assert [item for item in found["x-decode-0"] if item.endswith(("vllm.json", "mooncake.json", "mooncake_serial.py"))]
     assert not set(found["x-router"]) & set(found["x-decode-0"])
     assert plan["software"]["router"]["script"] in found["x-router"]
 
 
 def test_services_without_a_url_are_not_waited_for(plan):
-    services = [dict(one, health=None) if one["name"] == "router" else one for one in plan["services"]]
-    found = {one["name"]: one["url"] for one in service_states(plan, services)}
+    services = [dict(service, health=None) if service["name"] == "router" else service for service in plan["services"]]
+    found = {state["name"]: state["url"] for state in service_states(plan, services)}
     assert found == {
         "decode-0": "http://10.1.1.1:7300/health",
         "prefill-0": "http://10.1.1.1:7100/health",

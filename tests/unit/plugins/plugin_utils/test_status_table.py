@@ -48,7 +48,7 @@ def test_a_host_that_cannot_be_asked_keeps_its_rows():
     hosts = {"n1": result(row()), "n2": {"unreachable": True, "msg": "no route"}}
     report = status_report("x", hosts, PLAN)
     assert report["findings"] == ["n2: cannot be reached: no route"] and not report["well"]
-    assert [(one["service"], one["state"]) for one in report["services"]] == [
+    assert [(service["service"], service["state"]) for service in report["services"]] == [
         ("decode-0", "running"),
         ("prefill-0", "unknown"),
     ]

@@ -19,7 +19,7 @@ PIPELINE = {
 
 
 def connector(plan, name):
-    argv = next(one["argv"] for one in plan["services"] if one["name"] == name)
+    argv = next(service["argv"] for service in plan["services"] if service["name"] == name)
     return json.loads(argv[argv.index("--kv-transfer-config") + 1])
 
 
@@ -53,7 +53,7 @@ def test_sides_may_differ_where_they_share_a_way(prefill, decode):
         "inference_store": {"segment_size": "4GB"} if "store" in prefill else {},
     }
     plan = launch_plan(*family("p2p", changes))
-    assert not [one for one in plan["findings"] if one["id"].startswith("TRANSFER")]
+    assert not [finding for finding in plan["findings"] if finding["id"].startswith("TRANSFER")]
 
 
 def test_encoders_and_colocated_engines_behind_the_encoders_proxy_are_served():

@@ -59,7 +59,7 @@ def _config_map(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
         message = f"holds {size} bytes; a ConfigMap has room for {CONFIG_MAP_BYTES}"
         yield complaint(f"{path}.data", "K8S-LENGTH", message, "Split it.")
     for key in data:
-        if not str(key) or len(str(key)) > 253 or not all(one.isalnum() or one in "-_." for one in str(key)):
+        if not str(key) or len(str(key)) > 253 or not all(item.isalnum() or item in "-_." for item in str(key)):
             yield complaint(f"{path}.data[{key}]", "K8S-NAME", "a key has letters, digits, '-', '_' and '.' only")
 
 

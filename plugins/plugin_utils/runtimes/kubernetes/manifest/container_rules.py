@@ -205,7 +205,8 @@ def _security(value: t.Any, path: str) -> t.Iterator[Finding]:
         yield from count(value, key, 0, path)
     added = value.get("capabilities")
     strong = value.get("privileged") or (
-        isinstance(added, t.Mapping) and {"SYS_ADMIN", "CAP_SYS_ADMIN"} & {str(one) for one in listed(added.get("add"))}
+        isinstance(added, t.Mapping)
+        and {"SYS_ADMIN", "CAP_SYS_ADMIN"} & {str(item) for item in listed(added.get("add"))}
     )
     if strong and value.get("allowPrivilegeEscalation") is False:
         message = "may not be false in a container that is privileged or has SYS_ADMIN"

@@ -20,7 +20,7 @@ def listed(value: t.Any) -> list[t.Any]:
 
 def mapped(value: t.Any) -> list[t.Mapping[str, t.Any]]:
     """The mappings of a list; an item of another type is an empty one, so that numbers stay right."""
-    return [one if isinstance(one, t.Mapping) else {} for one in listed(value)]
+    return [item if isinstance(item, t.Mapping) else {} for item in listed(value)]
 
 
 def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path: str) -> t.Iterator[Finding]:

@@ -25,7 +25,7 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(spec, t.Mapping):
         return
     volumes = mapped(spec.get("volumes"))
-    names = {one.get("name") for one in volumes}
+    names = {volume.get("name") for volume in volumes}
     for index, volume in enumerate(volumes):
         yield from volume_rules.volume(volume, f"{path}.volumes[{index}]")
     if isinstance(spec.get("containers"), list) and not spec["containers"]:

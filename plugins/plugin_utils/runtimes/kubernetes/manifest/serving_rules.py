@@ -63,8 +63,8 @@ def _names(
         if not is_dns1035(word):
             yield complaint(place, "KTHENA-NAME", "a role's name is a DNS label (RFC 1035)", DNS1035, word, WEBHOOK)
         pod = "-".join(
-            str(one)
-            for one in (
+            str(item)
+            for item in (
                 name,
                 _whole(spec.get("replicas"), 1),
                 word,

@@ -12,11 +12,11 @@ import typing as t
 def hosts(number: int, groups: t.Mapping[str, t.Collection[int]], **words: t.Any) -> dict[str, dict[str, t.Any]]:
     """Hosts node1, node2, ... with addresses of their own; ``groups`` says which numbers are in which group."""
     return {
-        f"node{one}": {
-            "groups": sorted(group for group, members in groups.items() if one in members),
-            "variables": {"ansible_host": f"10.1.0.{one}", "inference_interface": "enp1s0", **words},
+        f"node{index}": {
+            "groups": sorted(group for group, members in groups.items() if index in members),
+            "variables": {"ansible_host": f"10.1.0.{index}", "inference_interface": "enp1s0", **words},
         }
-        for one in range(1, number + 1)
+        for index in range(1, number + 1)
     }
 
 

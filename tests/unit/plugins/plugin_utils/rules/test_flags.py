@@ -18,11 +18,11 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version 
 
 @pytest.mark.parametrize("program", ["vllm", "mooncake_master", "vllm_router"])
 def test_every_line_is_readable_and_spans_do_not_overlap(program):
-    for one in options(program):
-        assert one.kind.rstrip("+?") in ("flag", "bool", "int", "float", "size", "json", "str", "string"), one
-        others = [two for two in spans(program, one.name) if two is not one]
+    for option in options(program):
+        assert option.kind.rstrip("+?") in ("flag", "bool", "int", "float", "size", "json", "str", "string"), option
+        others = [two for two in spans(program, option.name) if two is not option]
         for two in others:
-            first, second = sorted((one, two), key=lambda row: numbers(row.since or "0"))
+            first, second = sorted((option, two), key=lambda row: numbers(row.since or "0"))
             assert first.last and numbers(first.last) < numbers(second.since)
 
 
@@ -49,7 +49,7 @@ def test_a_version_between_two_collected_ones_is_like_the_earlier():
     ],
 )
 def test_flags_of_mooncake_master_came_with_these_versions(flag, since):
-    assert [one.since for one in spans("mooncake_master", flag)] == [since]
+    assert [span.since for span in spans("mooncake_master", flag)] == [since]
 
 
 def test_before_the_first_collected_version_nothing_is_known():
@@ -60,7 +60,7 @@ def test_short_spellings_lead_to_the_long_name():
     assert spelled("vllm", "0.23.0")["tp"] == "tensor-parallel-size"
 
 
-@pytest.mark.parametrize("name", [one for one in RELEASES if RELEASES[one].vllm_version >= (0, 9, 1)])
+@pytest.mark.parametrize("name", [release for release in RELEASES if RELEASES[release].vllm_version >= (0, 9, 1)])
 def test_the_options_of_every_release_are_collected(name):
     flags = known("vllm", RELEASES[name].vllm)
     assert {"tensor-parallel-size", "kv-transfer-config", "max-model-len", "served-model-name"} <= set(flags)

@@ -44,15 +44,15 @@ def test_the_valid_deployment_passes_untouched(name):
     assert launch_plan(*family(name, {}))["findings"] == []
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.rule}-{one.family}-{one.path}")
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda item: f"{item.rule}-{item.family}-{item.path}")
 def test_a_mistake_is_found_where_it_is(mistake):
-    found = [(one["id"], one["path"], one["severity"]) for one in judged(mistake.family, mistake.changes)]
+    found = [(item["id"], item["path"], item["severity"]) for item in judged(mistake.family, mistake.changes)]
     assert (mistake.rule, mistake.path, mistake.severity) in found
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.rule}-{one.family}-{one.path}")
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda item: f"{item.rule}-{item.family}-{item.path}")
 def test_only_what_follows_from_the_mistake_is_found(mistake):
-    found = {one["id"] for one in judged(mistake.family, mistake.changes)}
+    found = {item["id"] for item in judged(mistake.family, mistake.changes)}
     assert found - set(mistake.also) == {mistake.rule}
 
 
@@ -60,7 +60,7 @@ def words(text):
     return set(re.findall(r"[^\W_]+", text.lower()))
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.rule}-{one.family}-{one.path}")
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda item: f"{item.rule}-{item.family}-{item.path}")
 def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mistake):
     rule = next(rule for rule in RULES if rule.id == mistake.rule)
     own = [
@@ -85,8 +85,8 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
 
 
 def test_every_rule_has_a_mistake():
-    assert {rule.id for rule in RULES} - {one.rule for one in MISTAKES} == set()
-    assert len({one.rule for one in MISTAKES}) >= 60
+    assert {rule.id for rule in RULES} - {mistake.rule for mistake in MISTAKES} == set()
+    assert len({mistake.rule for mistake in MISTAKES}) >= 60
 
 
 INVARIANT = re.compile(r"\b(must|should|exists|is known|are known|fits|have to|has to)\b")
@@ -136,4 +136,4 @@ def test_a_socket_s_path_may_have_all_the_bytes_that_the_kernel_gives(family_, c
 def test_an_ignored_rule_is_accepted_and_the_plan_says_so():
     changes = {"inference_pools.decode.args.gpu-memory-utilization": 1.5, "inference_rules_ignore": ["GPU-MEMORY"]}
     findings = launch_plan(*family("p2p", changes))["findings"]
-    assert [(one["id"], one["severity"]) for one in findings] == [("GPU-MEMORY", "accepted")]
+    assert [(finding["id"], finding["severity"]) for finding in findings] == [("GPU-MEMORY", "accepted")]

@@ -130,4 +130,6 @@ def test_a_cluster_of_a_million_pods_is_refused():
 def test_hardware_of_a_host_is_one_of_the_known(word):
     with pytest.raises(PlanError) as caught:
         launch_plan(*family("p2p", {"node3.inference_hardware": word}))
-    assert [(one.id, one.path) for one in caught.value.findings] == [("VARIABLE-CHOICE", "node3.inference_hardware")]
+    assert [(finding.id, finding.path) for finding in caught.value.findings] == [
+        ("VARIABLE-CHOICE", "node3.inference_hardware")
+    ]
