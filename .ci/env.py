@@ -59,11 +59,16 @@ def stop(text):
 def run(argv, **kwargs):
     """Run quietly; show the output only of what failed."""
     result = subprocess.run(
-        [str(one) for one in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **kwargs
+        [str(argument) for argument in argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        **kwargs,
     )
     if result.returncode:
         say(result.stdout)
-        stop(f"exit status {result.returncode} of: {' '.join(str(one) for one in argv)}")
+        stop(f"exit status {result.returncode} of: {' '.join(str(argument) for argument in argv)}")
     return result.stdout
 
 
@@ -126,7 +131,7 @@ def pythons():
     candidates += ["/usr/bin/python3"]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     with contextlib.suppress(OSError):
-        candidates += sorted(str(one) for one in pyenv.glob("3.*/bin/python3"))
+        candidates += sorted(str(path) for path in pyenv.glob("3.*/bin/python3"))
     result = {}
     for candidate in candidates:
         described = describe(candidate) if candidate else None
@@ -169,10 +174,10 @@ def requirements(name):
     """The text of a requirements file with those it includes, or an error that names the known ones."""
     path = REQUIREMENTS / f"{name}.txt"
     if not path.is_file():
-        stop(f"no {path}; known: {', '.join(sorted(one.stem for one in REQUIREMENTS.glob('*.txt')))}")
+        stop(f"no {path}; known: {', '.join(sorted(path.stem for path in REQUIREMENTS.glob('*.txt')))}")
     text = path.read_text()
     included = [line.split()[1] for line in text.splitlines() if line.startswith("-r ")]
-    return text + "".join(requirements(Path(one).stem) for one in included)
+    return text + "".join(requirements(Path(item).stem) for item in included)
 
 
 def installers():

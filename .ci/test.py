@@ -61,8 +61,8 @@ def parts():
         "molecule-": [path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")],
         "e2e-": [path.stem[len("test_") :] for path in (ROOT / "tests" / "e2e").glob("test_*.py")],
     }
-    names = [one + name for one in ORDER for name in (sorted(several[one]) if one in several else [""])]
-    return [one for one in dict.fromkeys(names) if LONG or one not in LONG_ONLY]  # the first place of each counts
+    names = [item + name for item in ORDER for name in (sorted(several[item]) if item in several else [""])]
+    return [name for name in dict.fromkeys(names) if LONG or name not in LONG_ONLY]  # the first place of each counts
 
 
 class Running:
@@ -122,7 +122,7 @@ def run(limit, parts, deadline, report):
             try:
                 one, line = lines.get(timeout=max(0.1, min(HEARTBEAT, deadline - time.monotonic())))
             except queue.Empty:
-                state = ", ".join(f"{one.part} for {one.seconds():.0f} s" for one in running)
+                state = ", ".join(f"{item.part} for {item.seconds():.0f} s" for item in running)
                 print(f"--- running: {state}", flush=True)
                 if time.monotonic() >= deadline:
                     break
@@ -137,9 +137,9 @@ def run(limit, parts, deadline, report):
                 print(f"--- {one.part}: {outcome} after {one.seconds():.0f} s", flush=True)
                 report(one.part, outcome, one.seconds(), one.tail, processor)
     finally:
-        for one in running:
-            one.end()
-            report(one.part, "FAILED (time was up)", one.seconds(), one.tail, 0)
+        for item in running:
+            item.end()
+            report(item.part, "FAILED (time was up)", item.seconds(), item.tail, 0)
         for part in waiting:
             report(part, "FAILED (no time left)", 0, [], 0)
 
@@ -164,7 +164,7 @@ def chosen(names):
     for name in [*names, *skipped]:
         if not any(among(part, [name]) for part in known):
             raise SystemExit(f"no part {name!r}; there are: {', '.join(known)}")
-    return [one for one in known if not among(one, skipped) and (not names or among(one, names))]
+    return [item for item in known if not among(item, skipped) and (not names or among(item, names))]
 
 
 def main():

@@ -42,7 +42,9 @@ def section(title: str, faults: list[dict]) -> str:
 def tables() -> str:
     """All tables."""
     data = yaml.safe_load((HERE.parent / "tests" / "e2e" / "faults.yaml").read_text(encoding="utf-8"))
-    parts = [section(STAGES[stage], [one for one in data["faults"] if one["notices"] == stage]) for stage in STAGES]
+    parts = [
+        section(STAGES[stage], [fault for fault in data["faults"] if fault["notices"] == stage]) for stage in STAGES
+    ]
     return "\n".join([*parts, section("Reported as a warning, because it may be intended", data["doubtful"])])
 
 

@@ -14,9 +14,9 @@ flock --close .cache/locks/images bash .ci/parts/images.sh
 steps_of() { # SCENARIO
     case ${LONG:+long}$1 in
         install) echo create, prepare, converge, idempotence, verify, side_effect, cleanup ;;
-        layerwise_2p1d | seed_w8a8) echo create, prepare, converge, verify ;;
-        seed_colocated_pool) echo create, prepare, converge, verify, side_effect, cleanup ;;
-        seed_llmdatadist) echo create, prepare, converge, verify, side_effect ;;
+        layerwise_2p1d | llmdatadist_w8a8) echo create, prepare, converge, verify ;;
+        colocated_pool) echo create, prepare, converge, verify, side_effect, cleanup ;;
+        llmdatadist_1p2d) echo create, prepare, converge, verify, side_effect ;;
         *) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
     esac
 }

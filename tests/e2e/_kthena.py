@@ -19,7 +19,7 @@ import yaml
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SEED = ROOT / "inventories" / "seed_kthena"
+SEED = ROOT / "inventories" / "a3_kthena_1p1d"
 SIMULATOR = ROOT / "tests" / "simulator" / "kubernetes"
 PLAYBOOK = pathlib.Path(
     os.environ.get("ASCEND_ANSIBLE_PLAYBOOK", pathlib.Path(sys.executable).parent / "ansible-playbook")
@@ -72,7 +72,7 @@ def run(directory, *arguments):
     }
     begin = time.monotonic()
     ran = subprocess.run(
-        [str(PLAYBOOK), *(str(one) for one in arguments)],
+        [str(PLAYBOOK), *(str(argument) for argument in arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -81,7 +81,9 @@ def run(directory, *arguments):
         check=False,
         cwd=directory,
     )
-    print(f"{' '.join(str(one) for one in arguments)[-60:]}: exit {ran.returncode}, {time.monotonic() - begin:.0f} s")
+    print(
+        f"{' '.join(str(argument) for argument in arguments)[-60:]}: exit {ran.returncode}, {time.monotonic() - begin:.0f} s"
+    )
     return ran
 
 
@@ -105,14 +107,14 @@ class Fake:
 
     def start(self, program, *arguments):
         """Start one of the simulator's programs."""
-        command = [str(PYTHON), str(SIMULATOR / program), *(str(one) for one in arguments)]
+        command = [str(PYTHON), str(SIMULATOR / program), *(str(argument) for argument in arguments)]
         return subprocess.Popen(command, stdout=self.log, stderr=self.log)
 
     def stop(self):
         """End it."""
-        for one in self.processes:
-            one.terminate()
-            one.wait(30)
+        for process in self.processes:
+            process.terminate()
+            process.wait(30)
         self.log.close()
 
     def get(self, path):
@@ -127,16 +129,16 @@ class Fake:
 
     def pods(self):
         """Names and uids of the pods."""
-        return {one["metadata"]["name"]: one["metadata"]["uid"] for one in self.get(CORE + "pods")["items"]}
+        return {item["metadata"]["name"]: item["metadata"]["uid"] for item in self.get(CORE + "pods")["items"]}
 
     def names(self, path):
         """Names of the objects of one kind."""
-        return [one["metadata"]["name"] for one in self.get(path)["items"]]
+        return [item["metadata"]["name"] for item in self.get(path)["items"]]
 
     def images(self):
         """The engines' images by role."""
         roles = self.get(WORKLOAD + "/deepseek-pd")["spec"]["template"]["roles"]
-        return {one["name"]: one["entryTemplate"]["spec"]["containers"][0]["image"] for one in roles}
+        return {role["name"]: role["entryTemplate"]["spec"]["containers"][0]["image"] for role in roles}
 
     def play(self, playbook, *arguments, change=None, good=True, **variables):
         """Run a playbook of the collection from the seed's inventory; returns its output."""

@@ -224,8 +224,8 @@ def test_what_is_missing_is_said_before_anything_is_made(tmp_path):
         serving = fakes["no_deployments"].get(WORKLOAD + "/deepseek-pd")
         assert serving["spec"]["template"]["networkTopology"] == TOPOLOGY["networkTopology"]
     finally:
-        for one in fakes.values():
-            one.stop()
+        for fake in fakes.values():
+            fake.stop()
 
 
 def run_over(directory, cases, fakes):

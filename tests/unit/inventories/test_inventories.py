@@ -16,7 +16,7 @@ from ansible_collections.ascend.inference.plugins.filter.launch_plan import laun
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
-OURS = ("a3_2p1d", "a3_2p1d_layerwise", "seed_colocated_pool", "seed_llmdatadist", "seed_mooncake_pd", "seed_w8a8")
+OURS = ("a3_2p1d", "a3_2p1d_layerwise", "a2_colocated_pool", "a2_llmdatadist_1p2d", "a3_mooncake_1p1d", "a3_llmdatadist_w8a8")
 
 
 def plan_of(name):
@@ -29,7 +29,7 @@ def plan_of(name):
 
 
 def service(plan, name):
-    return next(one for one in plan["services"] if one["name"] == name)
+    return next(item for item in plan["services"] if item["name"] == name)
 
 
 def flag(one, name):
@@ -53,7 +53,7 @@ def test_it_fits_on_a_screen(name):
     assert len([line for line in lines if line and not line.startswith(("#", "---"))]) <= 40
 
 
-@pytest.mark.parametrize("name", ["a3_2p1d", "a3_2p1d_layerwise", "seed_w8a8"])
+@pytest.mark.parametrize("name", ["a3_2p1d", "a3_2p1d_layerwise", "a3_llmdatadist_w8a8"])
 def test_a3_under_systemd_is_built_from_source(name):
     plan = plan_of(name)
     build = plan["software"]["engine"]["builds"]["a3"]
@@ -63,7 +63,7 @@ def test_a3_under_systemd_is_built_from_source(name):
 
 def test_a3_2p1d():
     plan = plan_of("a3_2p1d")
-    kinds = [one["kind"] for one in plan["services"]]
+    kinds = [item["kind"] for item in plan["services"]]
     assert (kinds.count("prefill"), kinds.count("decode"), kinds.count("router")) == (2, 32, 1)
     assert kv(service(plan, "decode-0-31"))["kv_connector"] == "MooncakeConnectorV1"
     router = service(plan, "router")["argv"]
@@ -77,8 +77,8 @@ def test_a3_2p1d_layerwise():
     assert service(plan, "router")["argv"][3] != "0.0.0.0"
 
 
-def test_seed_mooncake_pd_keeps_the_pools_of_0_3_7_clear():
-    plan = plan_of("seed_mooncake_pd")
+def test_a3_mooncake_1p1d_keeps_the_pools_of_0_3_7_clear():
+    plan = plan_of("a3_mooncake_1p1d")
     prefill, decode = service(plan, "prefill-0"), service(plan, "decode-0")
     assert (prefill["devices"], decode["devices"]) == (list(range(8)), list(range(8, 16)))
     assert int(kv(prefill)["kv_port"]) > 36000
@@ -86,8 +86,8 @@ def test_seed_mooncake_pd_keeps_the_pools_of_0_3_7_clear():
     assert "/etc/hccn.conf:/etc/hccn.conf:ro" in prefill["container"]["mounts"]
 
 
-def test_seed_llmdatadist_names_the_rank_table():
-    plan = plan_of("seed_llmdatadist")
+def test_a2_llmdatadist_1p2d_names_the_rank_table():
+    plan = plan_of("a2_llmdatadist_1p2d")
     decode = service(plan, "decode-1")
     path = decode["env"]["DISAGGREGATED_PREFILL_RANK_TABLE_PATH"]
     assert {"path": path, "content": "", "mode": "0640", "from": "rank_table"} in decode["files"]
@@ -101,19 +101,19 @@ def test_seed_llmdatadist_names_the_rank_table():
     }
 
 
-def test_seed_w8a8_uses_the_names_of_0_9_1():
-    decode = service(plan_of("seed_w8a8"), "decode-0")
+def test_a3_llmdatadist_w8a8_uses_the_names_of_0_9_1():
+    decode = service(plan_of("a3_llmdatadist_w8a8"), "decode-0")
     assert decode["env"]["VLLM_LLMDD_RPC_PORT"] == "5900"
     assert decode["env"]["VLLM_USE_V1"] == "1"
     assert "/usr/local/Ascend/nnal/atb/set_env.sh" in decode["source"]
 
 
-def test_seed_colocated_pool_shares_a_store():
-    plan = plan_of("seed_colocated_pool")
+def test_a2_colocated_pool_shares_a_store():
+    plan = plan_of("a2_colocated_pool")
     engine = service(plan, "colocated-1")
     assert kv(engine)["kv_connector"] == "MooncakeConnectorStoreV1"
     assert kv(engine)["kv_connector_extra_config"]["register_buffer"] is True
-    config = json.loads(next(one["content"] for one in engine["files"] if one["path"].endswith("mooncake.json")))
+    config = json.loads(next(file["content"] for file in engine["files"] if file["path"].endswith("mooncake.json")))
     assert config["global_segment_size"] == 25 << 30
     assert config["local_hostname"] == "192.0.2.189"
     assert engine["env"]["ASCEND_BUFFER_POOL"] == "4:8"
