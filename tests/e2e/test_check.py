@@ -54,7 +54,8 @@ def cluster(folder, shape, generation="a3", **variables):
     )
     (folder / "model").mkdir()
     (folder / "model" / "config.json").write_text('{"head_dim": 128}')
-    (folder / "model" / "model.safetensors").write_text("simulated")
+    (folder / "model" / "model.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")  # no tensors
+    (folder / "model" / "tokenizer.json").write_text("{}")
     (folder / "inventory.yml").write_text(yaml.safe_dump(inventory(folder, hosts, shape, variables)))
     return folder
 

@@ -9,17 +9,25 @@ import hashlib
 import json
 import os
 
+from .model_weights import damaged_files, weight_sizes
+
 SMALL = 64 * 2**20
 """Files up to this many bytes are hashed whole; of larger ones (weights) name, size, head and tail count."""
 
 EDGE = 2**20
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
 
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "tekken.json", "tiktoken.model")
+"""One of these files, or one that ends with ``.tiktoken``, is what a tokenizer is loaded from."""
+
 KEYS = (
     "architectures",
+    "full_attention_interval",
     "head_dim",
     "hidden_size",
+    "index_head_dim",
     "kv_lora_rank",
+    "layer_types",
     "max_position_embeddings",
     "model_type",
     "n_routed_experts",
@@ -28,6 +36,8 @@ KEYS = (
     "num_hidden_layers",
     "num_key_value_heads",
     "num_local_experts",
+    "num_nextn_predict_layers",
+    "qk_rope_head_dim",
     "quantization_config",
     "torch_dtype",
     "dtype",
@@ -38,12 +48,13 @@ def model_facts(path, every_byte=False):
     # type: (str, bool) -> t.Dict[str, t.Any]
     """Facts of one model folder.
 
-    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing}``; ``config`` has the keys of
+    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, weights}``; ``config`` has the keys of
     config.json (and of its text_config) that engines stumble over; ``fingerprint`` is equal where the folders are;
-    ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there are none.
+    ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there are none; ``damaged`` names weights whose size
+    is not what their header announces; ``tokenizer`` is false where none of its files is there; ``weights`` is what ``model_weights.weight_sizes`` returns.
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
-    found.update(size_mib=0, files=0, fingerprint="", missing=[])
+    found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False, weights={})
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
@@ -53,6 +64,9 @@ def model_facts(path, every_byte=False):
     found["size_mib"] = sum(os.path.getsize(os.path.join(path, name)) for name in names) // 2**20
     found["fingerprint"] = fingerprint(path, names, every_byte)
     found["missing"] = missing_files(path)
+    found["damaged"] = damaged_files(path)
+    found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in names)
+    found["weights"] = weight_sizes(path)
     return found
 
 

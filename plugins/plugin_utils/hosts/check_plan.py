@@ -10,7 +10,7 @@ import typing as t
 
 from ..description.findings import Finding, natural_key
 from ..plan.rules.base import Rule, judge
-from . import completeness, fabric, host, model, npu, reach, versions
+from . import completeness, fabric, host, model, model_memory, npu, reach, versions
 from .observed import Observed
 from .pairs import planned_pairs
 from .thresholds import thresholds
@@ -20,6 +20,7 @@ FIRST: tuple[Rule, ...] = (
     *fabric.RULES,
     *host.RULES,
     *model.RULES,
+    *model_memory.RULES,
     *npu.RULES,
     *versions.RULES,
 )
@@ -49,7 +50,8 @@ CONSEQUENCES = {
     "HCCN-ANSWER": ("NPU-ADDRESS", "FACTS-MISSING"),
     "DRIVER-OLD": ("DRIVER-DIFFERS",),
     "LINK-DOWN": ("NET-HEALTH", "NET-GATEWAY"),
-    "MODEL-INCOMPLETE": ("MODEL-DIFFERS",),
+    "MODEL-INCOMPLETE": ("MODEL-DIFFERS", "MODEL-MEMORY"),
+    "MODEL-DAMAGED": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-MISSING": ("MODEL-INCOMPLETE", "MODEL-DIFFERS"),
 }
 # Errors that explain why pings to and from their device, or their host, fail; and those that explain why some were not tried.

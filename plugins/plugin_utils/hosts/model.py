@@ -86,6 +86,65 @@ def model_incomplete(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(place(host), model["path"], problem)
 
 
+@RULES.rule("MODEL-DAMAGED", "Copy the named files again.", "https://huggingface.co/docs/safetensors, format")
+def model_damaged(case: Observed) -> t.Iterator[Finding]:
+    """Weights of the model are cut off or are not safetensors files.
+
+    The engine stops while it loads the model, after minutes.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        found = model.get("damaged") or []
+        if found:
+            more = f", and {len(found) - 3} more files" if len(found) > 3 else ""
+            yield Finding.at(place(host), model["path"], f"in {model['path']}, {'; '.join(found[:3])}{more}")
+
+
+@RULES.rule(
+    "MODEL-TOKENIZER",
+    "Copy the tokenizer's files there, or name another folder with tokenizer in the pool's args.",
+    "vllm serve --help, --tokenizer",
+)
+def model_tokenizer(case: Observed) -> t.Iterator[Finding]:
+    """The model's folder has no tokenizer.
+
+    The engine stops at its start.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINES]
+        elsewhere = all("--tokenizer" in argv or "--skip-tokenizer-init" in argv for argv in engines)
+        if model["exists"] and model.get("tokenizer") is False and not elsewhere:
+            yield Finding.at(
+                place(host), model["path"], f"{model['path']} has no tokenizer.json or other tokenizer file"
+            )
+
+
+@RULES.rule(
+    "MODEL-UNQUANTIZED",
+    "Copy quant_model_description.json there, choose the quantised model, or remove quantization from the pool's args.",
+    "knowledge_failures, topology and arguments: T15",
+)
+def model_unquantized(case: Observed) -> t.Iterator[Finding]:
+    """The engine gets --quantization ascend, and the model has no description of its quantisation.
+
+    The engine stops before it loads the weights.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        for service in case.services(host["name"]):
+            argv = service["argv"]
+            given = argv[argv.index("--quantization") + 1] if "--quantization" in argv[:-1] else ""
+            if model["exists"] and given == "ascend" and not model["quantized"]:
+                problem = (
+                    f"{model['path']} has no quant_model_description*.json, and the engine gets --quantization ascend"
+                )
+                yield Finding.at(f"{place(host)} {service['name']}", model["path"], problem)
+
+
 @RULES.rule(
     "MODEL-HEAD-DIM",
     "Let the role model add it (model_repair: true), or choose a release from 0.21.0rc1 on.",

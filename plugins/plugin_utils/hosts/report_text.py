@@ -9,6 +9,7 @@ import typing as t
 
 from ..description.findings import Finding, finding_lines
 from .check_plan import observed
+from .model_memory import memory_lines
 from .observed import Record
 from .reach import coverage
 
@@ -26,6 +27,7 @@ def check_text(
     lines.append(f"{answered} of {len(plan['hosts'])} planned hosts answered" + _also(coverage(case)) + ".")
     if case.left_out:
         lines.append(f"Left out by --limit, and not judged: {', '.join(sorted(case.left_out))}.")
+    lines += memory_lines(case)
     lines += finding_lines((Finding.from_dict(finding) for finding in findings), severity=True)
     return "\n".join(lines)
 

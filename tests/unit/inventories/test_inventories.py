@@ -16,7 +16,14 @@ from ansible_collections.ascend.inference.plugins.filter.launch_plan import laun
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
-OURS = ("a3_2p1d", "a3_2p1d_layerwise", "a2_colocated_pool", "a2_llmdatadist_1p2d", "a3_mooncake_1p1d", "a3_llmdatadist_w8a8")
+OURS = (
+    "a3_2p1d",
+    "a3_2p1d_layerwise",
+    "a2_colocated_pool",
+    "a2_llmdatadist_1p2d",
+    "a3_mooncake_1p1d",
+    "a3_llmdatadist_w8a8",
+)
 
 
 def plan_of(name):

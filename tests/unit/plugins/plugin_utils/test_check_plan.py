@@ -19,6 +19,21 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.generated im
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 HOSTS = ("n1", "n2", "n3")
+# 32 layers with 8 KV heads of 128: 128 KiB of KV cache for each token on one device, 32 KiB on each of four.
+CONFIG = {
+    "head_dim": 128,
+    "hidden_size": 4096,
+    "max_position_embeddings": 131072,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 8,
+}
+
+
+def weights(gib):
+    """So many GiB in 32 layers, all of it divided by tensor parallelism."""
+    layer = {"split": gib * 2**30 // 32, "key_value": 0, "experts": 0, "copied": 0}
+    return {"embedding": 0, "head": 0, "other": 0, "layers": [dict(layer) for _number in range(32)], "draft": []}
 
 
 def plan(**changes):
@@ -87,7 +102,10 @@ def one_host(number):
                 {
                     "path": "/models/ds",
                     "exists": True,
-                    "config": {"head_dim": 128},
+                    "config": dict(CONFIG),
+                    "weights": weights(64),
+                    "damaged": [],
+                    "tokenizer": True,
                     "config_error": "",
                     "quantized": False,
                     "fingerprint": "abc",
@@ -267,6 +285,15 @@ FAULTS = [
     ("SHM-SIZE", "n1", kernel("n1", memory={"memory_available_mib": 900000, "shm_mib": 64})),
     ("PROXY-VARIABLES", "n3", lambda data: data["n3"]["host"]["system"].update(proxy_variables=["http_proxy"])),
     ("HOSTNAME-LOOPBACK", "n1", lambda data: data["n1"]["host"]["system"].update(hostname_addresses=["127.0.1.1"])),
+    (
+        "MODEL-DAMAGED",
+        "n2",
+        model("n2", damaged=["a.safetensors has 8 bytes, and its header announces 9"], fingerprint="x"),
+    ),
+    ("MODEL-TOKENIZER", "n3", model("n3", tokenizer=False)),
+    ("MODEL-MEMORY", "n1 prefill-0", model("n1", weights=weights(256))),
+    ("MODEL-MEMORY", "n1 prefill-0", model("n1", weights=weights(220))),
+    ("MODEL-MEMORY", "n1 prefill-0", model("n1", config={**CONFIG, "max_position_embeddings": 2**21})),
 ]
 ROCE_FAULTS = [
     (
@@ -560,7 +587,7 @@ def test_a_check_can_be_accepted_knowingly_but_not_a_misspelt_one():
 
 
 def test_most_rules_are_seen_red_here():
-    seen = {fault[0] for fault in FAULTS + ROCE_FAULTS} | {"TLS-ON", "TLS-CERTIFICATE"}
+    seen = {fault[0] for fault in FAULTS + ROCE_FAULTS} | {"TLS-ON", "TLS-CERTIFICATE", "MODEL-UNQUANTIZED"}
     left = {rule.id for rule in RULES} - seen
     assert left == {
         "DRIVER-OLD",
@@ -811,3 +838,17 @@ def test_generated_files_are_filled_in_and_count_for_a_restart():
         if old["name"] in with_table:
             (file,) = [file for file in new["files"] if file.get("from") == "rank_table"]
             assert json.loads(file["content"]) == {"version": "1.2"}
+
+
+def test_a_model_without_a_description_of_its_quantisation_is_not_started_as_quantised():
+    arguments = {
+        "prefill": {"tensor_parallel_size": 4, "args": {"quantization": "ascend"}},
+        "decode": {"instances": 2, "tensor_parallel_size": 4},
+    }
+    planned, data = plan(inference_pools=arguments), facts()
+    found = [finding for finding in check_plan(planned, data) if finding["id"].startswith("MODEL-")]
+    assert [(finding["id"], finding["path"]) for finding in found] == [("MODEL-UNQUANTIZED", "n1 prefill-0")]
+    for host in HOSTS:
+        data[host]["host"]["models"][0]["quantized"] = True
+    found = [finding["path"] for finding in check_plan(planned, data) if finding["id"].startswith("MODEL-")]
+    assert found == ["n2 decode-0", "n3 decode-1"]  # MODEL-QUANTIZED of the engines without the option
