@@ -97,7 +97,7 @@ def plan(folder, release):
         "software": software,
         "runtime_facts": {"contained": False},
     }
-    return {"release": release, "hosts": hosts, **more}
+    return {"plan_version": 2, "release": release, "hosts": hosts, **more}
 
 
 @pytest.fixture

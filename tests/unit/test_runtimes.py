@@ -15,8 +15,6 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
-from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES, runtimes
 
@@ -111,10 +109,6 @@ def test_each_runtime_has_its_record_its_target_and_its_tasks():
 @pytest.mark.parametrize("name", sorted(RUNTIMES))
 def test_each_runtime_of_hosts_has_all_verbs(name, verb):
     assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb)
-
-
-def test_planner_and_hosts_agree_on_the_plan_s_version():
-    assert VERSION == PLAN_VERSION
 
 
 def copy_with(folder, files, registrations):

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 
-PLAN_VERSION = 2  # of the planner, which this reads
+PLAN_VERSION = 2  # format of the plan: the planner writes it, and no other can be read
 
 
 def question(plan, host):

@@ -21,6 +21,9 @@ def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -
     ``deployed`` maps each planned host to the plan that is deployed there (empty if there is none).
     ``cann_installed`` is false where the hosts bring their own CANN or an image does.
     """
+    unreadable = _other_version(plan, deployed)
+    if unreadable:
+        return unreadable
     found = []
     previous = _common(deployed)
     if previous is None or not _same_place(plan, previous):
@@ -28,6 +31,24 @@ def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -
     elif cann_installed:
         found += _shared_cann(plan, previous)
     return found
+
+
+def _other_version(plan: Plan, deployed: t.Mapping[str, Plan]) -> list[str]:
+    """A refusal if a host has a plan of another format: roles read keys of it that the other format does not have."""
+    hosts = {
+        host: previous.get("plan_version", "none")
+        for host, previous in sorted(deployed.items())
+        if previous and previous.get("plan_version") != plan["plan_version"]
+    }
+    if not hosts:
+        return []
+    versions = ", ".join(f"{host} has version {version}" for host, version in hosts.items())
+    return [
+        f"The deployed plan ({plan['directory']}/plan.json) was written by another version of this collection: {versions}, this "
+        f"collection writes {plan['plan_version']}. If the new release did not work, the old plan could not be started again. "
+        f"Fix: run upgrade with the version of the collection that deployed it; or run site, which starts the new release "
+        f"without a way back."
+    ]
 
 
 def _common(deployed: t.Mapping[str, Plan]) -> Plan | None:

@@ -10,6 +10,7 @@ import dataclasses
 import gc
 import typing as t
 
+from ...module_utils.status.plan import PLAN_VERSION
 from ..description.findings import Finding, PlanError
 from ..description.variables import Description, Host, natural, read_description, read_hosts
 from ..releases.release import facts, find_release
@@ -29,7 +30,6 @@ from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
 
-VERSION = 2
 ROOM = 100_000  # most devices of a deployment whose settings are judged as if its hosts had room for it
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 
@@ -177,7 +177,7 @@ def _services(context: Context) -> list[Service]:
 def _plan(context: Context, services: tuple[Service, ...], findings: list[Finding]) -> dict[str, t.Any]:
     description = context.description
     plan: dict[str, t.Any] = {
-        "plan_version": VERSION,
+        "plan_version": PLAN_VERSION,
         "deployment": description.deployment,
         "release": context.release.name,
         "release_facts": facts(context.release),

@@ -10,6 +10,7 @@ import hashlib
 import json
 import typing as t
 
+from ....module_utils.status.plan import PLAN_VERSION
 from ...description.variables import natural
 from .hosts import address_of, is_pod
 from .manifest.quantity import is_quantity, quantity
@@ -382,15 +383,22 @@ def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict
     """The plan to roll back to: the last verified one that is not the one that was applied last.
 
     ``records`` is the ConfigMap of verified plans, ``scripts`` that of the start scripts, each as a list of one or no
-    object. ``ValueError`` where there is no such plan.
+    object. ``ValueError`` where there is no such plan, or it was written by another version of this collection.
     """
     data = (records[0].get("data") or {}) if records else {}
     digest = plan_digest(scripts)
     for key in ("verified.json", "previous.json"):
         if data.get(key):
             plan: dict[str, t.Any] = json.loads(data[key])
-            if plan.get("digest") != digest:
-                return plan
+            if plan.get("digest") == digest:
+                continue
+            if plan.get("plan_version") != PLAN_VERSION:
+                raise ValueError(
+                    f"the last verified plan has version {plan.get('plan_version', 'none')}, this collection applies version "
+                    f"{PLAN_VERSION}. Fix: run kubernetes_rollback with the version of the collection that deployed it; or set "
+                    f"inference_release {plan.get('release')} and run site"
+                )
+            return plan
     raise ValueError("no revision but the running one was ever verified: there is nothing to roll back to")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
 
@@ -191,7 +192,7 @@ def test_only_what_is_ours_may_go_and_configuration_goes_last():
 
 
 def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_last():
-    first, second = {"digest": "1", "n": 1}, {"digest": "2", "n": 2}
+    first, second = ({"digest": str(n), "release": "0.1", "plan_version": PLAN_VERSION} for n in (1, 2))
 
     def kept(data):
         return [{"data": data}]
@@ -207,6 +208,11 @@ def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_
     assert state.remembered(kept(data), applied("3")) == second
     with pytest.raises(ValueError, match="nothing to roll back to"):
         state.remembered([], applied("1"))
+    older = state.remember([], {**first, "plan_version": PLAN_VERSION - 1})
+    with pytest.raises(
+        ValueError, match="with the version of the collection that deployed it; or set inference_release 0.1"
+    ):
+        state.remembered(kept(older), applied("2"))
 
 
 def test_the_crd_tells_its_version():

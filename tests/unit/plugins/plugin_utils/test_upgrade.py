@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, outcome, refusals
 
 
 def plan(release="2.0", hosts=("h1", "h2"), cann=("9.0", "/opt/cann-9"), **more):
     return {
+        "plan_version": PLAN_VERSION,
         "release": release,
         "runtime": "systemd",
         "root": "/opt/x",
@@ -41,6 +43,16 @@ def test_the_same_deployment_on_all_hosts_may_be_upgraded():
 def test_nothing_to_go_back_to(deployed, said):
     (text,) = refusals(deployed, plan(), cann_installed=True)
     assert said in text and "Fix: use site" in text
+
+
+@pytest.mark.parametrize("version", [PLAN_VERSION - 1, PLAN_VERSION + 1, None])
+def test_a_plan_that_could_not_be_started_again_is_refused(version):
+    old = {**OLD, "plan_version": version}
+    if version is None:
+        del old["plan_version"]
+    (text,) = refusals({"h1": OLD, "h2": old}, plan(), cann_installed=True)
+    assert f"h2 has version {version or 'none'}, this collection writes {PLAN_VERSION}" in text and "h1 has" not in text
+    assert "Fix: run upgrade with the version of the collection that deployed it" in text
 
 
 @pytest.mark.parametrize(
