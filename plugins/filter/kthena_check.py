@@ -54,11 +54,14 @@ _value:
     value:
       description: What stands there.
       type: str
-    message:
+    problem:
       description: What is wrong.
       type: str
+    why:
+      description: What follows from it.
+      type: str
     fix:
-      description: The way out.
+      description: How to fix it; empty where the problem says it.
       type: str
     severity:
       description: Always V(error).

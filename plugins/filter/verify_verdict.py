@@ -49,14 +49,16 @@ from ansible.errors import AnsibleFilterError
 
 from ..module_utils.verify.plan import PlanError, read_plan
 from ..module_utils.verify.verdict import verdict
+from ..plugin_utils.views.verify_text import verify_text
 
 
 def verify_verdict(report, verify, logs):
     """The joined report. Raises AnsibleFilterError for a section that is not the plan's."""
     try:
-        return verdict(read_plan(verify), report, logs)
+        joined = verdict(read_plan(verify), report, logs)
     except PlanError as error:
         raise AnsibleFilterError(f"The plan's section verify cannot be used: {error}.") from error
+    return {**joined, "explanation": verify_text(joined)}
 
 
 class FilterModule:

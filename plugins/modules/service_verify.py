@@ -312,8 +312,23 @@ report:
       description: Whether nothing failed, and something proved the KV transfer where there has to be one.
       type: bool
       sample: true
+    findings:
+      description: >-
+        What is wrong, one entry for each broken hop - C(id), C(path) (the hop), C(problem), C(why) (the usual cause), C(fix), C(severity),
+        C(value), C(source).
+      type: list
+      elements: dict
+      sample:
+        - id: VERIFY-DEAD
+          path: prefill-1
+          problem: "its /health does not answer: Connection refused"
+          why: The process is not running or listens elsewhere.
+          fix: Read the last lines of its log; they say why.
+          severity: error
+          value: ""
+          source: ""
     failures:
-      description: One sentence for each broken hop, with its usual causes.
+      description: The findings, one line each.
       type: list
       elements: str
       sample: []
@@ -325,7 +340,7 @@ report:
     steps:
       description: >-
         One record for each step, or for each broken hop of it - C(step), C(status) (passed, failed, skipped), C(hop), C(message), C(evidence),
-        C(seconds).
+        C(finding) (as in RV(report.findings), empty where it did not fail), C(seconds).
       type: list
       elements: dict
       sample:
@@ -334,6 +349,7 @@ report:
           hop: prefill-0 -> decode-0
           message: 529 of 529 prompt tokens came from outside
           evidence: {external_kv_transfer: 529.0, local_compute: 0.0}
+          finding: {}
           seconds: 0.21
     pairs:
       description: By prefill and decode engine, C(status), C(prompt_tokens), C(external_kv_transfer), C(milliseconds) of the answer.

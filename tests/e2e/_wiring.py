@@ -278,7 +278,7 @@ class Deployment:
             for one, mark in zip(logs, marks, strict=True)
         ]
         judged = verdict(section, asked, read)
-        return "" if judged["verified"] else "\n".join(judged["explanation"] + judged["failures"]), judged
+        return "" if judged["verified"] else "\n".join(judged["summary"] + judged["failures"]), judged
 
     def close(self):
         """Stop everything."""

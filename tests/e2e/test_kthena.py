@@ -197,7 +197,7 @@ CASES = {  # name: arguments of the fake, words of inference_kubernetes, what ha
         {},
         "is forbidden: violates PodSecurity restricted",
     ),
-    "strangers": ((), {}, "ConfigMap/deepseek-pd-cm in default were not made by this role"),
+    "strangers": ((), {}, "ConfigMap/deepseek-pd-cm: the object exists in default and was not made by this role"),
 }
 TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from .answers import Answer, excerpt, same_text
-from .causes import cause
 from .client import ask
+from .faults import Problem
 from .probe import Exchange, Probe
 from .records import Record, failed, milliseconds, passed, record, skipped
-from .transfer import Finding, Window, busy, judge, window_of
+from .transfer import Judgement, Window, busy, judge, window_of
 
 _USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
 
@@ -93,18 +93,19 @@ def _referee(probe: Probe) -> Any:
 def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | None, window: Window) -> Record:
     if not answer.whole:
         hop, fault = _broken_hop(probe, answer, window)
-        return failed(step, hop, probe.hide(answer.detail) + cause(fault), problem=answer.problem, status=answer.status)
+        seen = {"problem": answer.problem, "status": answer.status}
+        return failed(step, hop, Problem(probe.hide(answer.detail), fault), **seen)
     referee = _referee(probe).name
     if reference is None or not reference.whole:
         detail = reference.detail if reference else "not asked"
-        return failed(step, referee, "the reference text could not be had: " + probe.hide(detail) + cause("unready"))
+        return failed(step, referee, Problem("the reference text could not be had: " + probe.hide(detail), "unready"))
     if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
+        text = "the answer is {0!r}, {1} alone says {2!r}"
         hop, fault = ("prefill -> decode", "garbage") if probe.plan.disaggregated else ("entry", "garbled_on_the_way")
         if probe.plan.disaggregated:
             hop = _pair_hop(probe)
-        message = text.format(excerpt(answer.text, 60), referee, excerpt(reference.text, 60), cause(fault))
-        return failed(step, hop, message, answer=excerpt(answer.text), reference=excerpt(reference.text))
+        problem = Problem(text.format(excerpt(answer.text, 60), referee, excerpt(reference.text, 60)), fault)
+        return failed(step, hop, problem, answer=excerpt(answer.text), reference=excerpt(reference.text))
     said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to {referee} alone"
     return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 
@@ -146,26 +147,28 @@ def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record
         return skipped("transfer", "no request got a whole answer")
     if not probe.plan.disaggregated:
         if not window.unread and not probe.served_by:
-            text = "no planned engine saw the {} requests{}".format(len(whole), cause("no_engine_served"))
-            return failed("transfer", "entry", text)
+            problem = Problem(f"no planned engine saw the {len(whole)} requests", "no_engine_served")
+            return failed("transfer", "entry", problem)
         return skipped("transfer", f"mode {probe.plan.mode} moves no KV between engines on this way")
     found = judge(probe.plan, window)
-    status = "failed" if found.message else "passed" if found.counted else "skipped"
-    said = found.message or "{} of {} prompt tokens came from outside".format(
+    _remarks(probe, found)
+    if found.problem:
+        return failed("transfer", found.hop, found.problem, **found.evidence)
+    status = "passed" if found.counted else "skipped"
+    said = "{} of {} prompt tokens came from outside".format(
         "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
         window.tokens,
     )
     if not found.counted:
         said = "this engine counts no tokens from outside; the log lines decide"
-    elif found.evidence.get("external_kv_transfer") is None and not found.message:
+    elif found.evidence.get("external_kv_transfer") is None:
         said = "decode's connector promised {:.0f} of {} tokens; the right text shows that they came".format(
             found.evidence["promised"], window.tokens
         )
-    _remarks(probe, found)
     return record("transfer", status, found.hop, said, found.evidence)
 
 
-def _remarks(probe: Probe, found: Finding) -> None:
+def _remarks(probe: Probe, found: Judgement) -> None:
     """What does not change the judgement, and has to be known to trust it."""
     facts = probe.plan.release
     if facts.has_prompt_tokens_by_source and found.evidence.get("external_kv_transfer", 0) is None:

@@ -58,9 +58,9 @@ GATE = (
 def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     """Run the gate against the live service.
 
-    Returns {verified, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
+    Returns {verified, findings, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
     engine}, transfer_ms, requests, served_by, summary, model, entry, mode, release, check_mode}.
-    Logs are not read here: step `logs` is skipped until `_verify_verdict.verdict` has them.
+    Logs are not read here: step `logs` is skipped until `verdict.verdict` has them.
     """
     probe = Probe(plan, keys, limits)
     steps: list[records.Record] = []
@@ -90,11 +90,13 @@ def rehearse(plan: VerifyPlan) -> dict[str, Any]:
         for name in step.names:
             said = step.why_not(plan) or f"would ask {_whom(plan, name)}"
             steps.append(records.skipped(name, said))
-    report = dict(_head(plan), warnings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[])
+    report = dict(
+        _head(plan), warnings=[], findings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[]
+    )
     report.update(steps=steps, verified=False, failures=[], check_mode=True)
     lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
     lines += ["  {:8} {}".format(step["step"], step["message"]) for step in steps]
-    return dict(report, summary=lines, explanation=lines)
+    return dict(report, summary=lines)
 
 
 def _whom(plan: VerifyPlan, name: str) -> str:

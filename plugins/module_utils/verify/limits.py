@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .causes import cause
+from .faults import Problem
 from .probe import Probe
 from .prompts import new_nonce, prompt_of
 from .records import Record, failed, passed, skipped
@@ -24,8 +24,8 @@ def check_negative(probe: Probe) -> list[Record]:
     answer = probe.complete(probe.entry, prompt)
     seen = {"status": answer.status, "problem": answer.problem, "max_model_len": probe.max_model_len}
     if answer.whole or answer.text:
-        said = "a prompt of more than {0} tokens was answered as if it fitted{1}"
-        return [failed("negative", "entry", said.format(probe.max_model_len, cause("not_refused")), **seen)]
+        said = f"a prompt of more than {probe.max_model_len} tokens was answered as if it fitted"
+        return [failed("negative", "entry", Problem(said, "not_refused"), **seen)]
     if answer.problem == "http_error" and answer.status >= 400:
         if answer.status >= 500:
             said = "a too long prompt is answered with HTTP {0}, which hides from the client that it is its own mistake"
@@ -35,5 +35,5 @@ def check_negative(probe: Probe) -> list[Record]:
         said = f"a too long prompt gets an empty HTTP 200, a known limit of release {probe.plan.release.name}"
         probe.warnings.append(said + ": clients have to check for an empty body")
         return [passed("negative", "entry", said, **seen)]
-    said = "a too long prompt got no error but: {}{}".format(probe.hide(answer.detail), cause("silent_overflow"))
-    return [failed("negative", "entry", said, **seen)]
+    said = "a too long prompt got no error but: " + probe.hide(answer.detail)
+    return [failed("negative", "entry", Problem(said, "silent_overflow"), **seen)]

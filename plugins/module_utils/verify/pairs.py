@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .answers import excerpt, same_text
-from .causes import cause
+from .answers import Answer, excerpt, same_text
+from .faults import Problem
 from .plan import Engine
 from .probe import Probe
 from .prompts import new_nonce
@@ -62,17 +62,17 @@ def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tu
 def _by_hand(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
     broken = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
-        message, row = _one_pair(probe, prefill, decode)
-        probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if message else "passed")
-        if message:
-            broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", probe.hide(message)))
+        problem, row = _one_pair(probe, prefill, decode)
+        probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if problem else "passed")
+        if problem:
+            broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", _hidden(probe, problem)))
         if row.get("timed_out"):  # the others would cost a time-out each
             break
     return broken
 
 
-def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[str, Any]]:
-    """(what is wrong, figures): prefill is asked for one token and KV, decode for the answer with what prefill returned."""
+def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | None, dict[str, Any]]:
+    """(what is wrong or None, figures): prefill is asked for one token and KV, decode for the answer with what prefill returned."""
     prompt, request_id = probe.new_prompt(), new_nonce()
     both = (prefill, decode)
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
@@ -80,9 +80,9 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[
         probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL)
     )
     if not first.whole:
-        return "prefill did not answer the first half: " + first.detail + cause("prefill_hangs"), {}
+        return Problem("prefill did not answer the first half: " + first.detail, "prefill_hangs"), {}
     if not (first.kv_transfer_params or {}).get("do_remote_prefill"):
-        return "prefill returned no kv_transfer_params" + cause("no_kv_params"), {}
+        return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
     answer = probe.complete(
         probe.target(decode), prompt, probe.plan.max_tokens, request_id, kv_transfer_params=first.kv_transfer_params
     )
@@ -91,19 +91,26 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[str, dict[
             "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
         )
         row = {"timed_out": answer.problem == "timeout"}
-        return "decode did not answer the second half: " + answer.detail + cause(fault), row
+        return Problem("decode did not answer the second half: " + answer.detail, fault), row
     window = _settled(probe, before, both, answer.prompt_tokens)
     probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
     row["external_kv_transfer"] = window.engines[decode.name].external if decode.name in window.engines else None
     reference = probe.reference(prompt, prefill)
     if not reference.whole:
-        return "the reference text could not be had: " + reference.detail, row
+        return Problem("the reference text could not be had: " + reference.detail, "unready"), row
     if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
-        values = (excerpt(answer.text, 60), prefill.name, excerpt(reference.text, 60), cause("garbage"))
-        return text.format(*values), row
-    return judge(probe.plan, window).message, row
+        return _other_text(answer, prefill.name, reference), row
+    return judge(probe.plan, window).problem, row
+
+
+def _hidden(probe: Probe, problem: Problem) -> Problem:
+    return problem._replace(text=probe.hide(problem.text))
+
+
+def _other_text(answer: Answer, engine: str, reference: Answer) -> Problem:
+    text = "the answer is {0!r}, {1} alone says {2!r}"
+    return Problem(text.format(excerpt(answer.text, 60), engine, excerpt(reference.text, 60)), "garbage")
 
 
 def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int) -> Window:
@@ -117,21 +124,21 @@ def _through_entry(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Rec
     """One request at a time, so that the counters tell whose it was; ends when some rounds in a row bring no new pair."""
     wanted, dull = {(p.name, d.name) for p, d in pairs}, 0
     while wanted and dull < ROUNDS_WITHOUT_NEWS:
-        message, served = _one_request(probe)
-        if message:
-            return [failed("pairs", served or "entry", probe.hide(message))]
+        problem, served = _one_request(probe)
+        if problem:
+            return [failed("pairs", served or "entry", _hidden(probe, problem))]
         news = wanted & {tuple(served.split(" -> "))}
         dull = 0 if news else dull + 1
         wanted -= news
     return []
 
 
-def _one_request(probe: Probe) -> tuple[str, str]:
-    """(what is wrong, "prefill -> decode" that served it)."""
+def _one_request(probe: Probe) -> tuple[Problem | None, str]:
+    """(what is wrong or None, "prefill -> decode" that served it)."""
     prompt, before = probe.new_prompt(), probe.all_metrics()
     answer = probe.complete(probe.entry, prompt)
     if not answer.whole:
-        return "a repeated request failed: " + answer.detail + cause("some_lost"), "entry"
+        return Problem("a repeated request failed: " + answer.detail, "some_lost"), "entry"
 
     def read() -> Window:
         return window_of(before, probe.all_metrics(), 1, answer.prompt_tokens)
@@ -139,17 +146,16 @@ def _one_request(probe: Probe) -> tuple[str, str]:
     decodes = [engine.name for engine in probe.plan.role("decode")]
     window = probe.settle(read, lambda seen: bool(seen.unread) or bool(busy(seen, decodes)))
     found = judge(probe.plan, window)
-    if found.message:
-        return found.message, found.hop
+    if found.problem:
+        return found.problem, found.hop
     served = [busy(window, [engine.name for engine in probe.plan.role(role)]) for role in ("prefill", "decode")]
     hop = found.hop
     probe.requests.append({"id": answer.request_id, "hop": hop})
     reference = probe.reference(prompt, probe.plan.engine(served[0][0]))
     if not reference.whole or not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        text = "the answer is {0!r}, {1} alone says {2!r}{3}"
-        return text.format(excerpt(answer.text, 60), served[0][0], excerpt(reference.text, 60), cause("garbage")), hop
+        return _other_text(answer, served[0][0], reference), hop
     if [len(side) for side in served] == [1, 1]:
         row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds), "status": "passed"}
         row["external_kv_transfer"] = window.engines[served[1][0]].external
         probe.pairs[served[0][0]][served[1][0]] = row
-    return "", hop
+    return None, hop

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from .answers import excerpt, same_text
-from .causes import cause
 from .client import Target
+from .faults import Problem
 from .metrics import Samples, served, store_gets, store_puts
 from .plan import Engine
 from .probe import Probe
@@ -23,10 +23,10 @@ def check_pool(probe: Probe) -> list[Record]:
         return [skipped("pool", "one engine only: that another one can read the pool cannot be shown")]
     broken, tokens = [], 0.0
     for writer, reader in links:
-        hop, message, hits = _one_link(probe, writer, reader)
+        hop, problem, hits = _one_link(probe, writer, reader)
         tokens += hits
-        if message:
-            broken.append(failed("pool", hop, probe.hide(message)))
+        if problem:
+            broken.append(failed("pool", hop, problem._replace(text=probe.hide(problem.text))))
     if broken:
         return broken
     said = "{0} readers took {1:.0f} prompt tokens that another engine had computed, texts equal"
@@ -48,37 +48,37 @@ def _links(probe: Probe) -> list[tuple[Engine, Engine]]:
     return links
 
 
-def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, str, float]:
-    """(hop, what is wrong, tokens read). The writer computes first, so its text is its own; the reader must say the same."""
+def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Problem | None, float]:
+    """(hop, what is wrong or None, tokens read). The writer computes first, so its text is its own; the reader must say the same."""
     store, prompt = probe.plan.store, probe.new_prompt()
     put_hop, get_hop = f"{writer.name} -> {store.name}", f"{store.name} -> {reader.name}"
     master = Target(store.master_url)
     start = probe.metrics(master)
     first = probe.complete(probe.target(writer), prompt)
     if not first.whole:
-        return writer.name, "the writer did not answer: " + first.detail, 0.0
+        return writer.name, Problem("the writer did not answer: " + first.detail, "dead"), 0.0
     stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
     if _grown(store_puts, start, stored) <= 0:
-        return put_hop, "the master got no new key from {}{}".format(writer.name, cause("pool_not_written")), 0.0
+        return put_hop, Problem(f"the master got no new key from {writer.name}", "pool_not_written"), 0.0
     # The last blocks may still be on their way: wait until the count of keys stands still.
     stored = _quiet(probe, master, stored)
     before = probe.metrics(probe.target(reader))
     second = probe.complete(probe.target(reader), prompt)
     if not second.whole:
-        return get_hop, "the reader did not answer: " + second.detail, 0.0
+        return get_hop, Problem("the reader did not answer: " + second.detail, "pool_not_read"), 0.0
     hits = _hits(probe, reader, before)
     gets = probe.settle(lambda: _grown(store_gets, stored, probe.metrics(master)), lambda grown: grown != 0)
     if hits is not None and hits < probe.plan.block_size:
-        text = "{0} took {1:.0f} of {2} prompt tokens from the pool, although {3} had stored them{4}"
-        values = (reader.name, hits, second.prompt_tokens, writer.name, cause("pool_not_read"))
-        return get_hop, text.format(*values), 0.0
+        text = "{0} took {1:.0f} of {2} prompt tokens from the pool, although {3} had stored them"
+        values = (reader.name, hits, second.prompt_tokens, writer.name)
+        return get_hop, Problem(text.format(*values), "pool_not_read"), 0.0
     if gets == 0 or (hits is None and gets < 0):
-        return get_hop, "the master saw no successful get by {}{}".format(reader.name, cause("pool_not_read")), 0.0
+        return get_hop, Problem(f"the master saw no successful get by {reader.name}", "pool_not_read"), 0.0
     if not same_text(second.text, first.text, True) and not _begins_alike(probe, second.text, prompt, writer):
-        text = "{0} says {1!r} with KV from the pool, {2} says {3!r}{4}"
-        values = (reader.name, excerpt(second.text, 60), writer.name, excerpt(first.text, 60), cause("garbage"))
-        return get_hop, text.format(*values), 0.0
-    return get_hop, "", hits or 0.0
+        text = "{0} says {1!r} with KV from the pool, {2} says {3!r}"
+        values = (reader.name, excerpt(second.text, 60), writer.name, excerpt(first.text, 60))
+        return get_hop, Problem(text.format(*values), "garbage"), 0.0
+    return get_hop, None, hits or 0.0
 
 
 def _grown(count: Any, before: Samples | None, after: Samples | None) -> float:

@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from .answers import Answer, excerpt
-from .causes import cause
 from .client import Reply, Target, ask
+from .faults import Problem
 from .metrics import Samples
 from .plan import Engine
 from .probe import Probe
@@ -18,13 +18,14 @@ from .prompts import new_nonce, prompt_of, salted
 from .records import Record, failed, passed
 
 
-def silence(reply: Reply) -> str:
-    """A reply that is not HTTP 200, in words with its usual causes."""
+def silence(path: str, reply: Reply) -> Problem:
+    """What a reply to GET `path` that is not HTTP 200 shows."""
+    text = f"its {path} does not answer: "
     if reply.error:
-        return "{}{}".format(reply.detail or reply.error, cause("hangs" if reply.error == "timeout" else "dead"))
+        return Problem(text + (reply.detail or reply.error), "hangs" if reply.error == "timeout" else "dead")
     if reply.status in (401, 403):
-        return "HTTP {}{}".format(reply.status, cause("unauthorized"))
-    return "HTTP {}: {}{}".format(reply.status, excerpt(reply.body) or "(empty body)", cause("unready"))
+        return Problem(f"{text}HTTP {reply.status}", "unauthorized")
+    return Problem("{}HTTP {}: {}".format(text, reply.status, excerpt(reply.body) or "(empty body)"), "unready")
 
 
 def check_master(probe: Probe) -> list[Record]:
@@ -33,14 +34,14 @@ def check_master(probe: Probe) -> list[Record]:
     target = Target(store.master_url)
     reply = probe.get(target, "/health")
     if reply.status != 200 or reply.error:
-        return [failed("master", store.name, "its /health does not answer: " + silence(reply))]
+        return [failed("master", store.name, silence("/health", reply))]
     if not _is_leader(reply.body):
-        said = "its /health says it is not serving: {}{}".format(excerpt(reply.body), cause("master_standby"))
-        return [failed("master", store.name, said)]
+        said = "its /health says it is not serving: " + excerpt(reply.body)
+        return [failed("master", store.name, Problem(said, "master_standby"))]
     samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
     missing = _short(probe, samples)
     if missing:
-        return [failed("master", store.name, said, clients=_clients(samples)) for said in missing]
+        return [failed("master", store.name, problem, clients=_clients(samples)) for problem in missing]
     clients, capacity = _clients(samples), samples.get("master_total_capacity_bytes")
     if store.clients and clients is not None and clients > store.clients:
         text = "{0} has {1:.0f} clients, {2} are planned: a stranger's, or one of a process that just ended"
@@ -62,7 +63,7 @@ def _clients(samples: Samples) -> float | None:
     return samples.get("master_active_clients")
 
 
-def _short(probe: Probe, samples: Samples) -> list[str]:
+def _short(probe: Probe, samples: Samples) -> list[Problem]:
     """What the master has less of than planned. A counter it does not print counts as zero: it proves nothing."""
     store = probe.plan.store
     short = []
@@ -72,7 +73,7 @@ def _short(probe: Probe, samples: Samples) -> list[str]:
     ):
         found = samples.get(name, 0.0)
         if wanted and found < wanted:
-            short.append(f"it has {found:.0f} {word}, planned are {wanted}{cause(fault)}")
+            short.append(Problem(f"it has {found:.0f} {word}, planned are {wanted}", fault))
     return short
 
 
@@ -80,9 +81,9 @@ def check_engines(probe: Probe) -> list[Record]:
     """Each engine healthy and serving the planned name. Also learns max_model_len and how long a prompt has to be."""
     broken = []
     for engine in probe.plan.engines:
-        said = _unfit(probe, engine)
-        if said:
-            broken.append(failed("engines", engine.name, said))
+        problem = _unfit(probe, engine)
+        if problem:
+            broken.append(failed("engines", engine.name, problem))
     if broken:
         return broken
     needed = max(2 * probe.plan.block_size + 1, probe.plan.min_prompt_tokens)
@@ -91,31 +92,31 @@ def check_engines(probe: Probe) -> list[Record]:
     if 0 < room < needed:
         said = "max_model_len {0} leaves no room for a probe of {1} tokens (two KV blocks and more) and {2} to answer"
         values = (probe.max_model_len, needed, probe.plan.max_tokens)
-        return [failed("engines", probe.shortest, said.format(*values))]
+        return [failed("engines", probe.shortest, Problem(said.format(*values), "no_room"))]
     said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
     return [passed("engines", "", said, max_model_len=probe.max_model_len, probe_words=probe.words)]
 
 
-def _unfit(probe: Probe, engine: Engine) -> str:
-    """Why this engine cannot be used; "" when it can."""
+def _unfit(probe: Probe, engine: Engine) -> Problem | None:
+    """Why this engine cannot be used; None when it can."""
     target = probe.target(engine)
     reply = probe.get(target, "/health")
     if reply.status != 200 or reply.error:
-        return "its /health does not answer: " + silence(reply)
+        return silence("/health", reply)
     reply = ask(target, "/v1/models", timeout=min(30.0, probe.limits.request))
     if reply.status != 200 or reply.error:
-        return "its /v1/models does not answer: " + silence(reply)
+        return silence("/v1/models", reply)
     try:
         models: dict[str, Any] = {item["id"]: item for item in json.loads(reply.body)["data"]}
     except (ValueError, LookupError, TypeError):
-        return "its /v1/models is no list of models: " + excerpt(reply.body)
+        return Problem("its /v1/models is no list of models: " + excerpt(reply.body), "not_openai")
     if probe.plan.model not in models:
-        return "it serves {}, planned is {}{}".format(", ".join(sorted(models)), probe.plan.model, cause("wrong_model"))
+        return Problem("it serves {}, planned is {}".format(", ".join(sorted(models)), probe.plan.model), "wrong_model")
     length = models[probe.plan.model].get("max_model_len") or 0
     # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
     if length and (not probe.max_model_len or length < probe.max_model_len):
         probe.max_model_len, probe.shortest = length, engine.name
-    return ""
+    return None
 
 
 def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
@@ -147,20 +148,19 @@ def check_alone(probe: Probe) -> list[Record]:
         if not answer.whole:
             fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
             fault = "unauthorized" if answer.status in (401, 403) else fault
-            broken.append(failed("alone", engine.name, probe.hide("asked alone: " + answer.detail) + cause(fault)))
+            broken.append(failed("alone", engine.name, Problem(probe.hide("asked alone: " + answer.detail), fault)))
     if broken:
         return broken
     expected = _majority([answer.text for answer in said.values()])
     for name, answer in said.items():
         if answer.text != expected:
-            text = "asked alone it says {0!r}, the others say {1!r}{2}"
-            values = (excerpt(answer.text, 60), excerpt(expected, 60), cause("different_engine"))
-            broken.append(failed("alone", name, text.format(*values)))
+            said_here = f"asked alone it says {excerpt(answer.text, 60)!r}, the others say {excerpt(expected, 60)!r}"
+            broken.append(failed("alone", name, Problem(said_here, "different_engine")))
     short = [answer.prompt_tokens for answer in said.values() if answer.prompt_tokens <= 2 * probe.plan.block_size]
     if short and not broken:
-        text = "the probe of {0} words has only {1} tokens; two KV blocks are {2}: set verify.min_prompt_tokens higher"
-        message = text.format(probe.words, short[0], 2 * probe.plan.block_size)
-        broken.append(failed("alone", probe.plan.engines[0].name, message))
+        text = "the probe of {0} words has only {1} tokens; two KV blocks are {2}"
+        problem = Problem(text.format(probe.words, short[0], 2 * probe.plan.block_size), "short_probe")
+        broken.append(failed("alone", probe.plan.engines[0].name, problem))
     tokens = max(answer.prompt_tokens for answer in said.values())
     text = "{0} engines, same text after {1} prompt tokens" if len(said) > 1 else "{0} engine answers {1} prompt tokens"
     return broken or [passed("alone", "", text.format(len(said), tokens), text=excerpt(expected, 60))]

@@ -7,25 +7,30 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
+from ..tools.finding import Finding
+from .faults import Problem
+
 STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "pairs", "pool", "negative")
 
 Record = Dict[str, Any]
 
 
 def record(step: str, status: str, hop: str, message: str, evidence: dict[str, Any]) -> Record:
-    """{step, status: passed | failed | skipped, hop, message, evidence, seconds}; seconds is set by the gate.
+    """{step, status: passed | failed | skipped, hop, message, evidence, finding, seconds}; seconds is set by the gate.
 
-    hop: a service, or two of them as `prefill-0 -> decode-0`.
+    hop: a service, or two of them as `prefill-0 -> decode-0`. finding: the form of all findings where the step failed, else {}.
     """
-    return {"step": step, "status": status, "hop": hop, "message": message, "evidence": evidence, "seconds": 0.0}
+    found: dict[str, str] = {}
+    return dict(step=step, status=status, hop=hop, message=message, evidence=evidence, finding=found, seconds=0.0)
 
 
 def passed(step: str, hop: str, message: str, **evidence: Any) -> Record:
     return record(step, "passed", hop, message, evidence)
 
 
-def failed(step: str, hop: str, message: str, **evidence: Any) -> Record:
-    return record(step, "failed", hop, message, evidence)
+def failed(step: str, hop: str, fault: Problem, **evidence: Any) -> Record:
+    found = fault.finding(hop).as_dict()
+    return dict(record(step, "failed", hop, fault.text, evidence), finding=found)
 
 
 def skipped(step: str, reason: str) -> Record:
@@ -46,18 +51,16 @@ def proves_transfer(records: list[Record]) -> bool:
 
 
 def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
-    """The report with `verified`, `failures` (one sentence each) and `summary`.
+    """The report with `verified`, `findings`, `failures` (a line for each finding) and `summary`.
 
     Nothing failed is not enough: with disaggregation something has to have proved the transfer.
     """
     steps = report["steps"]
-    failures = ["{}: {}".format(step["hop"], step["message"]) for step in steps if step["status"] == "failed"]
-    if disaggregated and not failures and not proves_transfer(steps):
-        failures.append(
-            "nothing proves that KV crossed from prefill to decode: this release has no counters for it, and the log "
-            "lines were not read or are missing; give the engines' logs (verify.*.log) and run on all their hosts"
-        )
-    done = dict(report, verified=not failures, failures=failures)
+    findings = [Finding.from_dict(step["finding"]) for step in steps if step["status"] == "failed"]
+    if disaggregated and not findings and not proves_transfer(steps):
+        findings.append(Problem("nothing proves that KV was transferred", "no_proof").finding("prefill -> decode"))
+    done = dict(report, verified=not findings, findings=[finding.as_dict() for finding in findings])
+    done["failures"] = [finding.text() for finding in findings]
     done["summary"] = summary(done)
     return done
 

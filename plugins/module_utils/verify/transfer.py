@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .causes import cause
+from .faults import Problem
 from .metrics import Samples, Served, served
 from .plan import VerifyPlan
 
@@ -23,11 +23,11 @@ class Window(NamedTuple):
     tokens: int
 
 
-class Finding(NamedTuple):
-    """hop and message of what is wrong; message "" = right. counted: False when there are no counters to judge by."""
+class Judgement(NamedTuple):
+    """hop, and what is wrong there or None. counted: False when there are no counters to judge by."""
 
     hop: str
-    message: str
+    problem: Problem | None
     counted: bool
     evidence: dict[str, Any]
 
@@ -42,7 +42,7 @@ def busy(window: Window, names: list[str]) -> list[str]:
     return [name for name in names if name in window.engines and window.engines[name].requests > 0]
 
 
-def judge(plan: VerifyPlan, window: Window) -> Finding:
+def judge(plan: VerifyPlan, window: Window) -> Judgement:
     """The way first (who was asked), then the tokens (where decode had them from)."""
     prefills = [engine.name for engine in plan.role("prefill")]
     decodes = [engine.name for engine in plan.role("decode")]
@@ -61,20 +61,20 @@ def judge(plan: VerifyPlan, window: Window) -> Finding:
         "sent_tokens": window.tokens,
     }
     if evidence["external_kv_transfer"] is not None:
-        return Finding(hop, _by_source(plan, window, parts, evidence), True, evidence)
+        return Judgement(hop, _by_source(plan, window, parts, evidence), True, evidence)
     if evidence["promised"] is not None:
         missing = evidence["promised"] < ENOUGH * window.tokens
-        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits){2}"
-        message = text.format(evidence["promised"], window.tokens, cause("recomputed")) if missing else ""
-        return Finding(hop, message, True, evidence)
-    return Finding(hop, "", False, evidence)
+        text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits)"
+        problem = Problem(text.format(evidence["promised"], window.tokens), "recomputed") if missing else None
+        return Judgement(hop, problem, True, evidence)
+    return Judgement(hop, None, False, evidence)
 
 
-def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Finding | None:
+def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Judgement | None:
     """The first hop that the requests did not take; None when all took both."""
     if window.unread:
-        text = "its /metrics cannot be read, so nothing proves what it did"
-        return Finding(window.unread[0], text, True, {"unread": window.unread})
+        problem = Problem("its /metrics cannot be read", "unread_metrics")
+        return Judgement(window.unread[0], problem, True, {"unread": window.unread})
     first, second = (sum(asked.get(name, 0.0) for name in names) for names in (prefills, decodes))
     sent = window.sent
     for missing, hop, text, fault in (
@@ -85,11 +85,11 @@ def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[st
         (first < sent, "entry -> prefill", f"prefill saw {first:.0f} of {sent} requests", "some_lost"),
     ):
         if missing:
-            return Finding(hop, text + cause(fault), True, {"requests": asked})
+            return Judgement(hop, Problem(text, fault), True, {"requests": asked})
     return None
 
 
-def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict[str, Any]) -> str:
+def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict[str, Any]) -> Problem | None:
     """vLLM >= 0.16. Others may use the service meanwhile; then all of decode's prompts have to fit, not only ours.
 
     A transferred prompt leaves decode a partial block at most (one token, as measured). Ours may use that up, strangers'
@@ -101,9 +101,11 @@ def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict
     known = external + (cached if strangers else 0.0)
     enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
     if enough and computed <= window.sent * plan.block_size + strangers:
-        return ""
-    text = "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache){4}"
-    return text.format(external, window.tokens, computed, cached, cause("recomputed"))
+        return None
+    text = (
+        "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache)"
+    )
+    return Problem(text.format(external, window.tokens, computed, cached), "recomputed")
 
 
 def _one(names: list[str], role: str) -> str:

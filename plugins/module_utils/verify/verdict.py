@@ -11,18 +11,16 @@ import shlex
 from typing import Any, Dict, Iterable
 
 from . import records
-from .causes import cause
+from .faults import Problem
 from .plan import VerifyPlan
 
 Logs = Dict[str, Dict[str, Any]]
 
 
 def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> dict[str, Any]:
-    """The report (of `_verify_gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`.
+    """The report (of `gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`, a sample `request`.
 
-    `explanation` is all a person needs: summary, failures, tails.
-
-    logs: what `_verify_logs.read` returned on each host. A report made in check mode is returned as it is.
+    logs: what `logs.read` returned on each host. A report made in check mode is returned as it is.
     """
     if report.get("check_mode"):
         return report
@@ -37,8 +35,7 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
     joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
     done = records.conclude(joined, plan.disaggregated)
-    done["request"] = request(plan)
-    return dict(done, explanation=_explanation(done))
+    return dict(done, request=request(plan))
 
 
 def request(plan: VerifyPlan) -> str:
@@ -51,18 +48,6 @@ def request(plan: VerifyPlan) -> str:
     return line + (' -H "Authorization: Bearer $API_KEY"' if plan.entry.api_key else "")
 
 
-def _explanation(report: dict[str, Any]) -> list[str]:
-    """The summary, and the last lines of each service that a failure names."""
-    lines = list(report["summary"])
-    lines += [f"  {failure}" for failure in report["failures"] if not any(failure in line for line in lines)]
-    if report["verified"]:
-        lines.append("  ask it: " + report["request"])
-    for name, tail in report["tails"].items():
-        lines.append(f"last lines of {name}:")
-        lines += ["  " + line for line in tail] or ["  (empty)"]
-    return lines
-
-
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
     """Red flags on any service; a line per probe request on decode and listeners on prefill, where the release has them."""
     readable = {name: one for name, one in read.items() if one["readable"]}
@@ -72,8 +57,8 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
     broken = []
     for name, one in sorted(readable.items()):
         if one["red_flags"]:
-            message = "its log shows a red flag: {}{}".format(one["red_flags"][0].strip()[:300], cause("red_flag"))
-            broken.append(records.failed("logs", name, message, lines=one["red_flags"][:5]))
+            problem = Problem("its log shows a red flag: " + one["red_flags"][0].strip()[:300], "red_flag")
+            broken.append(records.failed("logs", name, problem, lines=one["red_flags"][:5]))
     broken += _listeners(plan, readable)
     proved: list[str] = []
     if plan.disaggregated and plan.release.lines.transferred:
@@ -81,8 +66,8 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
         line = plan.release.lines.transferred.strip()
         for hop in sorted({item["hop"] for item in missing}):
             ids = [item["id"] for item in missing if item["hop"] == hop]
-            message = f"no line {line!r} for {len(ids)} probe requests{cause('no_line')}"
-            broken.append(records.failed("logs", hop, message, requests=ids))
+            problem = Problem(f"no line {line!r} for {len(ids)} probe requests", "no_line")
+            broken.append(records.failed("logs", hop, problem, requests=ids))
     if broken:
         return broken
     said = f"no red flag in {len(readable)} logs"
@@ -98,8 +83,8 @@ def _listeners(plan: VerifyPlan, readable: Logs) -> list[records.Record]:
     for engine in plan.role("prefill") if plan.release.lines.listening else ():
         found = readable.get(engine.name, {}).get("listening", 0)
         if 0 < found < wanted:
-            message = "only {} of {} ranks listen for KV requests{}".format(found, wanted, cause("listeners"))
-            broken.append(records.failed("logs", engine.name, message, found=found, wanted=wanted))
+            problem = Problem(f"only {found} of {wanted} ranks listen for KV requests", "listeners")
+            broken.append(records.failed("logs", engine.name, problem, found=found, wanted=wanted))
     return broken
 
 

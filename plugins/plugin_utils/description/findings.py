@@ -1,82 +1,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings: what is wrong, where, why it matters and how to fix it. Every judgement of the collection has this form."""
+"""Findings as people read them: sorted, grouped where they are equal, with their reasons and fixes."""
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 import typing as t
-from dataclasses import dataclass, field
 
-LONGEST_VALUE = 160  # characters of a value that are shown
+from ...module_utils.tools.finding import Finding as Finding
+from ...module_utils.tools.finding import shown as shown
+
 PLACES_SHOWN = 4  # places of one group of equal findings that are named
 GROUPS_SHOWN = 20  # groups of one rule that are printed; one mistake can show differently on a thousand hosts
 DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
-
-
-@dataclass(frozen=True, order=True)
-class Finding:
-    """One violation.
-
-    ``path`` names the place as the user knows it (``inference_pools.decode.tensor_parallel_size``, ``node2 device 3``);
-    ``value`` is what the user wrote or the host reported there; ``problem`` says what is wrong with it, in this case
-    and with its names and numbers; ``why`` is the consequence, ``fix`` what to do; ``source`` is where the rule comes
-    from. ``id``, ``why`` and ``source`` may be left out by a rule's check: the rule adds its own.
-    """
-
-    path: str
-    id: str
-    problem: str
-    fix: str = ""
-    severity: str = "error"
-    value: str = ""
-    why: str = ""
-    source: str = field(default="", compare=False)
-
-    @classmethod
-    def at(cls, path: str, value: t.Any, problem: str, fix: str = "", severity: str = "") -> Finding:
-        """A finding of a rule's check: the rule adds its id, why, fix, source and, where none is given, its severity."""
-        return cls(path, "", problem, fix, severity, shown(value))
-
-    @classmethod
-    def from_dict(cls, data: t.Mapping[str, t.Any]) -> Finding:
-        """The finding out of plain data, as ``as_dict`` returns it."""
-        return cls(**{part.name: str(data.get(part.name, "")) for part in dataclasses.fields(cls)})
-
-    def as_dict(self) -> dict[str, str]:
-        """The finding as plain data."""
-        return {
-            "id": self.id,
-            "severity": self.severity,
-            "path": self.path,
-            "value": self.value,
-            "problem": self.problem,
-            "why": self.why,
-            "fix": self.fix,
-            "source": self.source,
-        }
-
-    @property
-    def place(self) -> str:
-        """The path, and the value where there is one."""
-        return f"{self.path} = {self.value}" if self.value else self.path
-
-    def text(self) -> str:
-        """The finding as one line."""
-        parts = [
-            f"{self.place}: {self.problem.rstrip('.')}. [{self.id}]",
-            self.why,
-            f"Fix: {self.fix}" if self.fix else "",
-        ]
-        return " ".join(part for part in parts if part)
-
-
-def shown(value: t.Any) -> str:
-    """A value as it is printed: empty for none, else its text, cut where it is long."""
-    return "" if value is None or value == "" else str(value)[:LONGEST_VALUE]
 
 
 class PlanError(ValueError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import typing as t
 
+from ...description.findings import Finding, finding_lines
 from . import applied as calls
 from . import state
 from .manifest_text import manifests
@@ -21,16 +22,21 @@ def has_collection(name: str) -> bool:
         return False
 
 
+def as_text(check: t.Callable[..., list[Finding]]) -> t.Callable[..., str]:
+    """A check whose findings are printed as all findings are; an empty text if there is none."""
+    return lambda *arguments: "\n".join(finding_lines(check(*arguments))).lstrip()
+
+
 FILTERS: dict[str, t.Callable[..., t.Any]] = {
     "kthena_applied": calls.applied,
     "kthena_crd_version": state.crd_version,
     "kthena_diagnosis": state.diagnosis,
-    "kthena_foreign": state.foreign,
+    "kthena_foreign": as_text(state.foreign),
     "kthena_digest": state.plan_digest,
     "kthena_has_collection": has_collection,
     "kthena_manifests": manifests,
     "kthena_names": calls.names,
-    "kthena_node_shortage": state.node_shortage,
+    "kthena_node_shortage": as_text(state.node_shortage),
     "kthena_objects": state.staged,
     "kthena_pods_lack": state.pods_lack,
     "kthena_remember": state.remember,

@@ -11,6 +11,7 @@ import json
 import typing as t
 
 from ....module_utils.status.plan import PLAN_VERSION
+from ...description.findings import Finding
 from ...description.variables import natural
 from .hosts import address_of, is_pod
 from .manifest.quantity import is_quantity, quantity
@@ -305,7 +306,7 @@ def crd_version(crd: Record) -> str:
     return "v0.4.0" if "RoleRollingUpdate" in rollout.get("enum", []) else ""
 
 
-def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
+def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> list[Finding]:
     """Why the planned pods can never be scheduled onto these nodes; empty if they can, or if no node is to be seen."""
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
@@ -317,19 +318,27 @@ def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> str:
         if role["devices"]
     ]
     if not nodes or not asked:
-        return ""
+        return []
     if not any(sizes):
         others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
         seen = f"they offer {', '.join(others)}" if others else "they offer no device at all"
-        return f"none of the {len(nodes)} nodes offers {resource}; {seen}. Set inference_kubernetes.resource to one of these."
+        problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
+        fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
+        return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
     free = sorted(sizes, reverse=True)
     for amount, name in sorted(asked, reverse=True):
         place = next((index for index, size in enumerate(free) if size >= amount), None)
         if place is None:
             total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
-            return f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(asked)} pods"
+            problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(asked)} pods"
+            return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
         free[place] -= amount
-    return ""
+    return []
+
+
+def _unschedulable(path: str, value: t.Any, problem: str, fix: str) -> Finding:
+    why = "The pods would stay Pending, and the deployment would wait until its timeout."
+    return Finding(path, "K8S-NODES", problem, fix, value=str(value), why=why)
 
 
 def _resources(node: Record) -> Record:
@@ -373,10 +382,14 @@ def _is_ours(plan: Record, one: Record) -> bool:
     return labels.get(MANAGED_BY) == MANAGER and labels.get(PART_OF) == plan["deployment"]
 
 
-def foreign(plan: Record, live: t.Sequence[Record]) -> list[str]:
+def foreign(plan: Record, live: t.Sequence[Record]) -> list[Finding]:
     """Objects of planned names that somebody else made."""
     planned = {_address(item) for item in plan["objects"]}
-    return sorted(_address(item) for item in live if _address(item) in planned and not _is_ours(plan, item))
+    theirs = sorted(_address(item) for item in live if _address(item) in planned and not _is_ours(plan, item))
+    problem = f"the object exists in {plan['kubernetes']['namespace']} and was not made by this role"
+    fix = "Choose another inference_deployment, or set kthena_adopt to take the objects over."
+    why = "Applying the plan would overwrite it."
+    return [Finding(name, "K8S-FOREIGN", problem, fix, why=why) for name in theirs]
 
 
 def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:

@@ -14,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.plan impor
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS, status_of
 from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import verdict
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.verify_text import verify_text
 from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
 
 # request: only the hanging simulators wait that long; on a loaded machine a healthy answer has to fit into it.
@@ -306,7 +307,11 @@ def test_a_broken_part_is_named(tmp_path, shape, faults, expected, word):
     assert report["verified"] is False
     assert report["summary"][0].startswith("NOT VERIFIED")
     assert word in " ".join(report["failures"])
-    assert all("likely: " in sentence or "metrics cannot" in sentence for sentence in report["failures"])
+    assert all(finding["problem"] and finding["why"] and finding["fix"] for finding in report["findings"])
+    assert {finding["severity"] for finding in report["findings"]} == {"error"}
+    assert [finding["path"] for finding in report["findings"]] == [s["hop"] for s in report["steps"] if s["finding"]]
+    text = "\n".join(verify_text(report))
+    assert all(f"[{f['id']}]\n   Why: {f['why']}\n   Fix: {f['fix']}" in text for f in report["findings"])
 
 
 HANGING = {
@@ -384,7 +389,7 @@ def test_nothing_failed_and_nothing_proved_is_not_verified(tmp_path):
         report = run(cluster, read_logs=False, release=old_release(cluster))
     assert failures(report) == set()
     assert report["verified"] is False
-    assert report["failures"][0].startswith("nothing proves that KV crossed")
+    assert report["failures"][0].startswith("prefill -> decode: nothing proves that KV was transferred")
 
 
 def test_a_promise_counts_only_where_it_was_made(tmp_path):

@@ -13,6 +13,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernet
     is_quantity,
     quantity,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.walk import NO_PODS, REFUSED
 
 CONTAINER = {
     "name": "engine",
@@ -183,8 +184,9 @@ def test_versions_differ():
 
 
 def test_all_complaints_at_once_in_a_stable_order():
-    broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.image", "a b")
+    broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.image", "")
     assert [item.id for item in check_manifest(broken)] == ["K8S-TYPE", "POD-IMAGE"]
+    assert [item.why for item in check_manifest(broken)] == [REFUSED, NO_PODS]
     assert [item.id for item in check_manifest({"kind": "Job", "apiVersion": "batch/v1"})] == ["K8S-KIND"]
     assert [item.id for item in check_manifest("text")] == ["K8S-TYPE"]
 

@@ -10,6 +10,7 @@ import zlib
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.filters import FILTERS
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
 
 PLAN = plan(pools__decode__instances=2)
@@ -165,7 +166,8 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
 )
 def test_nodes(nodes, said):
     found = state.node_shortage(PLAN, [{"status": {"allocatable": node}} for node in nodes])
-    assert found == "" if not said else said in found
+    assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if said else [])
+    assert all(said in finding.problem for finding in found)
 
 
 def live(kind, name, ours=True):
@@ -187,7 +189,11 @@ def test_only_what_is_ours_may_go_and_configuration_goes_last():
     assert names == ["ModelRoute/demo", "ConfigMap/demo-old"]
     kinds = [item["kind"] for item in state.stale(PLAN, there, False)]
     assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
-    assert state.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)]) == ["ConfigMap/demo-cm"]
+    (theirs,) = state.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)])
+    assert (theirs.path, theirs.id, bool(theirs.why)) == ("ConfigMap/demo-cm", "K8S-FOREIGN", True)
+    text = FILTERS["kthena_foreign"](PLAN, [live("ConfigMap", "demo-cm", ours=False)])
+    assert text.startswith("1. ConfigMap/demo-cm: the object exists in ") and "\n   Fix: Choose another" in text
+    assert FILTERS["kthena_foreign"](PLAN, there) == ""
     assert state.foreign(PLAN, there) == []
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ....description.findings import Finding, nearest
+from .walk import SILENT as SILENT
 from .walk import complaint
-
-SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
 
 
 def listed(value: t.Any) -> list[t.Any]:

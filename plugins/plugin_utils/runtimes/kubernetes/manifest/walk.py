@@ -13,6 +13,9 @@ from .quantity import is_quantity
 from .shapes import MISSING, Mapping, Scalar, Sequence, Struct
 
 SOURCE = "the CRD's structural schema"
+SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
+REFUSED = "The cluster refuses the object, so nothing of it is deployed."
+NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log says so."
 EXPECTED = {
     "string": "a string",
     "integer": "a whole number",
@@ -25,7 +28,7 @@ EXPECTED = {
 def complaint(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
     """A finding about one place of a manifest."""
     shown = "" if value == "" else repr(value)[:120]
-    return Finding(path, rule, problem, fix, value=shown, source=source)
+    return Finding(path, rule, problem, fix, value=shown, why=NO_PODS if source == SILENT else REFUSED, source=source)
 
 
 def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
