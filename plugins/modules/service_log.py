@@ -100,6 +100,8 @@ logs:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.runtime.base import RuntimeProblem, command
+from ..module_utils.tools.runner import MOST_LOG
 from ..module_utils.verify import logs
 from ..module_utils.verify.plan import PlanError, read_plan
 
@@ -110,14 +112,15 @@ ARGUMENTS = {
 }
 
 
-def runner(module):
-    """run(argv) -> (return code, both streams as one text). docker writes a container's stderr to its own stderr."""
+TIMEOUT = 300  # seconds that a runtime may take to print a log
 
-    def run(argv):
-        code, out, err = module.run_command(argv, handle_exceptions=False)
-        return code, out + err
 
-    return run
+def run(argv):
+    """(return code, both streams as one text). docker writes a container's stderr to its own stderr. OSError if it hangs."""
+    try:
+        return command(argv, TIMEOUT, MOST_LOG)
+    except RuntimeProblem as error:
+        raise OSError(str(error)) from error
 
 
 def main():
@@ -130,7 +133,7 @@ def main():
     services = logs.services_of(plan, said["host"])
     if said["marks"] is None:
         module.exit_json(changed=False, marks=logs.mark(services))
-    read = logs.read(services, said["marks"], plan.release.lines, runner(module))
+    read = logs.read(services, said["marks"], plan.release.lines, run)
     module.exit_json(changed=False, logs=read)
 
 

@@ -205,3 +205,10 @@ def test_nothing_looks_outside_of_the_repository():
         if path.suffix in (".py", ".yml", ".yaml", ".md", ".rst", ".j2", ".sh") and path not in own
     ]
     assert [name(path) for path in text_files if outside.search(text_of(path))] == []
+
+
+def test_commands_are_run_in_one_place():
+    """A time limit, the whole process group killed and bounded output hold for every command only if one function runs them."""
+    code = in_folder("plugins")
+    users = {name(path) for path in code if "subprocess" in set(imported(path)) or ".run_command(" in text_of(path)}
+    assert users == {"plugins/module_utils/tools/runner.py"}

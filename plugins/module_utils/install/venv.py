@@ -14,11 +14,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import tempfile
+
+from ..tools.runner import MOST_LOG, execute
 
 STAMPS = ".ascend-inference"
 MARK = "installing"
+TIMEOUT = 4 * 3600  # seconds of one command; the engine's wheels may be built from source
 PIP_SETTINGS = {
     "index-url": ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"),
     "extra-index-url": ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL"),
@@ -243,15 +245,14 @@ class Builder:
 
 
 def run_command(argv, env):
-    """Run ``argv`` with ``env`` added to the environment; returns the exit code and all output."""
+    """Run ``argv`` with ``env`` added to the environment; returns the exit code and all output. OSError if it hangs."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment.update(env)
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    # Not AnsibleModule.run_command: this is no module, and its caller wants both streams in the order they came.
-    done = subprocess.run(  # pylint: disable=ansible-bad-function
-        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/", check=False
-    )
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+    done = execute(argv, TIMEOUT, environment, cwd="/", merged=True, most=MOST_LOG)
+    if done.timed_out:
+        raise TimeoutError("{} did not end within {} s:\n{}".format(" ".join(argv), TIMEOUT, tail(done.stdout)))
+    return done.rc, done.stdout
 
 
 def write_atomically(path, text, mode=0o644):

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
+
+from ..tools.runner import ToolMissing, execute
 
 ENVIRONMENT = {"LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""}
 MARGIN = 120  # seconds on top of a service's own time to stop, for the tool that stops it
@@ -20,24 +21,15 @@ class NothingRuns(RuntimeProblem):
     """The runtime itself does not run, and so none of its services does."""
 
 
-def command(argv, timeout=60):
+def command(argv, timeout=60, most=None):
     """Run a short command -> (exit code, both streams as one text). Raises RuntimeProblem if it cannot be run or hangs."""
     try:
-        # Not AnsibleModule.run_command: that has no timeout.
-        done = subprocess.run(  # pylint: disable=ansible-bad-function
-            argv,
-            env=dict(os.environ, **ENVIRONMENT),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-            timeout=timeout,
-        )
-    except OSError as error:
-        raise RuntimeProblem(f"{argv[0]} cannot be run: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise RuntimeProblem("{} did not end within {} s".format(" ".join(argv), timeout)) from error
-    return done.returncode, done.stdout.decode("utf-8", "replace")
+        done = execute(argv, timeout, dict(os.environ, **ENVIRONMENT), merged=True, most=most)
+    except ToolMissing as error:
+        raise RuntimeProblem(str(error)) from error
+    if done.timed_out:
+        raise RuntimeProblem("{} did not end within {} s".format(" ".join(argv), timeout))
+    return done.rc, done.stdout
 
 
 def tail(path, lines):

@@ -8,9 +8,10 @@ from __future__ import annotations
 import http.client
 import os
 import socket
-import subprocess
 import time
 import xmlrpc.client
+
+from ..tools.runner import execute
 
 UP, WAITING = ("STARTING", "RUNNING"), ("BACKOFF",)  # BACKOFF: ended by itself, and will be started again
 ALREADY_ADDED, ALREADY_STARTED, BAD_NAME, NOT_RUNNING, SPAWN_ERROR = 90, 60, 10, 70, 50  # supervisor.xmlrpc.Faults
@@ -72,18 +73,9 @@ class Supervisord:
 
     def launch(self, command, config, environment, patience=60):
         """Start supervisord as a daemon that outlives this connection, and wait until it answers."""
-        # Not AnsibleModule.run_command: this is no module, and its caller gives the whole environment.
-        done = subprocess.run(  # pylint: disable=ansible-bad-function
-            [command, "-c", config],
-            env=environment,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise SupervisorError("{} did not start:\n{}".format(command, done.stdout.decode("utf-8", "replace")))
+        done = execute([command, "-c", config], patience, environment, cwd="/", merged=True)
+        if done.rc != 0:
+            raise SupervisorError(f"{command} did not start:\n{done.stdout}")
         _until(self.runs, patience, f"supervisord does not answer on {self.socket_path}")
 
     def shut_down(self, patience):

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one way this collection runs a vendor tool: a hard time limit, the tool's whole process group killed, both streams kept.
+"""The only way in which this collection runs a command on a host: a time limit, the whole process group killed, bounded output.
 
-``run(argv, timeout, stdin=None, env=None) -> Output`` is the contract that tests replace. npu-smi and hccn_tool can hang for
-300 seconds on a chip that dropped off the bus, ask y/n on stdin, and print errors on either stream with any exit status, so
-nothing here judges an answer: that is the parsers' work.
+``execute`` runs any command. ``run(argv, timeout, stdin=None, env=None) -> Output`` runs a vendor tool and is the contract that
+tests replace. npu-smi and hccn_tool can hang for 300 seconds on a chip that dropped off the bus, ask y/n on stdin, and print
+errors on either stream with any exit status, so nothing here judges an answer: that is the parsers' work.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ LIBRARIES = (
 GRACE = 5  # seconds that a killed process may take to end; one in uninterruptible sleep is then left behind
 DRAIN = 0.5  # seconds that the pipes are read after the tool ended
 MOST_OUTPUT = 4 * 2**20  # bytes of one stream; the longest real answer has some 60 KiB
+MOST_LOG = 64 * 2**20  # bytes of a log or of an installation's output
 
 
-class ToolMissing(Exception):
+class ToolMissing(OSError):
     """The executable isn't there; the message says where it was looked for and what to do."""
 
 
@@ -76,26 +77,41 @@ def run(argv, timeout, stdin=None, env=None):
     ``stdin`` is text for the tool's prompts (None: end of file at once). ``env`` is added to :func:`environment`.
     After a time-out ``timed_out`` is true and ``rc`` is None. A program that can't be started raises ToolMissing.
     """
+    return execute(argv, timeout, environment(env), stdin)
+
+
+def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None):
+    """As :func:`run`, with ``env`` as the whole environment and ``cwd`` as the working directory.
+
+    ``merged``: both streams come in the order in which they were printed, in ``stdout``. More than ``most`` bytes of a stream
+    end the command (None: MOST_OUTPUT).
+    """
+    most = MOST_OUTPUT if most is None else most
     # Not AnsibleModule.run_command: what hangs has to be killed with its children, and threads share this.
     try:
         process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             argv,
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment(env),
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
+            env=env,
+            cwd=cwd,
             start_new_session=True,
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be started: {error.strerror or error}") from error
-    with process.stdout, process.stderr:
+    pipes = {"stdout": process.stdout} if merged else {"stdout": process.stdout, "stderr": process.stderr}
+    with contextlib.ExitStack() as opened:
+        for pipe in pipes.values():
+            opened.enter_context(pipe)
         _feed(process, stdin)
-        streams, timed_out = _collect(process, timeout)
-    out, err = (bytes(streams[name]) for name in ("stdout", "stderr"))
+        streams, timed_out = _collect(process, pipes, timeout, most)
+    out, err = (bytes(streams.get(name, b"")) for name in ("stdout", "stderr"))
     if timed_out or process.returncode is None:
         return Output(argv, None, _decode(out), _decode(err), True)
-    if max(len(out), len(err)) >= MOST_OUTPUT:
-        err += b"\nstopped: the tool printed more than %d MiB" % (MOST_OUTPUT // 2**20)
+    if max(len(out), len(err)) >= most:
+        note = b"\nstopped: the tool printed more than %d MiB" % (most // 2**20)
+        out, err = (out + note, err) if merged else (out, err + note)
     return Output(argv, process.returncode, _decode(out), _decode(err), False)
 
 
@@ -107,24 +123,24 @@ def _feed(process, stdin):
             process.stdin.close()
 
 
-def _collect(process, timeout):
-    """Read both streams until they end, the tool ends, prints too much or takes too long -> ({name: bytes}, timed out).
+def _collect(process, pipes, timeout, most):
+    """Read the streams until they end, the tool ends, prints too much or takes too long -> ({name: bytes}, timed out).
 
     A daemon that the tool leaves behind may hold the pipes open; what the tool itself printed is complete once it ended, so
     that its pipes are read for DRAIN more seconds only.
     """
-    streams, deadline = {"stdout": bytearray(), "stderr": bytearray()}, time.monotonic() + timeout
+    streams, deadline = {name: bytearray() for name in pipes}, time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
-        for name in streams:
-            selector.register(getattr(process, name), selectors.EVENT_READ, name)
+        for name, pipe in pipes.items():
+            selector.register(pipe, selectors.EVENT_READ, name)
         drain = None
         while selector.get_map():
             if drain is None and process.poll() is not None:
                 drain = time.monotonic() + DRAIN
             if time.monotonic() >= (deadline if drain is None else min(drain, deadline)):
                 break
-            _read_ready(selector, streams)
-            if any(len(data) >= MOST_OUTPUT for data in streams.values()):
+            _read_ready(selector, streams, most)
+            if any(len(data) >= most for data in streams.values()):
                 _kill(process)
                 return streams, False
     try:
@@ -135,11 +151,11 @@ def _collect(process, timeout):
     return streams, False
 
 
-def _read_ready(selector, streams):
+def _read_ready(selector, streams, most):
     for key, _events in selector.select(0.1):
         data = os.read(key.fd, 65536)
         if data:
-            streams[key.data] += data[: MOST_OUTPUT - len(streams[key.data])]
+            streams[key.data] += data[: most - len(streams[key.data])]
         else:
             selector.unregister(key.fileobj)
 

@@ -11,6 +11,7 @@ import typing as t
 
 from ...module_utils.tools.finding import Finding as Finding
 from ...module_utils.tools.finding import shown as shown
+from .values import natural
 
 PLACES_SHOWN = 4  # places of one group of equal findings that are named
 GROUPS_SHOWN = 20  # groups of one rule that are printed; one mistake can show differently on a thousand hosts
@@ -21,7 +22,7 @@ class PlanError(ValueError):
     """The description cannot be planned; carries every finding, in a stable order. Its text is the whole report."""
 
     def __init__(self, findings: t.Iterable[Finding]) -> None:
-        self.findings = tuple(sorted(set(findings), key=lambda finding: (natural_key(finding.path), finding)))
+        self.findings = tuple(sorted(set(findings), key=lambda finding: (natural(finding.path), finding)))
         super().__init__(report(self.findings))
 
 
@@ -89,20 +90,15 @@ def _first(names: t.Sequence[str], separator: str) -> str:
     return separator.join([*names[:PLACES_SHOWN], *([f"{more} more"] if more > 0 else [])])
 
 
-def spans(numbers: t.Iterable[int]) -> str:
-    """Numbers as people write them: 0-7, 7100, 36000-36015."""
+def spans(numbers: t.Iterable[int], separator: str = " ") -> str:
+    """Numbers as people write them: 0-7 7100 36000-36015."""
     found: list[list[int]] = []
     for number in sorted(set(numbers)):
         if found and number == found[-1][1] + 1:
             found[-1][1] = number
         else:
             found.append([number, number])
-    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
-
-
-def natural_key(path: str) -> tuple[t.Any, ...]:
-    """Sort key that puts node2 before node10."""
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", path))
+    return separator.join(str(first) if first == last else f"{first}-{last}" for first, last in found)
 
 
 def nearest(name: str, known: t.Iterable[str]) -> str:

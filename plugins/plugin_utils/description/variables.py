@@ -10,7 +10,6 @@ not filled here but by the planner, which knows them.
 from __future__ import annotations
 
 import dataclasses
-import re
 import typing as t
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from ..runtimes.registry import NAMES as RUNTIMES
 from .findings import Finding, nearest
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, number, words
+from .values import natural
 
 POOLS = ("encode", "prefill", "decode", "colocated")
 PREFIX = "inference_"
@@ -326,11 +326,6 @@ class Host:
     groups: tuple[str, ...]
     memory: int = 0
     here: bool = False  # the machine that Ansible itself runs on, under one name of perhaps several
-
-
-def natural(name: str) -> tuple[t.Any, ...]:
-    """Sort key that puts node2 before node10."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name))
 
 
 def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> tuple[Description, list[Finding]]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
-from ..description.findings import Finding, natural_key
+from ..description.findings import Finding
+from ..description.values import natural
 from ..plan.rules.base import Rule, judge
 from . import completeness, fabric, host, model, model_memory, npu, reach, versions
 from .observed import Observed
@@ -102,7 +103,7 @@ def check_plan(
         )
         for id_ in sorted(set(ignored) - known)
     ]
-    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), natural_key(finding.path), finding))
+    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), natural(finding.path), finding))
     return [finding.as_dict() for finding in findings]
 
 

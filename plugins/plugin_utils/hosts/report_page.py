@@ -11,7 +11,8 @@ from __future__ import annotations
 import html
 import typing as t
 
-from ..description.findings import Finding, grouped, natural_key, places
+from ..description.findings import Finding, grouped, places
+from ..description.values import natural
 from .check_plan import observed
 from .observed import Observed, Record, fabric_address, links_by_device, npus_by_device, place, plane
 from .reach import Pings, coverage, pings
@@ -176,7 +177,7 @@ def _matrix(case: Observed, found: Pings) -> str:
             first, second = (end.rsplit(" device ", 1)[0] for end in pair)
             cells.setdefault((first, second), []).append(answer)
     sources, columns = (
-        [(name, name.replace(" device ", ":")) for name in sorted({pair[side] for pair in cells}, key=natural_key)]
+        [(name, name.replace(" device ", ":")) for name in sorted({pair[side] for pair in cells}, key=natural)]
         for side in (0, 1)
     )
     times = sorted(answer["average_ms"] for answer in found.answers.values() if answer.get("average_ms") is not None)

@@ -16,7 +16,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..description.findings import Finding
-from ..description.variables import POOLS, Description, Host, Pool, natural
+from ..description.values import natural
+from ..description.variables import POOLS, Description, Host, Pool
 
 FULL = "Instances do not share devices, so this one cannot start."
 

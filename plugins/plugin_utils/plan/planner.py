@@ -12,7 +12,8 @@ import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
 from ..description.findings import Finding, PlanError
-from ..description.variables import Description, Host, natural, read_description, read_hosts
+from ..description.values import natural
+from ..description.variables import Description, Host, read_description, read_hosts
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context

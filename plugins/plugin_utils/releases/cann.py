@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import re
+from .version import numbers
 
 KERNELS = {
     "a2": "Ascend-cann-kernels-910b",
@@ -21,8 +21,7 @@ def cann_packages(version: str, hardware: str, arch: str) -> list[str]:
 
     ``ValueError`` for hardware that CANN has no such package for.
     """
-    numbers = tuple(int(match) for match in re.findall(r"\d+", version)[:2])
-    ops = numbers >= (8, 5)
+    ops = numbers(version)[:2] >= (8, 5)
     known = OPS if ops else KERNELS
     if hardware not in known:
         raise ValueError(f"CANN {version} has no kernels for hardware {hardware!r}; known: {', '.join(sorted(known))}")

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import html
 import itertools
-import json
 import typing as t
 
-from ..description.variables import natural
+from ..description.values import natural, read_json
 from .plan_table import count, spans
 
 Plan = t.Mapping[str, t.Any]
@@ -116,9 +115,8 @@ def connectors(services: t.Iterable[Plan]) -> list[str]:
 
 def _connector_names(value: str) -> t.Iterator[str]:
     """The connector of a kv-transfer-config, or those that a MultiConnector combines."""
-    try:
-        config = json.loads(value)
-    except ValueError:
+    config = read_json(value)
+    if not isinstance(config, dict):
         return
     children = config.get("kv_connector_extra_config", {}).get("connectors", [])
     for connector in children or [config]:

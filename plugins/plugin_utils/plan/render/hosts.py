@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ...description.variables import Host, natural
+from ...description.findings import spans
+from ...description.values import natural
+from ...description.variables import Host
 from ..deployment import Context
 from ..ports import EPHEMERAL, random_pools
 from ..service import Port, Service
@@ -60,19 +62,8 @@ def _store_mib(context: Context, services: list[Service]) -> int:
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:
     """Ports that the kernel must not give away, and what engines on NPUs need of it."""
     high = sorted({number for port in ports for number in range(max(port.first, EPHEMERAL), port.last + 1)})
-    settings = {"net.ipv4.ip_local_reserved_ports": _ranges(high)} if high else {}
+    settings = {"net.ipv4.ip_local_reserved_ports": spans(high, ",")} if high else {}
     return {**settings, "vm.max_map_count": str(MAP_COUNT)} if npu else settings
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Numbers as the kernel writes them: 36100-36115,60000."""
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 def _firewall(services: list[Service], pools: t.Iterable[Port]) -> list[dict[str, t.Any]]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import posixpath
-import re
 import typing as t
 
+from ...description.values import size
 from ...description.variables import Host
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, base_url, bracketed
@@ -124,8 +124,7 @@ def client_config(context: Context, directory: str, host: Host) -> File:
 def segment_bytes(context: Context) -> int:
     """The segment that each rank mounts, in bytes; 0 where its size is not understood."""
     default = "512mb" if context.description.engine == "vllm_cpu" else "1GB"
-    found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", (context.description.store.segment_size or default).lower())
-    return int(found.group(1)) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)] if found else 0
+    return size(context.description.store.segment_size or default) or 0
 
 
 def engine_venv(context: Context) -> str:

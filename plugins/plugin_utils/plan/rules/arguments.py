@@ -11,11 +11,12 @@ import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.values import number, whole
 from ...releases import options
 from ...releases.version import numbers
 from ..render.vllm import canonical
 from .base import Case, Rules
-from .engine_view import DERIVED, EngineView, whole
+from .engine_view import DERIVED, EngineView
 
 RULES = Rules()
 # Flags whose value is JSON although vLLM's parser takes any text, and finds out later or never
@@ -185,17 +186,9 @@ def _expected(found: options.Option, given: tuple[str, ...]) -> str:
             return f"a whole number, not '{value}'"
         if kind == "size" and whole(value) is None and value not in ("auto", "None"):
             return f"a number such as 32768 or 32k, not '{value}'"
-        if kind == "float" and value != "None" and not _is_number(value):
+        if kind == "float" and value != "None" and number(value) is None:
             return f"a number, not '{value}'"
     return ""
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @RULES.rule(

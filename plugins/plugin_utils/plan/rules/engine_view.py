@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import functools
-import json
 import typing as t
 from dataclasses import dataclass
 
+from ...description.values import read_json, whole
 from ...description.variables import Description, HostWords
 from ..placement import Instance, Process
 from ..render.vllm import canonical
@@ -46,15 +46,6 @@ def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         elif found:
             found[-1][1].append(argument)
     return tuple((name, tuple(values)) for name, values in found)
-
-
-@functools.lru_cache(maxsize=4096)
-def read_json(text: str) -> t.Any:
-    """The value of a JSON text; None where it is none."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
 
 
 def extra_of(connector: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -193,15 +184,3 @@ class EngineView:
         """Tokens that are speculated at a time; None without speculation."""
         found = self.mapping("speculative-config").get("num_speculative_tokens")
         return whole(str(found)) if found is not None else None
-
-
-def whole(text: str) -> int | None:
-    """A whole number, also in vLLM's short forms 32k (1000) and 32K (1024)."""
-    digits, factor = str(text), 1
-    units = {"k": 1000, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
-    if digits[-1:] in units:
-        digits, factor = digits[:-1], units[digits[-1]]
-    try:
-        return int(float(digits) * factor) if factor > 1 else int(digits)
-    except ValueError:
-        return None

@@ -9,6 +9,7 @@ import re
 import typing as t
 
 from ...description.findings import Finding
+from ...description.values import number
 from .base import Case, Rules
 from .engine_view import EngineView
 
@@ -275,11 +276,8 @@ def memory(case: Case) -> t.Iterator[Finding]:
     vLLM checks it after loading its configuration and ends at start.
     """
     for view in case.engine_views:
-        try:
-            fraction = float(view.value("gpu-memory-utilization") or 0.9)
-        except ValueError:
-            continue  # FLAG-VALUE reports it
-        if not 0 < fraction <= 1:
+        fraction = number(view.value("gpu-memory-utilization") or "0.9")
+        if fraction is not None and not 0 < fraction <= 1:  # FLAG-VALUE reports what is no number
             problem = f"{fraction:g} is not a fraction above 0 and up to 1"
             yield Finding.at(view.path("gpu-memory-utilization"), fraction, problem)
 

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import posixpath
 import re
 import typing as t
 
 from ...description.findings import Finding, nearest
+from ...description.values import read_json, size
 from ...description.variables import Master, Store
 from ...releases import options
 from ..render.vllm import canonical
@@ -58,7 +58,7 @@ def client(case: Case) -> dict[str, t.Any]:
     for service, dummy, dummy in case.engines:
         for file in service.files:
             if file.path.endswith("mooncake.json"):
-                return t.cast("dict[str, t.Any]", json.loads(file.content))
+                return t.cast("dict[str, t.Any]", read_json(file.content))
     return {}
 
 
@@ -66,14 +66,6 @@ def client_path(case: Case, key: str) -> str:
     """Path of a key of mooncake.json."""
     own = {"global_segment_size": "inference_store.segment_size", "local_buffer_size": "inference_store.buffer_size"}
     return f"{OPTIONS}.{key}" if key in case.context.description.store.options else own.get(key, f"{OPTIONS}.{key}")
-
-
-def size(raw: t.Any) -> int | None:
-    """A size in bytes: 1073741824, '30GB', '512mb'; None where it is none."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", str(raw).strip().lower())
-    if not found:
-        return None
-    return int(float(found.group(1)) * 2 ** {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)])
 
 
 def truth(raw: t.Any) -> bool:

@@ -12,7 +12,7 @@ import typing as t
 
 from ....module_utils.status.plan import PLAN_VERSION
 from ...description.findings import Finding
-from ...description.variables import natural
+from ...description.values import natural
 from .hosts import address_of, is_pod
 from .manifest.quantity import is_quantity, quantity
 from .names import (

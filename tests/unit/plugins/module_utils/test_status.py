@@ -312,7 +312,7 @@ def test_tools_that_are_missing_are_said():
 
 
 def test_a_tool_that_is_not_there_is_a_problem():
-    with pytest.raises(base.RuntimeProblem, match="cannot be run"):
+    with pytest.raises(base.RuntimeProblem, match="cannot be started"):
         base.command(["/none/tool"])
     with pytest.raises(base.RuntimeProblem, match="within"):
         base.command(["sleep", "9"], 0.1)

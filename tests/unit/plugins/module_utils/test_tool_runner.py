@@ -71,6 +71,16 @@ def test_endless_output_is_bounded(monkeypatch):
     assert "printed more than 1 MiB" in output.stderr
 
 
+def test_streams_of_a_command_can_come_as_one_text_in_their_order():
+    code = "import os; [os.write(n, b'%d ' % i) for i, n in enumerate((1, 2, 1, 2))]"
+    output = runner.execute(python(code), LIMIT, {"ONLY": "this"}, cwd="/", merged=True)
+    assert (output.rc, output.stdout, output.stderr) == (0, "0 1 2 3 ", "")
+    code = "import os; print(sorted(set(os.environ) - {'LC_CTYPE'}), os.getcwd())"
+    assert runner.execute(python(code), LIMIT, {"ONLY": "this"}, cwd="/").stdout == "['ONLY'] /\n"
+    cut = runner.execute(python("print('x' * 5000)"), LIMIT, {}, merged=True, most=1000)
+    assert cut.stdout.startswith("x" * 1000 + "\nstopped: ") and cut.rc != 0
+
+
 def test_a_program_that_cannot_start(tmp_path):
     with pytest.raises(runner.ToolMissing, match="cannot be started"):
         runner.run([str(tmp_path / "nothing")], LIMIT)

@@ -167,3 +167,9 @@ def test_files_are_sourced_without_the_commands_words(tmp_path):
     built = Builder(str(tmp_path / "venv"), "python3", sources=[str(first), str(second)])
     code, output = venv.run_command(built._sourced(["sh", "-c", 'echo "$SEEN $MORE $1"', "x", "two words"]), {})
     assert (code, output.strip()) == (0, "0 1 two words")
+
+
+def test_an_installation_that_hangs_is_an_error(monkeypatch):
+    monkeypatch.setattr(venv, "TIMEOUT", 0.2)
+    with pytest.raises(OSError, match="sleep 9 did not end within"):
+        venv.run_command(["sleep", "9"], {})

@@ -1,0 +1,55 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values that users, files and engines write as text: whole numbers, numbers, sizes, JSON (None where the text is none of them); names in order."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import typing as t
+
+SHORT = {"k": 1000, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?")
+
+
+def whole(text: str) -> int | None:
+    """A whole number, also in vLLM's short forms 32k (1000) and 32K (1024)."""
+    digits, factor = str(text), 1
+    if digits[-1:] in SHORT:
+        digits, factor = digits[:-1], SHORT[digits[-1]]
+    try:
+        return int(float(digits) * factor) if factor > 1 else int(digits)
+    except ValueError:
+        return None
+
+
+def number(text: str) -> float | None:
+    """A number as Python's float reads it."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def size(raw: t.Any) -> int | None:
+    """A size in bytes, as Mooncake reads it: 1073741824, '30GB', '512mb'."""
+    found = SIZE.fullmatch(str(raw).strip().lower())
+    if not found:
+        return None
+    return int(float(found.group(1)) * 2 ** {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[found.group(2)])
+
+
+def natural(name: str) -> tuple[t.Any, ...]:
+    """Sort key that puts node2 before node10."""
+    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name))
+
+
+@functools.lru_cache(maxsize=4096)
+def read_json(text: str) -> t.Any:
+    """The value of a JSON text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
