@@ -31,3 +31,35 @@ attributes:
     support: full
     details: This module changes nothing.
 """
+
+    CONTROLLER_ACTION = r"""
+options: {}
+attributes:
+  action:
+    description: Has an action plugin, which does all of it on the controller.
+    support: full
+  async:
+    description: Can be used with C(async).
+    support: none
+  become:
+    description: Can be used with C(become).
+    support: none
+  bypass_host_loop:
+    description: Runs once for all hosts.
+    support: none
+  check_mode:
+    description: Can run in check mode and return what it would return otherwise.
+    support: full
+  connection:
+    description: Uses the connection to the host.
+    support: none
+  delegation:
+    description: Can be used with C(delegate_to).
+    support: none
+  diff_mode:
+    description: Returns what changed, or in check mode would change.
+    support: none
+  platform:
+    description: Operating systems that can be its target.
+    platforms: all
+"""

@@ -42,34 +42,12 @@ options:
     description: The driver's file of NPU addresses.
     type: path
     default: /etc/hccn.conf
-  models:
-    description: Folders of models whose configuration, size and fingerprint are wanted.
-    type: list
-    elements: path
-    default: []
-  every_byte:
-    description: Hash the weights whole instead of both ends of each large file.
-    type: bool
-    default: false
-  disks:
-    description: Paths on whose file systems free space is wanted. They need not exist.
-    type: list
-    elements: path
-    default: []
   cann_path:
     description: Folder in which CANN is installed.
     type: path
     default: /usr/local/Ascend
-  reference:
-    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
-    type: float
-attributes:
-  check_mode:
-    description: Can run in check mode and return what it would return otherwise.
-    support: full
-  diff_mode:
-    description: Changes nothing, so there is no difference to show.
-    support: none
+extends_documentation_fragment:
+  - ascend.inference.host_options
 author:
   - The ascend.inference contributors (@ascend-inference)
 seealso:

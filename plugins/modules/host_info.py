@@ -13,33 +13,8 @@ description:
   - Gathers in one call what is checked before a deployment touches a host. It lists listening ports with their owners,
     interfaces and their addresses, memory, huge pages, limits, the clock's state, free disk space and models.
   - Changes nothing.
-options:
-  models:
-    description: Folders of models whose configuration, size and fingerprint are wanted.
-    type: list
-    elements: path
-    default: []
-  every_byte:
-    description:
-      - Hash the weights whole. Otherwise only both ends of each large file count, which takes seconds instead of
-        minutes and finds another model, but not a flipped bit.
-    type: bool
-    default: false
-  disks:
-    description: Paths on whose file systems free space is wanted; they need not exist.
-    type: list
-    elements: path
-    default: []
-  reference:
-    description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
-    type: float
-attributes:
-  check_mode:
-    description: Can run in check mode and return what it would return otherwise.
-    support: full
-  diff_mode:
-    description: Changes nothing, so there is no difference to show.
-    support: none
+extends_documentation_fragment:
+  - ascend.inference.host_options
 author:
   - The ascend.inference contributors (@ascend-inference)
 seealso:

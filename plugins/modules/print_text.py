@@ -14,28 +14,7 @@ description:
 author:
   - The ascend.inference contributors (@ascend-inference)
 extends_documentation_fragment:
-  - ansible.builtin.action_common_attributes
-  - ansible.builtin.action_common_attributes.conn
-  - ansible.builtin.action_common_attributes.flow
-attributes:
-  action:
-    support: full
-  async:
-    support: none
-  become:
-    support: none
-  bypass_host_loop:
-    support: none
-  check_mode:
-    support: full
-  connection:
-    support: none
-  delegation:
-    support: none
-  diff_mode:
-    support: none
-  platform:
-    platforms: all
+  - ascend.inference.attributes.controller_action
 options:
   text:
     description: What to print.

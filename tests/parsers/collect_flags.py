@@ -4,51 +4,24 @@
 """Writes plugins/plugin_utils/releases/options_data.py: every option of every vLLM, mooncake_master and vllm-router that counts.
 
 The options come from the programs themselves: vLLM's parser (CPU builds of the versions that releases pin), the flags
-that mooncake_master lists, vllm-router's parser. Run it when a release with a new version joins the matrix:
+that mooncake_master lists, vllm-router's parser. The versions are those of the file; name new ones when a release with a new
+version joins the matrix:
 
-    python tests/parsers/collect_flags.py            # all versions; takes minutes and some hundred MB of cache
+    python tests/parsers/collect_flags.py                                # takes minutes and some hundred MB of cache
+    python tests/parsers/collect_flags.py vllm=0.33.0 vllm_router=0.1.18  # these as well
 """
 
 from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
+import sys
 import typing as t
 
 import environments
 
-VLLM = [
-    "0.9.1",
-    "0.9.2",
-    "0.10.0",
-    "0.10.1.1",
-    "0.10.2",
-    "0.11.0",
-    "0.12.0",
-    "0.13.0",
-    "0.14.1",
-    "0.15.0",
-    "0.16.0",
-    "0.17.0",
-    "0.18.0",
-    "0.19.1",
-    "0.20.2",
-    "0.21.0",
-    "0.22.1",
-    "0.23.0",
-    "0.24.0",
-    "0.25.1",
-    "0.26.0",
-    "0.27.1",
-    "0.28.0",
-    "0.29.0",
-    "0.30.0",
-    "0.31.0",
-    "0.32.0",
-]
-MOONCAKE = "0.3.7.post2 0.3.8 0.3.8.post1 0.3.9 0.3.10 0.3.10.post1 0.3.10.post2 0.3.11 0.3.11.post1 0.3.12 0.3.13 0.3.13.post1"
-ROUTER = "0.1.17"
 MOST_CHOICES = 8
 TARGET = environments.ROOT / "plugins" / "plugin_utils" / "releases" / "options_data.py"
 OWN = {"config"}  # vllm serve --config would bring flags that nobody has judged; it is known, and refused by a rule
@@ -143,20 +116,31 @@ from __future__ import annotations
 '''
 
 
+PROGRAMS = {"VLLM": vllm_options, "MOONCAKE_MASTER": mooncake_options, "VLLM_ROUTER": router_options}
+
+
+def versions_of(collected: t.Mapping[str, t.Any], added: t.Sequence[str]) -> dict[str, list[str]]:
+    """program -> the versions of the file and those that are added as ``program=version``, in order."""
+    found = {name: list(collected[f"{name}_VERSIONS"]) for name in PROGRAMS}
+    for item in added:
+        name, _equals, version = item.partition("=")
+        found[name.upper()].append(version)
+    return {
+        name: sorted(set(found[name]), key=lambda version: list(map(int, re.findall(r"\d+", version))))
+        for name in found
+    }
+
+
 def main() -> None:
     """Collect and write."""
-    mooncake = MOONCAKE.split()
-    tables = {
-        "VLLM": (VLLM, spans(VLLM, vllm_options)),
-        "MOONCAKE_MASTER": (mooncake, spans(mooncake, mooncake_options)),
-        "VLLM_ROUTER": ([ROUTER], spans([ROUTER], router_options)),
-    }
+    versions = versions_of(runpy.run_path(str(TARGET)), sys.argv[1:])
+    tables = {name: (versions[name], spans(versions[name], PROGRAMS[name])) for name in PROGRAMS}
     text = HEAD
-    for name, (versions, lines) in tables.items():
+    for name, (collected, lines) in tables.items():
         listed = (
-            "[\n" + "".join(f'    "{version}",\n' for version in versions) + "]"
-            if len(versions) > 1
-            else f'["{versions[0]}"]'
+            "[\n" + "".join(f'    "{version}",\n' for version in collected) + "]"
+            if len(collected) > 1
+            else f'["{collected[0]}"]'
         )
         text += f'{name}_VERSIONS = {listed}\n\n{name} = """\n' + "\n".join(lines) + '\n"""\n\n'
     TARGET.write_text(text.rstrip("\n") + "\n")

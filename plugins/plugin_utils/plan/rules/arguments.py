@@ -51,6 +51,14 @@ def flags(case: Case) -> t.Iterator[tuple[EngineView, str, tuple[str, ...]]]:
             yield view, name, values
 
 
+def known_flags(case: Case) -> t.Iterator[tuple[EngineView, str, tuple[str, ...], options.Option]]:
+    """The flags that this vLLM knows, without dotted keys of JSON flags, each with what it knows of it."""
+    for view, name, given in flags(case):
+        found = option(case, name)
+        if found and "." not in name:
+            yield view, name, given, found
+
+
 def option(case: Case, name: str) -> options.Option | None:
     """What this vLLM knows of a flag, also in its --no- form or with a dotted key of a JSON flag."""
     known = options.known("vllm", version(case))
@@ -163,10 +171,7 @@ def values(case: Case) -> t.Iterator[Finding]:
 
     vLLM's parser ends the engine at start.
     """
-    for view, name, given in flags(case):
-        found = option(case, name)
-        if not found or "." in name:
-            continue
+    for view, name, given, found in known_flags(case):
         expected = _expected(found, given)
         if expected:
             yield Finding.at(view.path(name), " ".join(given), f"--{name} takes {expected}")
@@ -201,10 +206,9 @@ def choices(case: Case) -> t.Iterator[Finding]:
 
     vLLM's parser ends the engine at start.
     """
-    for view, name, given in flags(case):
-        found = option(case, name)
-        for value in given if found and found.choices and "." not in name else ():
-            if value not in found.choices:
+    for view, name, given, found in known_flags(case):
+        for value in given:
+            if found.choices and value not in found.choices:
                 problem = f"--{name} takes one of {', '.join(found.choices)}, not '{value}'"
                 yield Finding.at(view.path(name), value, problem, nearest(value, found.choices))
 
