@@ -25,4 +25,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"cann_packages": packages_filter}
+        return {"_cann_packages": packages_filter}

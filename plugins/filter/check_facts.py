@@ -32,4 +32,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"check_facts": facts_filter, "fabric_peers": peers_filter, "fabric_plane": fabric_plane}
+        return {"_check_facts": facts_filter, "_fabric_peers": peers_filter, "_fabric_plane": fabric_plane}

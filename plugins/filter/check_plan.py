@@ -26,4 +26,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"check_plan": check_plan_filter}
+        return {"_check_plan": check_plan_filter}

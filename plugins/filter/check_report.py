@@ -27,4 +27,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"check_report": report_filter, "check_text": text_filter}
+        return {"_check_report": report_filter, "_check_text": text_filter}

@@ -28,4 +28,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"rank_table": rank_table_filter}
+        return {"_rank_table": rank_table_filter}

@@ -20,4 +20,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"service_states": service_states_filter}
+        return {"_service_states": service_states_filter}

@@ -20,4 +20,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"service_folders": service_folders, "service_texts": files}
+        return {"_service_folders": service_folders, "_service_texts": files}

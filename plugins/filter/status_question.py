@@ -21,4 +21,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"status_question": status_question}
+        return {"_status_question": status_question}

@@ -26,4 +26,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"status_report": status_report, "status_table": status_table}
+        return {"_status_report": status_report, "_status_table": status_table}

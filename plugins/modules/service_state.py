@@ -49,7 +49,7 @@ options:
     type: dict
     required: true
   services:
-    description: The services that this call is about, as the filter P(ascend.inference.service_states#filter) returns them.
+    description: The services that this call is about, as the filter P(ascend.inference._service_states#filter) returns them.
     type: list
     elements: dict
     default: []

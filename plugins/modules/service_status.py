@@ -34,7 +34,7 @@ options:
     required: true
   planned:
     description:
-      - What the inventory says of this host, as the filter P(ascend.inference.status_question#filter) returns it.
+      - What the inventory says of this host, as the filter P(ascend.inference._status_question#filter) returns it.
       - Compared with what is deployed, and used instead of it where nothing is. Without it nothing is compared.
     type: dict
   timeout:

@@ -212,3 +212,16 @@ def test_commands_are_run_in_one_place():
     code = in_folder("plugins")
     users = {name(path) for path in code if "subprocess" in set(imported(path)) or ".run_command(" in text_of(path)}
     assert users == {"plugins/module_utils/tools/runner.py"}
+
+
+def test_public_filters_are_documented_and_private_ones_say_so():
+    """A leading underscore marks a filter as private; the guide lists all others."""
+    documents = {path.stem: text_of(path) for path in in_folder("plugins/filter", suffix=".yml")}
+    own = {path.stem: text_of(path) for path in in_folder("plugins/filter") if "DOCUMENTATION = " in text_of(path)}
+    names = {*documents, *own}
+    listed = set(re.findall(r"^``(\w+)`` ", text_of(ROOT / "docs/docsite/rst/guide_index.rst"), re.MULTILINE))
+    assert {name for name in names if not name.startswith("_")} == listed
+    silent = [
+        name for name in names if name.startswith("_") != ("Private to this collection" in {**own, **documents}[name])
+    ]
+    assert silent == []

@@ -191,9 +191,9 @@ def test_only_what_is_ours_may_go_and_configuration_goes_last():
     assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
     (theirs,) = state.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)])
     assert (theirs.path, theirs.id, bool(theirs.why)) == ("ConfigMap/demo-cm", "K8S-FOREIGN", True)
-    text = FILTERS["kthena_foreign"](PLAN, [live("ConfigMap", "demo-cm", ours=False)])
+    text = FILTERS["_kthena_foreign"](PLAN, [live("ConfigMap", "demo-cm", ours=False)])
     assert text.startswith("1. ConfigMap/demo-cm: the object exists in ") and "\n   Fix: Choose another" in text
-    assert FILTERS["kthena_foreign"](PLAN, there) == ""
+    assert FILTERS["_kthena_foreign"](PLAN, there) == ""
     assert state.foreign(PLAN, there) == []
 
 
