@@ -127,7 +127,7 @@ given_up:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.hccn.gather import Patience
-from ..module_utils.hccn.ping import pairs, peer_complaints, peer_name, ping_all
+from ..module_utils.hccn.ping import pairs, peer_errors, peer_name, ping_all
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
@@ -149,7 +149,7 @@ SPEC = dict(
 
 def ping(params, tool):
     """The module's result for its options."""
-    wrong = peer_complaints(params["peers"], params["kind"])
+    wrong = peer_errors(params["peers"], params["kind"])
     if params["count"] < 1:
         wrong.append(f"count: {params['count']} is not a number of packets")
     if wrong:

@@ -45,7 +45,7 @@ def _state(values):
 
 def view(entries, state, conf_path):
     """The managed settings of device and file in the form of the diff: {device: {setting: value, setting_in_file: value}}."""
-    conf, _complaints = read_hccn_conf(conf_path)
+    conf, _errors = read_hccn_conf(conf_path)
     return {
         str(entry["device"]): _view(wanted_state(entry), state[entry["device"]], conf.get(entry["device"], {}))
         for entry in entries

@@ -43,14 +43,14 @@ def complaints(entries):
             found.append(f"device {device}: hccn_tool knows the devices 0 to 15")
         if not wanted_state(entry):
             found.append(f"device {device}: nothing to set; give ip and netmask, gateway, netdetect, mtu or tls")
-        found += [f"device {device}: {complaint}" for complaint in _address_complaints(entry)]
+        found += [f"device {device}: {complaint}" for complaint in _address_errors(entry)]
         if entry.get("ip") in addresses and entry.get("ip"):
             found.append(f"device {device}: ip {entry['ip']} is given to device {addresses[entry['ip']]}, too")
         addresses[entry.get("ip")] = device
     return found
 
 
-def _address_complaints(entry):
+def _address_errors(entry):
     found = []
     for key in ("ip", "gateway", "netdetect"):
         try:
@@ -96,7 +96,7 @@ def plan(entries, current, conf, accept_loss=False):
                     1, "gateway"
                 )  # the tool re-applies it, unless it fails to: setting it again costs nothing
         elif "gateway" in changes:
-            found += _gateway_complaints(device, wanted["gateway"], now["ip"])
+            found += _gateway_errors(device, wanted["gateway"], now["ip"])
         steps += [
             Step(device, what, wanted[what], _arguments(what, wanted[what])) for what in SETTINGS if what in changes
         ]
@@ -134,7 +134,7 @@ def _dropped(wanted, now):
     return [drop + ", or accept the loss with 'accept_loss: true'" for drop in drops]
 
 
-def _gateway_complaints(device, gateway, ip):
+def _gateway_errors(device, gateway, ip):
     if not ip:
         return [f"device {device}: a gateway needs an address; give ip and netmask, too"]
     if ipaddress.IPv4Address(gateway) not in ipaddress.IPv4Network(ip, strict=False):

@@ -16,7 +16,7 @@ GIVE_UP = 2  # pings of a device in a row that may time out before its other one
 ROCE_PACKETS = 3  # -ping always sends three: more is asked for by asking again
 
 
-def peer_complaints(peers, kind):
+def peer_errors(peers, kind):
     """Everything wrong with the option ``peers``: a list of sentences."""
     found = []
     for number, peer in enumerate(peers):

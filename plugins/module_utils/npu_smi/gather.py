@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..tools.errors import ToolError, answer
-from .queries import parse_health, parse_pairs, parse_superpod, parse_topology, sdid_complaints
+from .queries import parse_health, parse_pairs, parse_superpod, parse_topology, sdid_errors
 from .table import parse_info
 
 PARTS = ("table", "board", "health", "usages", "common", "memory", "ecc", "topology", "superpod")
@@ -71,7 +71,7 @@ def _superpod(tool):
         record, notes = answer(tool, _args("spod-info", npu), parse_superpod)
         npu.update(record)
         where = f"NPU {npu['npu_id']} chip {npu['chip_id']}: "
-        return notes + [where + complaint for complaint in sdid_complaints(record, npu["device_id"])]
+        return notes + [where + complaint for complaint in sdid_errors(record, npu["device_id"])]
 
     return ask
 

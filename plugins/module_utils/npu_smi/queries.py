@@ -170,7 +170,7 @@ def sdid_parts(sdid):
     return dict(server_index=sdid >> 22, chip=sdid >> 18 & 0xF, die=sdid >> 16 & 0x3, device=sdid & 0xFFFF)
 
 
-def sdid_complaints(record, device_id=None):
+def sdid_errors(record, device_id=None):
     """What contradicts itself in a super pod record (of :func:`parse_superpod`): a list of sentences, empty if nothing does."""
     if record["sdid"] is None:
         return []

@@ -28,7 +28,7 @@ class Mount:
 
 
 @dataclass(frozen=True)
-class PodWords:
+class PodSettings:
     """What the pods of one role, or of all roles, ask for and look like."""
 
     requests: dict[str, str] = documented("Resource requests of the containers.", factory(dict))
@@ -114,17 +114,17 @@ class Kubernetes:
     driver_mounts: bool = documented("Mount the driver's libraries and tools from the node.", True)
     shared_memory: str = documented("Limit of /dev/shm in the pods, such as 64Gi. Default: no limit.", "")
     mounts: tuple[Mount, ...] = documented("More volumes of the engines.", ())
-    pods: dict[str, PodWords] = documented(
+    pods: dict[str, PodSettings] = documented(
         "Settings of one role's pods, by role; mappings are merged with the settings of all roles.",
         factory(dict),
     )
     router: ClusterRouter = documented("The router of the cluster.", factory(ClusterRouter))
     serving: dict[str, t.Any] = documented("Settings merged into the specification of the ModelServing.", words())
 
-    def of_role(self, role: str) -> PodWords:
+    def of_role(self, role: str) -> PodSettings:
         """The words of one role's pods, over those of all roles; a mapping's keys are merged, its values replaced."""
-        own = self.pods.get(role, PodWords())
-        return PodWords(
+        own = self.pods.get(role, PodSettings())
+        return PodSettings(
             requests={**self.requests, **own.requests},
             limits={**self.limits, **own.limits},
             node_selector={**self.node_selector, **own.node_selector},

@@ -91,7 +91,7 @@ class Ports:
 
 
 @dataclass(frozen=True)
-class HostWords:
+class HostSettings:
     """What one host of a pool has of its own."""
 
     args: dict[str, t.Any] = documented(
@@ -140,7 +140,9 @@ class Pool:
     )
     kv: dict[str, t.Any] = documented("Settings merged into the connector's configuration, by connector.", words())
     kv_transfer: str = documented("KV transfer of this pool, if it differs from inference_kv_transfer.", "")
-    hosts: dict[str, HostWords] = documented("Settings of single hosts of the pool, by inventory name.", factory(dict))
+    hosts: dict[str, HostSettings] = documented(
+        "Settings of single hosts of the pool, by inventory name.", factory(dict)
+    )
     ports: Ports = documented("First ports of the pool's instances.", factory(Ports))
 
     @property

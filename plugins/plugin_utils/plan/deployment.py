@@ -37,20 +37,20 @@ class Context:
 
     @property
     def transfer(self) -> tuple[str, ...]:
-        """The words of ``inference_kv_transfer``: ('mooncake', 'store'), ('llmdatadist',), ()."""
-        return self._words("")
+        """The connectors of ``inference_kv_transfer``: ('mooncake', 'store'), ('llmdatadist',), ()."""
+        return self._connectors("")
 
     def transfer_of(self, pool: Pool) -> tuple[str, ...]:
-        """The words of one pool, which may differ from the deployment's."""
-        return self._words(pool.kv_transfer)
+        """The connectors of one pool, which may differ from the deployment's."""
+        return self._connectors(pool.kv_transfer)
 
-    def _words(self, own: str) -> tuple[str, ...]:
+    def _connectors(self, own: str) -> tuple[str, ...]:
         default = "mooncake" if self.description.pools.prefill else "none"
         return _split(own or self.description.kv_transfer or default)
 
     @functools.cached_property
     def everywhere(self) -> tuple[str, ...]:
-        """The words of all pools that answer requests, each once."""
+        """The connectors of all pools that answer requests, each once."""
         pools = [pool for name, pool in self.description.pools.present().items() if name != "encode"]
         return tuple(dict.fromkeys(word for pool in pools for word in self.transfer_of(pool)))
 

@@ -26,7 +26,7 @@ def test_each_field_is_documented(record):
 
 def test_all_records_are_found():
     names = {record.__name__ for record in RECORDS}
-    assert {"Model", "Pool", "Ports", "HostWords", "Router", "Master", "Kubernetes", "PodWords", "Mount"} <= names
+    assert {"Model", "Pool", "Ports", "HostSettings", "Router", "Master", "Kubernetes", "PodSettings", "Mount"} <= names
 
 
 def test_page_is_in_step():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ...description.variables import HostWords
+from ...description.variables import HostSettings
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..ports import Assigned
@@ -21,7 +21,7 @@ API_ONLY = ("api-server-count", "host", "port")
 def arguments(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
     """Derived flags, then the user's: of all engines, of the pool, of the host."""
     pool, ports = instance.pool, context.ports[instance.process_name(process)]
-    own = pool.hosts.get(process.host.name, HostWords())
+    own = pool.hosts.get(process.host.name, HostSettings())
     asked = merged(context.description.args, pool.args, own.args)
     if instance.headless(process):
         derived: dict[str, t.Any] = {"headless": True}

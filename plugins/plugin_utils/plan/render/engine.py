@@ -9,7 +9,7 @@ import json
 import posixpath
 import typing as t
 
-from ...description.variables import HostWords
+from ...description.variables import HostSettings
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..ports import bound, carries
@@ -84,7 +84,7 @@ def _files(context: Context, instance: Instance) -> tuple[File, ...]:
 
 def _asked(instance: Instance, process: Process, context: Context) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
     """The user's environment for a process, and apart what only a shell can set because it extends what is there."""
-    own = instance.pool.hosts.get(process.host.name, HostWords())
+    own = instance.pool.hosts.get(process.host.name, HostSettings())
     asked = {**context.description.env, **instance.pool.env, **own.env}
     shell = {}
     if context.description.engine == "vllm_ascend":

@@ -10,7 +10,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ...description.values import read_json, whole
-from ...description.variables import Description, HostWords
+from ...description.variables import Description, HostSettings
 from ..placement import Instance, Process
 from ..render.vllm import canonical
 from ..service import Service
@@ -91,7 +91,7 @@ class EngineView:
     def layers(self, part: str) -> tuple[tuple[str, t.Mapping[str, t.Any]], ...]:
         """The user's mappings of ``args`` or ``env`` with their paths, the strongest first."""
         pool, host = self.instance.pool, self.process.host.name
-        own = pool.hosts.get(host, HostWords())
+        own = pool.hosts.get(host, HostSettings())
         return (
             (f"{self.pool_path}.hosts.{host}.{part}", getattr(own, part)),
             (f"{self.pool_path}.{part}", getattr(pool, part)),

@@ -9,7 +9,7 @@ import dataclasses
 import typing as t
 
 from ...description.findings import Finding
-from ...description.variables import HostWords, Ports
+from ...description.variables import HostSettings, Ports
 from ..ports import GROUP, of_list
 from .base import Case, Rules
 
@@ -36,7 +36,7 @@ def group_port(case: Case) -> t.Iterator[Finding]:
         for host in dict.fromkeys(
             process.host.name for process in instance.processes if process.host is not first.host
         ):
-            own = instance.pool.hosts.get(host, HostWords())
+            own = instance.pool.hosts.get(host, HostSettings())
             for name in GROUP:
                 asked, right = getattr(own.ports, name), getattr(numbers, name)
                 if asked and name in bound[instance.kind, ""] and of_list(asked, instance.slot, 1) != right:

@@ -206,9 +206,9 @@ def test_sdid_bits():
     sdid = (12 << 22) | (6 << 18) | (1 << 16) | 13
     record = {"sdid": sdid, "server_index": 12, "super_pod_id": 0}
     assert npu_smi.sdid_parts(sdid) == {"server_index": 12, "chip": 6, "die": 1, "device": 13}
-    assert npu_smi.sdid_complaints(record, 13) == []
-    assert "device 13, but it belongs to device 12" in npu_smi.sdid_complaints(record, 12)[0]
-    assert "server_index" in npu_smi.sdid_complaints(dict(record, server_index=11), 13)[0]
+    assert npu_smi.sdid_errors(record, 13) == []
+    assert "device 13, but it belongs to device 12" in npu_smi.sdid_errors(record, 12)[0]
+    assert "server_index" in npu_smi.sdid_errors(dict(record, server_index=11), 13)[0]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_what_the_runtime_says(states, said):
     ],
 )
 def test_a_slow_service_is_told_from_a_silent_one(since, said):
-    rows, _complaints = look(states={**ALL, "x-decode-0": state(since=since)}, get=web(health=None))
+    rows, _findings = look(states={**ALL, "x-decode-0": state(since=since)}, get=web(health=None))
     assert said in rows["decode-0"]["findings"][0]
     assert rows["decode-0"]["log"] == ["the end of decode-0"]
 
@@ -192,7 +192,7 @@ def test_the_master_misses_clients():
     ours = plan()
     ours["services"] = [dict(service("mooncake-master", "mooncake_master", 9400), ports=[port("metrics", 9003)])]
     pages = web(metrics="master_active_clients 1\nmaster_key_count 7\n")
-    rows, _complaints = look(states={"x-mooncake-master": state()}, ours=ours, get=pages)
+    rows, _findings = look(states={"x-mooncake-master": state()}, ours=ours, get=pages)
     assert rows["mooncake-master"]["kv"] == {"active_clients": 1, "key_count": 7}
     assert rows["mooncake-master"]["findings"] == ["has 1 of 2 planned store clients"]
 
@@ -202,7 +202,7 @@ def test_drift_of_the_inventory():
     other["services"][0]["digest"] = "new"
     other["services"].append(service("decode-1", "decode", 7316))
     fewer["services"] = fewer["services"][1:]
-    rows, _complaints = look(planned=question(other, "n1"), get=web(health=None))
+    rows, _findings = look(planned=question(other, "n1"), get=web(health=None))
     assert "with other settings than the inventory has" in rows["decode-0"]["findings"][-1]
     assert rows["decode-1"]["findings"] == ["is in the inventory and not deployed. Fix: run ascend.inference.deploy"]
     assert "no longer in the inventory" in findings(planned=question(fewer, "n1"))[0]
@@ -223,7 +223,7 @@ def test_without_a_deployment_only_strangers_are_worth_a_word():
         ours={}, planned=question(plan(), "n1"), states={}, problem="no runtime", get=web(health=None)
     )
     assert not complaints and all(row["findings"] == [] for row in rows.values())
-    rows, _complaints = look(ours={}, planned=question(plan(), "n1"), states={})
+    rows, _findings = look(ours={}, planned=question(plan(), "n1"), states={})
     assert "a stranger" in rows["router"]["findings"][0]
 
 

@@ -160,7 +160,7 @@ def test_contradiction_after_installation_leaves_no_stamp(tmp_path):
     assert venv.read_stamp(str(tmp_path / "venv"), "base") is None
 
 
-def test_files_are_sourced_without_the_commands_words(tmp_path):
+def test_files_are_sourced_without_the_commands_arguments(tmp_path):
     first, second = tmp_path / "a b.sh", tmp_path / "c.sh"
     first.write_text('export SEEN="$#"\n')
     second.write_text("export MORE=1\n")

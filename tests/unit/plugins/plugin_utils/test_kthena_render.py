@@ -14,7 +14,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.script import quoted
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import objects, plan, roles
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, roles
 
 OURS = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
 PROBE = {"httpGet": {"path": "/health", "port": 7200, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 2}

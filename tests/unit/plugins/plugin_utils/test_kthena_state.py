@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.filters import FILTERS
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 PLAN = plan(pools__decode__instances=2)
 LABEL = "modelserving.volcano.sh/"

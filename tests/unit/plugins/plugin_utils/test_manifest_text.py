@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import manifests
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_words import plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 
 def text_of(value):

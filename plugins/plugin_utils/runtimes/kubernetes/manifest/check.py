@@ -12,7 +12,7 @@ from . import kthena_shapes, plain_shapes, routing_rules, serving_rules
 from .names import is_label, metadata
 from .parts import mapped, port
 from .pod_rules import pod_spec
-from .walk import complaint, walk
+from .walk import violation, walk
 
 SHAPES = {**plain_shapes.SHAPES, **kthena_shapes.SHAPES}
 CONFIG_MAP_BYTES = 1024 * 1024
@@ -22,18 +22,18 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     """Every violation in one manifest, in a stable order; an empty list means that it is right.
 
     ``manifest`` is plain data of kind ModelServing, ModelServer, ModelRoute, Pod, ConfigMap, Service or Deployment;
-    ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a complaint itself. What depends on
+    ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a finding itself. What depends on
     other objects (a quota, a claim, a gang policy that may not change any more) is the server's to judge.
     """
     if not isinstance(manifest, t.Mapping):
-        return [complaint("manifest", "K8S-TYPE", "a mapping is expected here", value=manifest)]
+        return [violation("manifest", "K8S-TYPE", "a mapping is expected here", value=manifest)]
     if kthena_version not in kthena_shapes.VERSIONS:
         fix = f"{nearest(kthena_version, kthena_shapes.VERSIONS)}Known: {', '.join(kthena_shapes.VERSIONS)}."
-        return [complaint("kthena_version", "KTHENA-VERSION", "is not known", fix, kthena_version)]
+        return [violation("kthena_version", "KTHENA-VERSION", "is not known", fix, kthena_version)]
     key = (str(manifest.get("apiVersion")), str(manifest.get("kind")))
     if key not in SHAPES:
         known = ", ".join(sorted(f"{version} {kind}" for version, kind in SHAPES))
-        return [complaint("manifest", "K8S-KIND", "this kind is not known here", f"Known: {known}.", " ".join(key))]
+        return [violation("manifest", "K8S-KIND", "this kind is not known here", f"Known: {known}.", " ".join(key))]
     head = manifest.get("metadata")
     path = f"{key[1]}/{head.get('name', '') if isinstance(head, t.Mapping) else ''}"
     found = [*walk(SHAPES[key](kthena_version), manifest, path), *metadata(head, f"{path}.metadata")]
@@ -57,10 +57,10 @@ def _config_map(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
     size = sum(len(str(key)) + len(str(data[key]).encode()) for key in data)
     if size > CONFIG_MAP_BYTES:
         message = f"holds {size} bytes; a ConfigMap has room for {CONFIG_MAP_BYTES}"
-        yield complaint(f"{path}.data", "K8S-LENGTH", message, "Split it.")
+        yield violation(f"{path}.data", "K8S-LENGTH", message, "Split it.")
     for key in data:
         if not str(key) or len(str(key)) > 253 or not all(item.isalnum() or item in "-_." for item in str(key)):
-            yield complaint(f"{path}.data[{key}]", "K8S-NAME", "a key has letters, digits, '-', '_' and '.' only")
+            yield violation(f"{path}.data[{key}]", "K8S-NAME", "a key has letters, digits, '-', '_' and '.' only")
 
 
 def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
@@ -68,14 +68,14 @@ def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Ite
     name = str(head.get("name", "")) if isinstance(head, t.Mapping) else ""
     if name and not (is_label(name) and name[0].isalpha()):
         fix = "Use at most 63 lower-case letters, digits and '-', beginning with a letter."
-        yield complaint(f"{path}.metadata.name", "K8S-NAME", "is not a DNS label (RFC 1035)", fix, name)
+        yield violation(f"{path}.metadata.name", "K8S-NAME", "is not a DNS label (RFC 1035)", fix, name)
     ports = mapped(_spec(manifest).get("ports"))
     for index, one in enumerate(ports):
         place = f"{path}.spec.ports[{index}]"
         yield from port(one, "port", place)
         yield from port(one, "targetPort", place)
         if len(ports) > 1 and not one.get("name"):
-            yield complaint(f"{place}.name", "K8S-REQUIRED", "several ports need names", "Name it.")
+            yield violation(f"{place}.name", "K8S-REQUIRED", "several ports need names", "Name it.")
 
 
 def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
@@ -88,7 +88,7 @@ def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
     wanted = (selector.get("matchLabels") if isinstance(selector, t.Mapping) else None) or {}
     if isinstance(wanted, t.Mapping) and any(carried.get(key) != wanted[key] for key in wanted):
         message = "the template's labels do not match it"
-        yield complaint(f"{path}.spec.selector", "K8S-SELECTOR", message, "Give the template these labels.")
+        yield violation(f"{path}.spec.selector", "K8S-SELECTOR", message, "Give the template these labels.")
 
 
 RULES: dict[tuple[str, str], t.Callable[[t.Mapping[str, t.Any], str, str], t.Iterator[Finding]]] = {

@@ -12,7 +12,7 @@ from ....description.findings import Finding
 from .names import is_label, is_qualified
 from .parts import SILENT, chosen, count, listed, mapped, port
 from .quantity import is_quantity, quantity
-from .walk import complaint
+from .walk import violation
 
 FIELDS = (
     "metadata.name",
@@ -37,12 +37,12 @@ def container(
     name, image = value.get("name"), value.get("image")
     if isinstance(name, str) and not is_label(name):
         fix = "Use at most 63 lower-case letters, digits and '-'."
-        yield complaint(f"{path}.name", "K8S-NAME", "is not a DNS label (RFC 1123)", fix, name, SILENT)
+        yield violation(f"{path}.name", "K8S-NAME", "is not a DNS label (RFC 1123)", fix, name, SILENT)
     if not image:
-        yield complaint(f"{path}.image", "POD-IMAGE", "a container needs an image", "Name one.", source=SILENT)
+        yield violation(f"{path}.image", "POD-IMAGE", "a container needs an image", "Name one.", source=SILENT)
     elif isinstance(image, str) and re.search(r"\s", image):
         message = "an image's name has no blanks"
-        yield complaint(f"{path}.image", "POD-IMAGE", message, "Correct the name.", image, "Kthena's webhook")
+        yield violation(f"{path}.image", "POD-IMAGE", message, "Correct the name.", image, "Kthena's webhook")
     yield from chosen(value, "imagePullPolicy", ("Always", "IfNotPresent", "Never"), path)
     yield from chosen(value, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"), path)
     yield from _ports(value, path, host_network)
@@ -72,12 +72,12 @@ def _ports(value: t.Mapping[str, t.Any], path: str, host_network: bool) -> t.Ite
         host = one.get("hostPort")
         if host_network and host and host != one.get("containerPort"):
             message = f"has to be the containerPort ({one.get('containerPort')}): the pod has the node's network"
-            yield complaint(f"{place}.hostPort", "POD-PORT", message, "Leave it out.", host, SILENT)
+            yield violation(f"{place}.hostPort", "POD-PORT", message, "Leave it out.", host, SILENT)
         name = one.get("name")
         if isinstance(name, str) and name:
             yield from _port_name(name, f"{place}.name")
             if name in names:
-                yield complaint(f"{place}.name", "K8S-TWIN", "another port has this name", "Rename it.", name, SILENT)
+                yield violation(f"{place}.name", "K8S-TWIN", "another port has this name", "Rename it.", name, SILENT)
             names.add(name)
 
 
@@ -85,46 +85,46 @@ def _port_name(name: str, path: str) -> t.Iterator[Finding]:
     good = re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?", name) and re.search("[a-z]", name) and "--" not in name
     if not good:
         fix = "Use at most 15 lower-case letters, digits and single '-', one letter at least."
-        yield complaint(path, "POD-PORT", "is not a port name (RFC 6335)", fix, name, SILENT)
+        yield violation(path, "POD-PORT", "is not a port name (RFC 6335)", fix, name, SILENT)
 
 
 def _variable(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     name, source = one.get("name"), one.get("valueFrom")
     if name == "" or (isinstance(name, str) and re.search(r"[=\x00-\x1f\x7f]", name)):
-        yield complaint(f"{path}.name", "POD-ENV", "is not an environment variable's name", "", name, SILENT)
+        yield violation(f"{path}.name", "POD-ENV", "is not an environment variable's name", "", name, SILENT)
     if not isinstance(source, t.Mapping):
         return
     if one.get("value"):
-        yield complaint(path, "POD-ENV", "has value and valueFrom", "Keep one of them.", name, SILENT)
+        yield violation(path, "POD-ENV", "has value and valueFrom", "Keep one of them.", name, SILENT)
     kinds = [key for key in source if source[key] is not None]
     if len(kinds) != 1:
         message = f"has exactly one source; this one has {', '.join(kinds) or 'none'}"
-        yield complaint(f"{path}.valueFrom", "POD-ENV", message, source=SILENT)
+        yield violation(f"{path}.valueFrom", "POD-ENV", message, source=SILENT)
     field = source.get("fieldRef")
     word = field.get("fieldPath") if isinstance(field, t.Mapping) else None
     if isinstance(word, str) and word not in FIELDS and not KEYED_FIELD.fullmatch(word):
         fix = f"Allowed: {', '.join(FIELDS)}, metadata.labels['KEY'], metadata.annotations['KEY']."
-        yield complaint(f"{path}.valueFrom.fieldRef.fieldPath", "POD-ENV", "is not supported", fix, word, SILENT)
+        yield violation(f"{path}.valueFrom.fieldRef.fieldPath", "POD-ENV", "is not supported", fix, word, SILENT)
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if isinstance(source.get(kind), t.Mapping) and not source[kind].get("name"):
             place = f"{path}.valueFrom.{kind}.name"
-            yield complaint(place, "K8S-REQUIRED", "this field is required", "Name the object.", source=SILENT)
+            yield violation(place, "K8S-REQUIRED", "this field is required", "Name the object.", source=SILENT)
 
 
 def _mount(one: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) -> t.Iterator[Finding]:
     name = one.get("name")
     if name and name not in volumes:
         known = f"Add it to volumes, or use one of: {', '.join(sorted(str(each) for each in volumes))}."
-        yield complaint(f"{path}.name", "POD-VOLUME", "the pod has no volume of this name", known, name, SILENT)
+        yield violation(f"{path}.name", "POD-VOLUME", "the pod has no volume of this name", known, name, SILENT)
     if one.get("mountPath") == "":
-        yield complaint(f"{path}.mountPath", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
+        yield violation(f"{path}.mountPath", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
     if one.get("subPath") and one.get("subPathExpr"):
-        yield complaint(path, "POD-VOLUME", "has subPath and subPathExpr", "Keep one of them.", source=SILENT)
+        yield violation(path, "POD-VOLUME", "has subPath and subPathExpr", "Keep one of them.", source=SILENT)
     for key in ("subPath", "subPathExpr"):
         inside = str(one.get(key) or "")
         if inside.startswith("/") or ".." in inside.split("/"):
             message = "has to be a relative path without '..'"
-            yield complaint(f"{path}.{key}", "POD-VOLUME", message, "", inside, SILENT)
+            yield violation(f"{path}.{key}", "POD-VOLUME", message, "", inside, SILENT)
     yield from chosen(one, "mountPropagation", ("None", "HostToContainer", "Bidirectional"), path)
 
 
@@ -134,17 +134,17 @@ def _probe(probe: t.Mapping[str, t.Any], path: str, kind: str) -> t.Iterator[Fin
         yield from count(probe, key, 0, path)
     good = probe.get("successThreshold")
     if kind != "readinessProbe" and isinstance(good, int) and good not in (0, 1):
-        yield complaint(f"{path}.successThreshold", "POD-PROBE", "has to be 1 in this probe", "", good, SILENT)
+        yield violation(f"{path}.successThreshold", "POD-PROBE", "has to be 1 in this probe", "", good, SILENT)
     if kind == "readinessProbe" and probe.get("terminationGracePeriodSeconds") is not None:
         place = f"{path}.terminationGracePeriodSeconds"
-        yield complaint(place, "POD-PROBE", "may not be set in a readiness probe", "Leave it out.", source=SILENT)
+        yield violation(place, "POD-PROBE", "may not be set in a readiness probe", "Leave it out.", source=SILENT)
 
 
 def _handler(owner: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     kinds = [key for key in HANDLERS if owner.get(key) is not None]
     if len(kinds) != 1:
         message = f"has exactly one handler; this one has {', '.join(kinds) or 'none'}"
-        yield complaint(path, "POD-PROBE", message, "Keep one of exec, httpGet, tcpSocket, grpc.", source=SILENT)
+        yield violation(path, "POD-PROBE", message, "Keep one of exec, httpGet, tcpSocket, grpc.", source=SILENT)
     for kind in ("httpGet", "tcpSocket", "grpc"):
         action = owner.get(kind)
         if isinstance(action, t.Mapping):
@@ -154,7 +154,7 @@ def _handler(owner: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
             yield from chosen(action, "scheme", ("HTTP", "HTTPS"), f"{path}.{kind}")
     action = owner.get("exec")
     if isinstance(action, t.Mapping) and not action.get("command"):
-        yield complaint(f"{path}.exec.command", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
+        yield violation(f"{path}.exec.command", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
 
 
 def _resources(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -172,13 +172,13 @@ def _resources(value: t.Any, path: str) -> t.Iterator[Finding]:
         place, whole = f"{path}.requests[{name}]", _is_whole(str(name))
         if most is None and whole:
             message = f"{name} cannot be overcommitted: request and limit have to be equal, and there is no limit"
-            yield complaint(place, "POD-RESOURCE", message, f"Set limits[{name}] to {asked}.", asked, SILENT)
+            yield violation(place, "POD-RESOURCE", message, f"Set limits[{name}] to {asked}.", asked, SILENT)
         elif most is not None and whole and quantity(asked) != quantity(most):
             message = f"{name} cannot be overcommitted: request and limit have to be equal, and the limit is {most}"
-            yield complaint(place, "POD-RESOURCE", message, f"Ask for {most}, or leave the request out.", asked, SILENT)
+            yield violation(place, "POD-RESOURCE", message, f"Ask for {most}, or leave the request out.", asked, SILENT)
         elif most is not None and quantity(asked) > quantity(most):
             message = f"is more than the limit of {most}"
-            yield complaint(place, "POD-RESOURCE", message, "Lower the request or raise the limit.", asked, SILENT)
+            yield violation(place, "POD-RESOURCE", message, "Lower the request or raise the limit.", asked, SILENT)
 
 
 def _is_whole(name: str) -> bool:
@@ -189,13 +189,13 @@ def _is_whole(name: str) -> bool:
 def _amount(name: str, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not is_qualified(name) or ("/" not in name and name not in NATIVE and not name.startswith("hugepages-")):
         fix = "Use cpu, memory, ephemeral-storage, hugepages-SIZE, or a device plugin's name such as DOMAIN/NAME."
-        yield complaint(path, "POD-RESOURCE", "is not a resource of containers", fix, name, SILENT)
+        yield violation(path, "POD-RESOURCE", "is not a resource of containers", fix, name, SILENT)
     if not is_quantity(value):
         return
     if quantity(value) < 0:
-        yield complaint(path, "POD-RESOURCE", "may not be negative", "", value, SILENT)
+        yield violation(path, "POD-RESOURCE", "may not be negative", "", value, SILENT)
     if _is_whole(name) and quantity(value).denominator != 1:
-        yield complaint(path, "POD-RESOURCE", "has to be a whole number", "", value, SILENT)
+        yield violation(path, "POD-RESOURCE", "has to be a whole number", "", value, SILENT)
 
 
 def _security(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -210,4 +210,4 @@ def _security(value: t.Any, path: str) -> t.Iterator[Finding]:
     )
     if strong and value.get("allowPrivilegeEscalation") is False:
         message = "may not be false in a container that is privileged or has SYS_ADMIN"
-        yield complaint(f"{path}.allowPrivilegeEscalation", "POD-FIELD", message, "Leave it out.", source=SILENT)
+        yield violation(f"{path}.allowPrivilegeEscalation", "POD-FIELD", message, "Leave it out.", source=SILENT)

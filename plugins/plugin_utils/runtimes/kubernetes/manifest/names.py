@@ -9,7 +9,7 @@ import re
 import typing as t
 
 from ....description.findings import Finding
-from .walk import complaint
+from .walk import violation
 
 SOURCE = "Kubernetes' object names and labels"
 WORD = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -50,21 +50,21 @@ def metadata(value: t.Any, path: str, named: bool = True) -> t.Iterator[Finding]
         return
     name = value.get("name")
     if named and not name and not value.get("generateName"):
-        yield complaint(f"{path}.name", "K8S-NAME", "the object has no name", "Give it one.", source=SOURCE)
+        yield violation(f"{path}.name", "K8S-NAME", "the object has no name", "Give it one.", source=SOURCE)
     for key in ("name", "generateName"):
         word = value.get(key)
         if isinstance(word, str) and word and not is_subdomain(word.rstrip("-") if key != "name" else word):
             fix = "Use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit."
-            yield complaint(f"{path}.{key}", "K8S-NAME", "is not a DNS subdomain (RFC 1123)", fix, word, SOURCE)
+            yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS subdomain (RFC 1123)", fix, word, SOURCE)
     space = value.get("namespace")
     if isinstance(space, str) and space and not is_label(space):
-        yield complaint(f"{path}.namespace", "K8S-NAME", "is not a DNS label (RFC 1123)", "", space, SOURCE)
+        yield violation(f"{path}.namespace", "K8S-NAME", "is not a DNS label (RFC 1123)", "", space, SOURCE)
     yield from labels(value.get("labels"), f"{path}.labels")
     annotations = value.get("annotations")
     if isinstance(annotations, t.Mapping):
         for key in annotations:
             if not is_qualified(str(key).lower()):
-                yield complaint(f"{path}.annotations[{key}]", "K8S-NAME", "is not a qualified name", source=SOURCE)
+                yield violation(f"{path}.annotations[{key}]", "K8S-NAME", "is not a qualified name", source=SOURCE)
 
 
 def labels(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -73,7 +73,7 @@ def labels(value: t.Any, path: str) -> t.Iterator[Finding]:
         return
     for key in value:
         if not is_qualified(str(key)):
-            yield complaint(f"{path}[{key}]", "K8S-NAME", "the label's key is not a qualified name", source=SOURCE)
+            yield violation(f"{path}[{key}]", "K8S-NAME", "the label's key is not a qualified name", source=SOURCE)
         if isinstance(value[key], str) and not is_label_value(value[key]):
             fix = "Use at most 63 letters, digits, '-', '_' and '.'."
-            yield complaint(f"{path}[{key}]", "K8S-NAME", "is not a label value", fix, value[key], SOURCE)
+            yield violation(f"{path}[{key}]", "K8S-NAME", "is not a label value", fix, value[key], SOURCE)

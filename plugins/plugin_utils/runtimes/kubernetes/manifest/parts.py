@@ -9,7 +9,7 @@ import typing as t
 
 from ....description.findings import Finding, nearest
 from .walk import SILENT as SILENT
-from .walk import complaint
+from .walk import violation
 
 
 def listed(value: t.Any) -> list[t.Any]:
@@ -27,7 +27,7 @@ def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path:
     word = owner.get(key)
     if isinstance(word, str) and word and word not in known:
         fix = f"{nearest(word, known)}Allowed: {', '.join(known)}."
-        yield complaint(f"{path}.{key}", "K8S-CHOICE", "this value is not supported", fix, word, SILENT)
+        yield violation(f"{path}.{key}", "K8S-CHOICE", "this value is not supported", fix, word, SILENT)
 
 
 def count(
@@ -39,7 +39,7 @@ def count(
         return
     if value < least or (most is not None and value > most):
         span = f"at least {least}" if most is None else f"from {least} to {most}"
-        yield complaint(f"{path}.{key}", "K8S-RANGE", f"has to be {span}", "", value, SILENT)
+        yield violation(f"{path}.{key}", "K8S-RANGE", f"has to be {span}", "", value, SILENT)
 
 
 def port(owner: t.Mapping[str, t.Any], key: str, path: str, least: int = 1) -> t.Iterator[Finding]:
@@ -47,4 +47,4 @@ def port(owner: t.Mapping[str, t.Any], key: str, path: str, least: int = 1) -> t
     value = owner.get(key)
     if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= 65535:
         message = f"a port is a number from {least} to 65535"
-        yield complaint(f"{path}.{key}", "POD-PORT", message, "Choose a port in that range.", value, SILENT)
+        yield violation(f"{path}.{key}", "POD-PORT", message, "Choose a port in that range.", value, SILENT)

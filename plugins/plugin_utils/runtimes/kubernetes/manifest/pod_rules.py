@@ -15,7 +15,7 @@ from ....description.findings import Finding
 from . import container_rules, volume_rules
 from .names import is_label, is_qualified, is_subdomain, labels
 from .parts import SILENT, chosen, count, listed, mapped
-from .walk import complaint
+from .walk import violation
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -29,18 +29,18 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     for index, volume in enumerate(volumes):
         yield from volume_rules.volume(volume, f"{path}.volumes[{index}]")
     if isinstance(spec.get("containers"), list) and not spec["containers"]:
-        yield complaint(f"{path}.containers", "POD-CONTAINER", "a pod needs a container", "Add one.", source=SILENT)
+        yield violation(f"{path}.containers", "POD-CONTAINER", "a pod needs a container", "Add one.", source=SILENT)
     seen: set[str] = set()
     for group in ("initContainers", "containers"):
         for index, container in enumerate(mapped(spec.get(group))):
             place = f"{path}.{group}[{index}]"
             if container.get("name") in seen:
                 message = "another container of the pod has this name"
-                yield complaint(f"{place}.name", "K8S-TWIN", message, "Rename it.", container["name"], SILENT)
+                yield violation(f"{place}.name", "K8S-TWIN", message, "Rename it.", container["name"], SILENT)
             seen.add(str(container.get("name")))
             yield from container_rules.container(container, place, names, bool(spec.get("hostNetwork")))
     yield from _host_ports(spec, path)
-    yield from _words(spec, path)
+    yield from _fields(spec, path)
     yield from labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
     for index, one in enumerate(mapped(spec.get("tolerations"))):
         yield from _toleration(one, f"{path}.tolerations[{index}]")
@@ -57,11 +57,11 @@ def _host_ports(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
             key = (bound, port.get("protocol") or "TCP", port.get("hostIP") or "")
             if bound and key in owner:
                 message = f"{owner[key]} already has this port of the node"
-                yield complaint(place, "POD-PORT", message, "Choose another port.", bound, SILENT)
+                yield violation(place, "POD-PORT", message, "Choose another port.", bound, SILENT)
             owner.setdefault(key, place)
 
 
-def _words(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+def _fields(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     yield from chosen(spec, "restartPolicy", ("Always", "OnFailure", "Never"), path)
     yield from chosen(spec, "dnsPolicy", ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"), path)
     yield from chosen(spec, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path)
@@ -70,21 +70,21 @@ def _words(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for key in ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"):
         word = spec.get(key)
         if isinstance(word, str) and word and not is_subdomain(word):
-            yield complaint(f"{path}.{key}", "K8S-NAME", "is not a DNS subdomain (RFC 1123)", "", word, SILENT)
+            yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS subdomain (RFC 1123)", "", word, SILENT)
     for key in ("hostname", "subdomain"):
         word = spec.get(key)
         if isinstance(word, str) and word and not is_label(word):
-            yield complaint(f"{path}.{key}", "K8S-NAME", "is not a DNS label (RFC 1123)", "", word, SILENT)
+            yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS label (RFC 1123)", "", word, SILENT)
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
         message = "may not be set together with hostPID"
-        yield complaint(f"{path}.shareProcessNamespace", "POD-FIELD", message, "Drop one of them.", source=SILENT)
+        yield violation(f"{path}.shareProcessNamespace", "POD-FIELD", message, "Drop one of them.", source=SILENT)
     if spec.get("hostUsers") is False and any(spec.get(key) for key in ("hostNetwork", "hostPID", "hostIPC")):
         message = "may not be false when the pod has the node's network, processes or IPC"
-        yield complaint(f"{path}.hostUsers", "POD-FIELD", message, "Leave it out.", source=SILENT)
+        yield violation(f"{path}.hostUsers", "POD-FIELD", message, "Leave it out.", source=SILENT)
     dns = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None" and not (isinstance(dns, t.Mapping) and dns.get("nameservers")):
         message = "needs a name server when dnsPolicy is None"
-        yield complaint(f"{path}.dnsConfig.nameservers", "POD-FIELD", message, "Add one.", source=SILENT)
+        yield violation(f"{path}.dnsConfig.nameservers", "POD-FIELD", message, "Add one.", source=SILENT)
     for index, one in enumerate(listed(spec.get("topologySpreadConstraints"))):
         place = f"{path}.topologySpreadConstraints[{index}]"
         if isinstance(one, t.Mapping):
@@ -93,7 +93,7 @@ def _words(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for index, one in enumerate(mapped(spec.get("imagePullSecrets"))):
         if not one.get("name"):
             place = f"{path}.imagePullSecrets[{index}].name"
-            yield complaint(place, "K8S-REQUIRED", "this field is required", "Name the secret.", source=SILENT)
+            yield violation(place, "K8S-REQUIRED", "this field is required", "Name the secret.", source=SILENT)
 
 
 def _toleration(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
@@ -101,16 +101,16 @@ def _toleration(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     yield from chosen(one, "operator", ("Equal", "Exists", "Lt", "Gt"), path)
     yield from chosen(one, "effect", EFFECTS, path)
     if one.get("key") and not is_qualified(str(one["key"])):
-        yield complaint(f"{path}.key", "K8S-NAME", "is not a qualified name", value=one["key"], source=SILENT)
+        yield violation(f"{path}.key", "K8S-NAME", "is not a qualified name", value=one["key"], source=SILENT)
     if not one.get("key") and operator != "Exists":
         message = "has to be Exists when there is no key"
-        yield complaint(f"{path}.operator", "POD-TOLERATION", message, "", operator, SILENT)
+        yield violation(f"{path}.operator", "POD-TOLERATION", message, "", operator, SILENT)
     if operator == "Exists" and one.get("value"):
         message = "has to be empty when the operator is Exists"
-        yield complaint(f"{path}.value", "POD-TOLERATION", message, "Leave it out.", one["value"], SILENT)
+        yield violation(f"{path}.value", "POD-TOLERATION", message, "Leave it out.", one["value"], SILENT)
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
         message = "is for the effect NoExecute only"
-        yield complaint(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Leave it out.", source=SILENT)
+        yield violation(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Leave it out.", source=SILENT)
 
 
 def _affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -133,7 +133,7 @@ def _affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
 def _term(term: t.Any, path: str) -> t.Iterator[Finding]:
     if isinstance(term, t.Mapping) and not term.get("topologyKey"):
         message = "may not be empty"
-        yield complaint(f"{path}.topologyKey", "POD-AFFINITY", message, "E.g. kubernetes.io/hostname.", source=SILENT)
+        yield violation(f"{path}.topologyKey", "POD-AFFINITY", message, "E.g. kubernetes.io/hostname.", source=SILENT)
 
 
 def _node_affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -144,7 +144,7 @@ def _node_affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
     if isinstance(required, t.Mapping):
         if not required.get("nodeSelectorTerms"):
             message = "needs a term"
-            yield complaint(f"{place}.nodeSelectorTerms", "POD-AFFINITY", message, "Add one.", source=SILENT)
+            yield violation(f"{place}.nodeSelectorTerms", "POD-AFFINITY", message, "Add one.", source=SILENT)
         for index, term in enumerate(mapped(required.get("nodeSelectorTerms"))):
             yield from _expressions(term, f"{place}.nodeSelectorTerms[{index}]")
     for index, weighted in enumerate(mapped(value.get("preferredDuringSchedulingIgnoredDuringExecution"))):
@@ -160,6 +160,6 @@ def _expressions(term: t.Any, path: str) -> t.Iterator[Finding]:
         place = f"{path}.matchExpressions[{index}]"
         yield from chosen(one, "operator", ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), place)
         if one.get("operator") in ("In", "NotIn") and not one.get("values"):
-            yield complaint(f"{place}.values", "POD-AFFINITY", "needs a value", "Add one.", source=SILENT)
+            yield violation(f"{place}.values", "POD-AFFINITY", "needs a value", "Add one.", source=SILENT)
         if one.get("operator") in ("Exists", "DoesNotExist") and one.get("values"):
-            yield complaint(f"{place}.values", "POD-AFFINITY", "has to be empty", "Leave it out.", source=SILENT)
+            yield violation(f"{place}.values", "POD-AFFINITY", "has to be empty", "Leave it out.", source=SILENT)

@@ -11,7 +11,7 @@ import typing as t
 from ....description.findings import Finding
 from .names import labels
 from .parts import listed, mapped
-from .walk import complaint
+from .walk import violation
 
 WEBHOOK = "Kthena's validating webhook for ModelRoute"
 
@@ -23,13 +23,13 @@ def model_route(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Ite
         return
     if not spec.get("modelName") and not spec.get("loraAdapters"):
         message = "neither modelName nor loraAdapters says which model is asked for"
-        yield complaint(
+        yield violation(
             f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source="the CRD's CEL rule"
         )
     for index, name in enumerate(listed(spec.get("loraAdapters"))):
         if name == "":
             place = f"{path}.spec.loraAdapters[{index}]"
-            yield complaint(place, "KTHENA-ROUTE", "the name is empty", "Leave it out.", source=WEBHOOK)
+            yield violation(place, "KTHENA-ROUTE", "the name is empty", "Leave it out.", source=WEBHOOK)
     for index, rule in enumerate(mapped(spec.get("rules"))):
         yield from _rule(rule, f"{path}.spec.rules[{index}]")
 
@@ -39,12 +39,12 @@ def _rule(rule: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for index, target in enumerate(targets):
         if target.get("modelServerName") == "":
             place = f"{path}.targetModels[{index}].modelServerName"
-            yield complaint(place, "KTHENA-ROUTE", "the name is empty", "Name a ModelServer.", source=WEBHOOK)
+            yield violation(place, "KTHENA-ROUTE", "the name is empty", "Name a ModelServer.", source=WEBHOOK)
         share = target.get("weight", 100)
         weight += share if isinstance(share, int) else 100
     if targets and weight <= 0:
         message = "the weights come to 0: no target would get traffic"
-        yield complaint(f"{path}.targetModels", "KTHENA-ROUTE", message, "Give one a weight.", source=WEBHOOK)
+        yield violation(f"{path}.targetModels", "KTHENA-ROUTE", message, "Give one a weight.", source=WEBHOOK)
     match = rule.get("modelMatch")
     if not isinstance(match, t.Mapping):
         return
@@ -61,7 +61,7 @@ def _regex(pattern: str, path: str) -> t.Iterator[Finding]:
         re.compile(pattern)
     except re.error as error:
         message = f"is not a regular expression: {error}"
-        yield complaint(path, "KTHENA-ROUTE", message, "Correct it.", pattern, WEBHOOK)
+        yield violation(path, "KTHENA-ROUTE", message, "Correct it.", pattern, WEBHOOK)
 
 
 def model_server(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:

@@ -13,7 +13,7 @@ from ....description.findings import Finding
 from .names import is_dns1035, metadata
 from .parts import mapped
 from .pod_rules import pod_spec
-from .walk import complaint
+from .walk import violation
 
 WEBHOOK = "Kthena's validating webhook for ModelServing"
 DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."
@@ -41,7 +41,7 @@ def _whole(value: t.Any, default: int) -> int:
 
 def _replicas(owner: t.Mapping[str, t.Any], path: str, key: str = "replicas") -> t.Iterator[Finding]:
     if _whole(owner.get(key), 1) < 0:
-        yield complaint(f"{path}.{key}", "KTHENA-REPLICAS", "may not be negative", "", owner[key], WEBHOOK)
+        yield violation(f"{path}.{key}", "KTHENA-REPLICAS", "may not be negative", "", owner[key], WEBHOOK)
 
 
 def _names(
@@ -56,12 +56,12 @@ def _names(
         if not isinstance(word, str):
             continue
         if word in seen:
-            yield complaint(
+            yield violation(
                 place, "K8S-TWIN", "the names of roles have to differ", "Rename it.", word, "the CRD's CEL rule"
             )
         seen.add(word)
         if not is_dns1035(word):
-            yield complaint(place, "KTHENA-NAME", "a role's name is a DNS label (RFC 1035)", DNS1035, word, WEBHOOK)
+            yield violation(place, "KTHENA-NAME", "a role's name is a DNS label (RFC 1035)", DNS1035, word, WEBHOOK)
         pod = "-".join(
             str(item)
             for item in (
@@ -74,10 +74,10 @@ def _names(
         )
         if len(pod) > 63:
             message = f"the names of its pods would have {len(pod)} characters ({pod}); 63 are allowed"
-            yield complaint(f"{path}.metadata.name", "KTHENA-NAME", message, "Shorten it.", name, WEBHOOK)
+            yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, "Shorten it.", name, WEBHOOK)
         elif is_dns1035(word) and not is_dns1035(pod):
             message = "the names of its pods would not be DNS labels (RFC 1035)"
-            yield complaint(f"{path}.metadata.name", "KTHENA-NAME", message, DNS1035, name, WEBHOOK)
+            yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, DNS1035, name, WEBHOOK)
 
 
 def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
@@ -86,7 +86,7 @@ def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator
     if by_role and spec.get("recoveryPolicy", "RoleRecreate") == "ServingGroupRecreate":
         message = "RoleRollingUpdate does not go with recoveryPolicy ServingGroupRecreate"
         fix = "Set recoveryPolicy to RoleRecreate: one role's change then leaves the others' pods alone."
-        yield complaint(f"{path}.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, "RoleRollingUpdate", WEBHOOK)
+        yield violation(f"{path}.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, "RoleRollingUpdate", WEBHOOK)
     settings = rollout.get("rollingUpdateConfiguration")
     if not isinstance(settings, t.Mapping):
         return
@@ -94,7 +94,7 @@ def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator
     if by_role and version != "v0.4.0":
         message = "is for ServingGroupRollingUpdate only"
         fix = "Leave it out and set maxUnavailable in each role."
-        yield complaint(place, "KTHENA-ROLLOUT", message, fix, source=WEBHOOK)
+        yield violation(place, "KTHENA-ROLLOUT", message, fix, source=WEBHOOK)
         return
     for key in ("maxUnavailable", "partition"):
         if settings.get(key) is not None:
@@ -102,7 +102,7 @@ def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator
     replicas = _whole(spec.get("replicas"), 1)
     if _share_of(settings.get("maxUnavailable", 1), replicas) == 0:
         message = f"comes to 0 of {replicas} groups"
-        yield complaint(f"{place}.maxUnavailable", "KTHENA-ROLLOUT", message, "Raise it.", source=WEBHOOK)
+        yield violation(f"{place}.maxUnavailable", "KTHENA-ROLLOUT", message, "Raise it.", source=WEBHOOK)
 
 
 def _share(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -110,7 +110,7 @@ def _share(value: t.Any, path: str) -> t.Iterator[Finding]:
     percent = isinstance(value, str) and re.fullmatch(r"[0-9]+%", value) and int(value[:-1]) <= 100
     if not percent and not (isinstance(value, int) and value >= 0):
         message = "a number of at least 0 or a percentage up to 100% is expected here"
-        yield complaint(path, "KTHENA-ROLLOUT", message, "E.g. 1 or 25%.", value, WEBHOOK)
+        yield violation(path, "KTHENA-ROLLOUT", message, "E.g. 1 or 25%.", value, WEBHOOK)
 
 
 def _share_of(value: t.Any, whole: int) -> int | None:
@@ -124,7 +124,7 @@ def _role(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], version: str
     yield from _replicas(role, path, "workerReplicas")
     if _whole(role.get("workerReplicas"), 0) > 0 and not role.get("workerTemplate"):
         message = "is required when workerReplicas is greater than 0"
-        yield complaint(
+        yield violation(
             f"{path}.workerTemplate", "KTHENA-WORKER", message, "Describe the workers' pod.", source=WEBHOOK
         )
     for key in ("entryTemplate", "workerTemplate"):
@@ -133,7 +133,7 @@ def _role(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], version: str
             yield from metadata(template.get("metadata"), f"{path}.{key}.metadata", named=False)
             if "spec" not in template:
                 message = "the pod's specification is missing"
-                yield complaint(
+                yield violation(
                     f"{path}.{key}.spec", "POD-CONTAINER", message, "Describe its containers.", source=WEBHOOK
                 )
             yield from pod_spec(template.get("spec"), f"{path}.{key}.spec")
@@ -146,12 +146,12 @@ def _unavailable(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], path:
     rollout = spec.get("rolloutStrategy") if isinstance(spec.get("rolloutStrategy"), t.Mapping) else {}
     if rollout.get("type") != "RoleRollingUpdate":
         fix = "Set rolloutStrategy.type to RoleRollingUpdate, or leave it out."
-        yield complaint(path, "KTHENA-ROLLOUT", "is for RoleRollingUpdate only", fix, value, WEBHOOK)
+        yield violation(path, "KTHENA-ROLLOUT", "is for RoleRollingUpdate only", fix, value, WEBHOOK)
     yield from _share(value, path)
     share = _share_of(value, replicas)
     if share is not None and not 1 <= share <= replicas:
         message = f"comes to {share} of the role's {replicas} replicas; 1 to {replicas} are allowed"
-        yield complaint(path, "KTHENA-ROLLOUT", message, "", value, WEBHOOK)
+        yield violation(path, "KTHENA-ROLLOUT", message, "", value, WEBHOOK)
 
 
 def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str) -> t.Iterator[Finding]:
@@ -164,7 +164,7 @@ def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], p
         place = f"{path}[{name}]"
         if name not in known:
             fix = f"Roles: {', '.join(sorted(known))}."
-            yield complaint(place, "KTHENA-GANG", "there is no role of this name", fix, name, WEBHOOK)
+            yield violation(place, "KTHENA-GANG", "there is no role of this name", fix, name, WEBHOOK)
         elif not 0 <= _whole(least[name], 0) <= known[name]:
             message = f"the role has {known[name]} replicas; 0 to {known[name]} are allowed"
-            yield complaint(place, "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)
+            yield violation(place, "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)

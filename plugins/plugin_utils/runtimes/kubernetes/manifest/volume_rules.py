@@ -11,7 +11,7 @@ from ....description.findings import Finding
 from .names import is_label
 from .parts import SILENT, chosen, mapped
 from .quantity import is_quantity, quantity
-from .walk import complaint
+from .walk import violation
 
 PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 WITH_MODE = ("configMap", "secret", "downwardAPI", "projected")
@@ -23,11 +23,11 @@ def volume(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     name = value.get("name")
     if isinstance(name, str) and not is_label(name):
         fix = "Use at most 63 lower-case letters, digits and '-'."
-        yield complaint(f"{path}.name", "K8S-NAME", "is not a DNS label (RFC 1123)", fix, name, SILENT)
+        yield violation(f"{path}.name", "K8S-NAME", "is not a DNS label (RFC 1123)", fix, name, SILENT)
     sources = [key for key in value if key != "name" and value[key] is not None]
     if len(sources) > 1:  # none is an emptyDir
         message = f"a volume has one source; this one has {', '.join(sources)}"
-        yield complaint(path, "POD-VOLUME", message, "Keep one of them.", source=SILENT)
+        yield violation(path, "POD-VOLUME", message, "Keep one of them.", source=SILENT)
     for kind in sources:
         if isinstance(value[kind], t.Mapping):
             yield from _source(kind, value[kind], f"{path}.{kind}")
@@ -35,7 +35,7 @@ def volume(value: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
 
 def _source(kind: str, source: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if kind in NEEDS_NAME and not source.get(NEEDS_NAME[kind]):
-        yield complaint(
+        yield violation(
             f"{path}.{NEEDS_NAME[kind]}", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT
         )
     if kind in WITH_MODE:
@@ -49,14 +49,14 @@ def _source(kind: str, source: t.Mapping[str, t.Any], path: str) -> t.Iterator[F
     if kind == "hostPath":
         yield from chosen(source, "type", PATH_TYPES, path)
         if ".." in str(source.get("path", "")).split("/"):
-            yield complaint(f"{path}.path", "POD-VOLUME", "may not contain '..'", "", source["path"], SILENT)
+            yield violation(f"{path}.path", "POD-VOLUME", "may not contain '..'", "", source["path"], SILENT)
     if kind == "emptyDir":
         medium = str(source.get("medium") or "")
         if not medium.startswith("HugePages"):
             yield from chosen(source, "medium", ("Memory",), path)
         limit = source.get("sizeLimit")
         if limit is not None and is_quantity(limit) and quantity(limit) < 0:
-            yield complaint(f"{path}.sizeLimit", "K8S-RANGE", "may not be negative", "", limit, SILENT)
+            yield violation(f"{path}.sizeLimit", "K8S-RANGE", "may not be negative", "", limit, SILENT)
 
 
 def _items(source: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
@@ -66,7 +66,7 @@ def _items(source: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
         inside = str(item.get("path", ""))
         if inside.startswith("/") or ".." in inside.split("/"):
             message = "has to be a relative path without '..'"
-            yield complaint(f"{place}.path", "POD-VOLUME", message, "", inside, SILENT)
+            yield violation(f"{place}.path", "POD-VOLUME", message, "", inside, SILENT)
 
 
 def _mode(owner: t.Mapping[str, t.Any], key: str, path: str) -> t.Iterator[Finding]:
@@ -74,4 +74,4 @@ def _mode(owner: t.Mapping[str, t.Any], key: str, path: str) -> t.Iterator[Findi
     if isinstance(value, int) and not isinstance(value, bool) and not 0 <= value <= 0o777:
         message = "a file mode is a number from 0 to 511, which is 0777 in octal"
         fix = "JSON and YAML 1.2 have no octal 0777: write 511 (0777), 493 (0755) or 420 (0644)."
-        yield complaint(f"{path}.{key}", "POD-MODE", message, fix, value, SILENT)
+        yield violation(f"{path}.{key}", "POD-MODE", message, fix, value, SILENT)

@@ -25,7 +25,7 @@ EXPECTED = {
 }
 
 
-def complaint(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
+def violation(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
     """A finding about one place of a manifest."""
     shown = "" if value == "" else repr(value)[:120]
     return Finding(path, rule, problem, fix, value=shown, why=NO_PODS if source == SILENT else REFUSED, source=source)
@@ -45,24 +45,24 @@ def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _struct(shape: Struct, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield complaint(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
         return
     for key in value:
         if key not in shape.fields:
             hint = f"{nearest(str(key), shape.fields)}Known fields: {', '.join(sorted(shape.fields))}."
-            yield complaint(f"{path}.{key}", "K8S-FIELD", f"unknown field '{key}' in this version of the API", hint)
+            yield violation(f"{path}.{key}", "K8S-FIELD", f"unknown field '{key}' in this version of the API", hint)
         elif value[key] is not None:
             yield from walk(shape.fields[key], value[key], f"{path}.{key}")
         elif key not in shape.required and shape.fields[key].default is MISSING:
-            yield complaint(f"{path}.{key}", "K8S-TYPE", f"{key} is null", "Give a value or remove the field.")
+            yield violation(f"{path}.{key}", "K8S-TYPE", f"{key} is null", "Give a value or remove the field.")
     for key in shape.required:
         if value.get(key) is None and shape.fields[key].default is MISSING:
-            yield complaint(f"{path}.{key}", "K8S-REQUIRED", f"the required field {key} is missing", "Set it.")
+            yield violation(f"{path}.{key}", "K8S-REQUIRED", f"the required field {key} is missing", "Set it.")
 
 
 def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield complaint(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
         return
     for key in value:
         yield from walk(shape.value, value[key], f"{path}[{key}]")
@@ -70,18 +70,18 @@ def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _sequence(shape: Sequence, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, (list, tuple)):
-        yield complaint(path, "K8S-TYPE", f"a list is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"a list is expected, not {value!r:.40}", value=value)
         return
     if len(value) < shape.least or (shape.most is not None and len(value) > shape.most):
         span = f"at least {shape.least}" if len(value) < shape.least else f"at most {shape.most}"
-        yield complaint(path, "K8S-COUNT", f"the list has {len(value)} items; {span} are allowed")
+        yield violation(path, "K8S-COUNT", f"the list has {len(value)} items; {span} are allowed")
     seen: list[t.Any] = []
     for index, item in enumerate(value):
         yield from walk(shape.item, item, f"{path}[{index}]")
         mark = _mark(shape, item)
         if mark is not None and mark in seen:
             what = " and ".join(shape.keys) or "value"
-            yield complaint(f"{path}[{index}]", "K8S-TWIN", f"a previous item has the same {what}", value=mark)
+            yield violation(f"{path}[{index}]", "K8S-TWIN", f"a previous item has the same {what}", value=mark)
         seen.append(mark)
 
 
@@ -101,19 +101,19 @@ def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not _is_kind(shape.kind, value):
         fix = "Write it without quotes." if shape.kind == "integer" and str(value).lstrip("-").isdigit() else ""
         expected = EXPECTED.get(shape.kind, "a value")
-        yield complaint(path, "K8S-TYPE", f"{expected} is expected, not {value!r:.40}", fix, value)
+        yield violation(path, "K8S-TYPE", f"{expected} is expected, not {value!r:.40}", fix, value)
         return
     if shape.choices and value not in shape.choices:
         known = f"{nearest(value, shape.choices)}Allowed: {', '.join(shape.choices)}."
-        yield complaint(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
+        yield violation(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
     if isinstance(value, str) and shape.longest is not None and len(value) > shape.longest:
-        yield complaint(path, "K8S-LENGTH", f"may not be longer than {shape.longest} characters", "Shorten it.", value)
+        yield violation(path, "K8S-LENGTH", f"may not be longer than {shape.longest} characters", "Shorten it.", value)
     if isinstance(value, str) and len(value) < shape.shortest:
-        yield complaint(path, "K8S-LENGTH", f"needs at least {shape.shortest} characters", value=value)
+        yield violation(path, "K8S-LENGTH", f"needs at least {shape.shortest} characters", value=value)
     elif isinstance(value, str) and shape.pattern and not re.fullmatch(shape.pattern, value):
-        yield complaint(path, "K8S-PATTERN", f"does not match {shape.pattern}", value=value)
+        yield violation(path, "K8S-PATTERN", f"does not match {shape.pattern}", value=value)
     if isinstance(value, int) and shape.least is not None and not shape.least <= value <= t.cast(int, shape.most):
-        yield complaint(path, "K8S-RANGE", f"{value} is not a number from {shape.least} to {shape.most}", value=value)
+        yield violation(path, "K8S-RANGE", f"{value} is not a number from {shape.least} to {shape.most}", value=value)
 
 
 def _is_kind(kind: str, value: t.Any) -> bool:
