@@ -225,7 +225,7 @@ def test_a_limit_that_would_make_a_play_empty_is_refused_with_the_words_to_use(t
     assert "--limit 'node0,localhost'" in done.stdout
     done = run(folder, "--limit", "node0,localhost", playbook=str(REPOSITORY / "playbooks" / "deploy.yml"))
     assert done.returncode != 0
-    assert "leaves out 1 of 2 planned hosts: node1." in " ".join(done.stdout.split())
+    assert "excludes 1 of 2 planned hosts: node1." in " ".join(done.stdout.split())
     assert "Gather facts of the planned hosts" not in done.stdout
 
 

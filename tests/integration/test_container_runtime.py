@@ -97,6 +97,6 @@ def test_archive_with_a_real_engine(tmp_path):
         done = play(tmp_path, "container_runtime", **words)
         assert (done.code, done.changed) == (0, 0), done.output
         done = play(tmp_path, "container_runtime", **{**words, "container_runtime_images": [name + "-other"]})
-        assert done.code != 0 and "does not hold" in done.text and name in done.text
+        assert done.code != 0 and "does not contain" in done.text and name in done.text
     finally:
         subprocess.run(["docker", "rmi", name], capture_output=True, check=False)

@@ -58,7 +58,7 @@ def made(folder, plan, answers):
             "ansible_python_interpreter": sys.executable,
             "__test": read,
             "service_plan": "{{ __test.part }}",
-            "service_noted": "{{ lookup('file', playbook_dir ~ '/plan.json') | from_json }}",
+            "service_full_plan": "{{ lookup('file', playbook_dir ~ '/plan.json') | from_json }}",
             "__service_devices": [0, 1],
             "__service_npu": {"changed": False, "skipped": True, "skip_reason": "Conditional result was False"},
             "__service_hccn": "{{ __test.hccn }}",

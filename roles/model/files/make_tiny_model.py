@@ -1,13 +1,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write a tiny Qwen2 model whose answers show whether its whole prompt was seen.
+"""Write a tiny Qwen2 model whose output depends on the whole prompt.
 
     make_tiny_model.py DIRECTORY
 
 No training and no download: a fixed seed, four layers, a byte-pair tokenizer trained on the word list below, about 3 MB.
-The weights are scaled so that attention is neither uniform nor dominated by one token: greedy text then changes with every
-word of the prompt, and two engines agree on it only if they have the same KV cache. Only plain words can be emitted.
+The weights are scaled so that attention is neither uniform nor dominated by one token. Greedy output then changes with every
+word of the prompt, and two engines return the same text only if they have the same KV cache. Only plain words are emitted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHAT_TEMPLATE = (
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer: every text can be encoded, every word of WORDS is a piece of its own."""
+    """A byte-level BPE tokenizer: every text can be encoded, every word of WORDS is one token."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -95,7 +95,7 @@ def make_model(vocabulary: dict[str, int]) -> Qwen2ForCausalLM:
 
 
 def save(directory: str) -> None:
-    """Write everything, readable by whoever serves it, and the stamp last."""
+    """Write all files, readable for all users, and the stamp last."""
     tokenizer = make_tokenizer()
     make_model(tokenizer.get_vocab()).save_pretrained(directory)
     tokenizer.save_pretrained(directory)
@@ -106,16 +106,16 @@ def save(directory: str) -> None:
 
 
 def main(directory: str) -> None:
-    """Make the model beside its place and move it there: it is never seen half-written."""
+    """Write the model to a temporary folder and rename it, so that no incomplete model is visible."""
     if os.path.isdir(directory) and os.listdir(directory) and not any(map(is_stamp, os.listdir(directory))):
-        sys.exit(f"{directory} holds something that this program did not make; name another inference_model.path")
+        sys.exit(f"{directory} contains files that this program did not create; set another inference_model.path")
     os.makedirs(os.path.dirname(directory), exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory), prefix=".tiny-") as workshop:
-        save(workshop)
-        os.chmod(workshop, 0o755)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory), prefix=".tiny-") as temporary:
+        save(temporary)
+        os.chmod(temporary, 0o755)
         shutil.rmtree(directory, ignore_errors=True)
-        os.rename(workshop, directory)
-        os.mkdir(workshop)  # for TemporaryDirectory to remove
+        os.rename(temporary, directory)
+        os.mkdir(temporary)  # for TemporaryDirectory to remove
 
 
 def is_stamp(name: str) -> bool:

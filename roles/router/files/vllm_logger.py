@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What upstream's proxies import from vLLM, so that their environment need not have all of vLLM."""
+"""The part of vLLM that upstream's proxies import, so that their environment does not need vLLM itself."""
 
 from __future__ import annotations
 

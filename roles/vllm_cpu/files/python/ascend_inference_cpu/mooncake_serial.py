@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """vLLM's Mooncake connector for proxies that call prefill first and decode second.
 
-Such a proxy (vLLM-Ascend's load-balance proxy, vllm-router in its nixl mode) hands ``kv_transfer_params`` of the prefill
-engine's answer to the decode engine, unread. vLLM's own connector answers nothing and expects a proxy that makes a transfer
-id itself and asks the bootstrap server. This class makes the id on the prefill engine and answers with all that decode needs;
-the transfer itself is the parent's.
+Such a proxy (vLLM-Ascend's load-balance proxy, vllm-router in its nixl mode) passes ``kv_transfer_params`` from the response of
+the prefill engine to the decode engine without reading them. vLLM's own connector returns no parameters: it expects a proxy that
+creates a transfer id and queries the bootstrap server. This class creates the id on the prefill engine and returns all parameters
+that decode needs. The parent class implements the transfer.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ upstream.MooncakeBootstrapServer = _OwnAddressBootstrapServer
 
 
 class MooncakeSerialConnector(upstream.MooncakeConnector):
-    """Prefill answers with the parameters that decode needs to fetch the KV cache."""
+    """Returns from prefill the parameters that decode needs to fetch the KV cache."""
 
     def get_num_new_matched_tokens(self, request, num_computed_tokens):
         params = request.kv_transfer_params
@@ -43,12 +43,12 @@ class MooncakeSerialConnector(upstream.MooncakeConnector):
         return super().get_num_new_matched_tokens(request, num_computed_tokens)
 
     def request_finished(self, request, block_ids):
-        return self._with_answer(request, super().request_finished(request, block_ids))
+        return self._with_parameters(request, super().request_finished(request, block_ids))
 
     def request_finished_all_groups(self, request, block_ids):
-        return self._with_answer(request, super().request_finished_all_groups(request, block_ids))
+        return self._with_parameters(request, super().request_finished_all_groups(request, block_ids))
 
-    def _with_answer(self, request, result):
+    def _with_parameters(self, request, result):
         held, params = result
         if not held:
             return held, params
@@ -61,6 +61,6 @@ class MooncakeSerialConnector(upstream.MooncakeConnector):
             "remote_bootstrap_addr": f"http://{host}:{port}",
             "remote_host": host,
             "remote_port": port,
-            # Proxies look whether there are any; the connectors agree on the real ones between themselves.
+            # Proxies only test that the list is not empty; the connectors exchange the real block ids.
             "remote_block_ids": [0],
         }
