@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# `make help` lists what there is. The work is in .ci/; environments are made in .venv/ and .cache/ as needed.
+# `make help` lists the targets. The programs are in .ci/; environments are created in .venv/ and .cache/ as needed.
 # PYTHON=/path/to/python3 chooses the Python of the tooling; ARGS="..." is passed on.
 
 PYTHON ?= python3
@@ -9,62 +9,62 @@ export PYTHON
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-pool demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench env clean
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
-demo: ## serve a small model on this machine, prefill and decode apart, and prove that it works
+demo: ## deploy a small model on this machine with disaggregated prefill and decode, and verify it
 	@bash .ci/playbook.sh site inventories/local $(ARGS)
 
 demo-pool: ## the same with two instances that share a KV store
 	@bash .ci/playbook.sh site inventories/local_pool $(ARGS)
 
-demo-remove: ## stop and remove what the demos made
+demo-remove: ## stop and remove the demos
 	@bash .ci/playbook.sh remove inventories/local $(ARGS)
 	@bash .ci/playbook.sh remove inventories/local_pool $(ARGS)
 
-test: ## everything below up to parsers; PARTS="lint units" chooses, SKIP=molecule leaves out, JOBS=1 runs one at a time
+test: ## all targets from lint to parsers; PARTS="lint units" selects, SKIP=molecule excludes, JOBS=1 runs one at a time
 	@$(PYTHON) .ci/test.py $(PARTS)
 
-test-long: ## the same with nothing left out, before a release (hours): all steps of all scenarios, all releases, all Pythons
+test-long: ## the same without omissions, for a release (hours): all steps of all scenarios, all releases, all Pythons
 	@LONG=1 $(PYTHON) .ci/test.py $(PARTS)
 
-lint: ## formatting, ansible-lint, yamllint, shellcheck, changelog
+lint: ## check formatting, ansible-lint, yamllint, shellcheck, changelog
 	@bash .ci/parts/lint.sh
 
-sanity: ## ansible-test sanity
+sanity: ## run ansible-test sanity
 	@bash .ci/parts/sanity.sh $(ARGS)
 
-units: ## unit tests on several Pythons; with ARGS="tests/unit/test_x.py -k name" on one
+units: ## run unit tests on several Pythons; with ARGS="tests/unit/test_x.py -k name" on one
 	@bash .ci/parts/units.sh $(ARGS)
 
 docs: ## check the documentation and build its site, docs/build/html
 	@bash .ci/parts/docs.sh
 
-build: ## build the collection, check it as Galaxy does, install it elsewhere
+build: ## build the collection, check it like Galaxy, install it into another directory
 	@bash .ci/parts/build.sh
 
-conformance: ## reproduce documented deployments; CORPUS=FILE for others
+conformance: ## reproduce documented deployments; CORPUS=FILE for other deployments
 	@bash .ci/parts/script.sh conformance $(ARGS)
 
-integration: ## run roles on this machine against stand-ins of what only NPU hosts have
+integration: ## run roles on this machine with simulated NPU tools
 	@bash .ci/parts/script.sh integration $(ARGS)
 
-e2e: ## all of tests/e2e, one after the other
+e2e: ## run all of tests/e2e, one after the other
 	@bash .ci/parts/script.sh e2e $(ARGS)
 
-e2e-local: ## deploy the local inventories for real, break them, remove them
+e2e-local: ## deploy the local inventories with real engines, inject failures, remove them
 	@bash .ci/parts/script.sh e2e-local $(ARGS)
 
-e2e-check: ## find faults planted in simulated hosts
+e2e-check: ## detect faults planted in simulated hosts
 	@bash .ci/parts/script.sh e2e-check $(ARGS)
 
 e2e-kthena: ## deploy to a simulated Kubernetes API
 	@bash .ci/parts/script.sh e2e-kthena $(ARGS)
 
-molecule: ## scenarios on systemd nodes in containers; ARGS="nodes" chooses
+molecule: ## run scenarios on systemd nodes in containers; ARGS="nodes" selects one
 	@bash .ci/parts/molecule.sh $(ARGS)
 
-parsers: ## hold the commands of the first-class releases against those releases' own parsers
+parsers: ## pass the commands of the first-class releases to the parsers of these releases
 	@bash .ci/parts/script.sh parsers $(ARGS)
 
 test-parsers: ## the same for every release (long)
@@ -73,10 +73,10 @@ test-parsers: ## the same for every release (long)
 releases: ## compare the release matrix with the sources on the package index; ARGS="--write" adds rows, "--releases all" reads all
 	@bash .ci/parts/script.sh releases $(ARGS)
 
-bench: ## measurements, printed as ratios
+bench: ## run measurements and print ratios
 	@bash .ci/parts/script.sh bench $(ARGS)
 
-env: ## shell lines for working by hand; CONTRIBUTING.md says how
+env: ## print shell exports for manual work, see CONTRIBUTING.md
 	@$(PYTHON) .ci/env.py exports
 
 clean: ## remove environments, caches and results of this checkout

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prints the report of a host check with two findings, as the playbook check writes it; README shows a picture of it.
+"""Prints an example report of the playbook check with two findings; README shows a screenshot of it.
 
 python docs/check_picture.py > report.html
 chromium --headless --window-size=1000,600 --hide-scrollbars --screenshot=docs/pictures/check_report.png report.html

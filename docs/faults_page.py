@@ -4,7 +4,7 @@
 """Prints the tables of docs/docsite/rst/guide_faults.rst, in reStructuredText, from tests/e2e/faults.yaml.
 
 python docs/faults_page.py           # prints them
-python docs/faults_page.py --write   # puts them into the guide, between its two marks
+python docs/faults_page.py --write   # writes them into the guide, between its two marks
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STAGES = {
 
 
 def shown(text: str) -> str:
-    """A cause as the reader sees it: the id of a rule, or literal text."""
+    """A cause as literal text: the id of a rule, or a part of a message."""
     return f"``{text}``"
 
 

@@ -4,7 +4,7 @@
 """Writes the table of variables in each role's README.md from its meta/argument_specs.yml.
 
 python docs/role_pages.py           # prints the tables
-python docs/role_pages.py --write   # puts them into the READMEs, below the heading "Variables"
+python docs/role_pages.py --write   # writes them into the READMEs, below the heading "Variables"
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADING = "## Variables\n"
 
 
 def plain(text: str) -> str:
-    """A description without the markup of Ansible's documentation, on one line, as a cell of a table."""
+    """A description without the markup of Ansible's documentation, on one line, for a table cell."""
     text = re.sub(r"\b[OE]\((?:\w+:)?([^)]*)\)", r"`\1`", text)
     text = re.sub(r"\b[VC]\(([^)]*)\)", r"`\1`", text)
     text = re.sub(r"\b[BIMPRUL]\(([^),]*)[^)]*\)", r"\1", text)
@@ -53,7 +53,7 @@ def table(role: Path) -> str:
 
 
 def readme(role: Path) -> str:
-    """The README with its table in step."""
+    """The README with its current table."""
     text = (role / "README.md").read_text(encoding="utf-8")
     return f"{text.split(HEADING)[0].rstrip()}\n\n{HEADING}\n{table(role)}\n"
 

@@ -4,7 +4,7 @@
 """Writes the two pages of rules, in reStructuredText, from the rules themselves.
 
 python docs/rules_page.py [FOLDER]       # default: docs/build/rst; writes rules.rst and checks.rst; - prints both
-A name that ends in .rst is taken for the page of the rules; the other one is written beside it.
+A name that ends in .rst is the file for the page of the rules; the other page is written to the same folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typing as t
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that holds ansible_collections, in an installed tree
+sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import rules_table
@@ -28,9 +28,9 @@ RULES_HEAD = """\
 Rules of the plan
 =================
 
-The planner judges every plan by these {count} rules before any host is contacted. An *error* refuses the plan; a
-*warning* is listed in the plan's findings. Each entry says what is wrong, why it matters and how to fix it. To accept a
-finding, see :ref:`ansible_collections.ascend.inference.docsite.guide_rules`. What only the hosts can show is judged by
+For users whose plan was refused. The planner checks every plan with these {count} rules before any host is contacted. An *error* refuses the plan; a
+*warning* is listed in the plan's findings. Each entry states what is wrong, why it matters and how to fix it. To accept a
+finding, see :ref:`ansible_collections.ascend.inference.docsite.guide_rules`. Conditions that depend on the hosts are checked by
 :ref:`ansible_collections.ascend.inference.docsite.checks`.
 """
 CHECKS_HEAD = """\
@@ -39,7 +39,8 @@ CHECKS_HEAD = """\
 Checks of the hosts
 ===================
 
-These {count} checks compare the plan with what was measured on its hosts: devices, drivers, network, memory, disks. The
+For users whose hosts failed the check. These {count} checks compare the plan with facts of the hosts: devices, drivers, network,
+memory, disks. The
 playbook ``check`` runs them and changes nothing; an *error* stops a deployment before anything is installed. See also
 :ref:`ansible_collections.ascend.inference.docsite.rules`.
 """
@@ -54,12 +55,12 @@ ISSUE = re.compile(rf"({'|'.join(REPOSITORIES)})|#(\d+)")
 
 
 def paragraph(text: str, indent: str = "", links: bool = False) -> str:
-    """Text in lines of at most 120 characters, with what reStructuredText would read as markup made plain.
+    """Text in lines of at most 120 characters, with reStructuredText markup escaped.
 
     With ``links`` an issue or pull request ("vllm-ascend #4725, #10019") becomes a link.
     """
     plain = text.replace("\\", "\\\\").replace("*", "\\*").replace("`", "\\`").replace("|", "\\|")
-    plain = re.sub(r"_(?!\w)", r"\\_", plain)  # else a link
+    plain = re.sub(r"_(?!\w)", r"\\_", plain)  # otherwise it would be a link
     plain = linked(plain) if links else plain
     return textwrap.fill(
         plain, 118, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False

@@ -17,7 +17,7 @@ import typing as t
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that holds ansible_collections, in an installed tree
+sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
 
@@ -33,7 +33,7 @@ HEAD = """\
 All variables
 =============
 
-Every variable that the planner and the playbooks read. `What an inventory can say
+For everyone who writes an inventory: all variables that the planner and the playbooks read. The `inventory guide
 <guide_inventory.rst>`__ explains the usual ones with examples. The variables of a role are
 documented with the role: ``ansible-doc --type role ascend.inference.NAME``.
 
@@ -44,7 +44,7 @@ An unknown variable or key is an error that names the nearest known one. A varia
    :depth: 1
 """
 HOSTS = "Set for one host, for a group, or for all hosts."
-RUN = "Given on the command line with ``-e``. They do not belong to the description of a deployment."
+RUN = "Set on the command line with ``-e``. They are not part of the description of a deployment."
 
 
 def section(title: str, intro: str, rows: t.Iterable[tuple[str, str, str, str]]) -> str:
@@ -61,13 +61,13 @@ def section(title: str, intro: str, rows: t.Iterable[tuple[str, str, str, str]])
 
 
 def marked(text: str) -> str:
-    """A documentation text with the names in it set as literals."""
+    """A documentation text in which names are literals."""
     text = re.sub(r"(?<![\w/.-])(--[a-z][a-z-]+|inference_[a-z_.]+[a-z]|[A-Z]+_[A-Z_]+)", r"``\1``", text)
     return text.replace("*", r"\*")
 
 
 def kind(hint: t.Any, field: dataclasses.Field[t.Any]) -> str:
-    """The type of a field as the reader writes it, with its choices or limits."""
+    """The type of a field in terms of YAML, with its choices or limits."""
     if field.metadata.get("choices"):
         return ", ".join(f"``{value or '(empty)'}``" for value in field.metadata["choices"])
     origin, arguments = t.get_origin(hint), t.get_args(hint)
