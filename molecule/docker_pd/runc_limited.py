@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SIMULATED: a machine that lets containers have what they ask for. runc, with limits above this machine's own lowered to those.
+"""SIMULATED: a machine that allows all requested limits. Runs runc with limits lowered to those of this machine.
 
 The plan asks for locked memory without limit, as NPUs need it. A node of these tests may not raise its limits.
 """

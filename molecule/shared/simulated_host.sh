@@ -2,19 +2,19 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# SIMULATED: what a host has before anything is installed by us.
-#   simulated_host.sh NUMBER HOSTS GENERATION DEVICES DRIVER RELEASE     NUMBER is this host's, from 0
+# SIMULATED: a host before any installation by this collection.
+#   simulated_host.sh NUMBER HOSTS GENERATION DEVICES DRIVER RELEASE     NUMBER: index of this host, from 0
 set -euo pipefail
 number=$1 hosts=$2 generation=$3 devices=$4 driver=$5 release=$6
 simulator=/usr/share/ascend-simulator/simulator
 state=/var/lib/ascend-simulator
 
-# The driver's group may use NPUs; here that means to read and write their state.
+# Members of the driver's group may use NPUs; here: read and write their state files.
 getent group HwHiAiUser >/dev/null || groupadd --system HwHiAiUser
 install -d -m 2775 -g HwHiAiUser "$state"
 cd "$simulator"
 python3 cann/driver.py "$driver" >/dev/null
-# Every host knows all hosts' NPUs, so that pings can be answered; host.json is its own.
+# Each host has the state of all hosts' NPUs, to answer pings; host.json is its own state.
 python3 - "$state" "$number" "$hosts" "$generation" "$devices" "$driver" "$release" <<'PYTHON'
 import os
 import sys
@@ -31,10 +31,10 @@ PYTHON
 chgrp HwHiAiUser "$state"/*.json /etc/hccn.conf
 
 install -d /models/tiny
-# A safetensors file without tensors: the length of its header in 8 bytes, the header. And a tokenizer that nobody loads.
+# A safetensors file without tensors: the length of its header in 8 bytes, the header. The simulated engine loads no tokenizer.
 printf '\002\000\000\000\000\000\000\000{}' >/models/tiny/model.safetensors
 echo '{}' >/models/tiny/tokenizer.json
-# Docker shows /proc/sys read-only, and vm.max_map_count is the whole machine's: a file stands in for that one.
+# Docker mounts /proc/sys read-only, and vm.max_map_count belongs to the whole machine: a file replaces it.
 mount -o remount,rw /proc/sys
 echo 65530 >/run/max_map_count
 mount --bind /run/max_map_count /proc/sys/vm/max_map_count
