@@ -1,19 +1,19 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environments of this checkout: nothing is written outside of it.
+"""Environments of this checkout; writes only inside the checkout.
 
     python3 .ci/env.py venv NAME [3.N]    the environment of .ci/requirements/NAME.txt; prints its folder
-    python3 .ci/env.py collections        the collections we depend on, from the `ansible` bundle of the package index; prints their path
+    python3 .ci/env.py collections        required collections, from the `ansible` bundle of the package index; prints their path
     python3 .ci/env.py tree               a path on which this checkout is ansible_collections/ascend/inference (a link); prints it
-    python3 .ci/env.py copy FOLDER        the files git knows, copied to FOLDER/ansible_collections/ascend/inference; prints that
+    python3 .ci/env.py copy FOLDER        copies the files known to git to FOLDER/ansible_collections/ascend/inference; prints the path
     python3 .ci/env.py target-core        ansible.module_utils of the oldest supported core, to import without installing; prints its path
     python3 .ci/env.py pythons            "3.N PATH" of every Python on this machine, oldest first
     python3 .ci/env.py main               the version of the Python that tooling runs on
-    python3 .ci/env.py exports            shell lines for working by hand: eval "$(make -s env)"
+    python3 .ci/env.py exports            shell exports for manual work: eval "$(make -s env)"
 
-Each result is built once and marked when it is complete; the mark is a hash of what it was made from. What was begun
-and not finished, or made from something else, is made again. Needs nothing but a Python >= 3.10 with venv.
+Each result is built once and marked as complete with a hash of its inputs. Incomplete results, and results of other inputs, are
+built again. Needs only a Python >= 3.10 with venv.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CACHE = ROOT / ".cache"
 REQUIREMENTS = HERE / "requirements"
 MARK = ".ascend-inference-ci"
 OLDEST, NEWEST = (3, 10), (3, 14)
-TARGET_CORE = "2.17.14"  # the newest that still supports Python 3.7 on a target
+TARGET_CORE = "2.17.14"  # the newest version that supports Python 3.7 on a target
 OWN = Path("ansible_collections") / "ascend" / "inference"
 NEEDED = (
     "ansible.posix",
@@ -57,7 +57,7 @@ def stop(text):
 
 
 def run(argv, **kwargs):
-    """Run quietly; show the output only of what failed."""
+    """Run a command; print its output only if it fails."""
     result = subprocess.run(
         [str(argument) for argument in argv],
         stdout=subprocess.PIPE,
@@ -82,7 +82,7 @@ def one_at_a_time(name):
 
 
 def built(folder, made_from, what, build):
-    """Return `folder`, built by `build()` unless its mark says that it was made, completely, from `made_from`."""
+    """Return `folder`, built by `build()` unless its mark shows that it was built completely from `made_from`."""
     mark = folder / MARK
     key = hashlib.sha256(json.dumps([str(folder), made_from]).encode()).hexdigest()
     with one_at_a_time(folder.name):
@@ -97,18 +97,18 @@ def built(folder, made_from, what, build):
                 shutil.rmtree(child)
             elif child != mark:
                 child.unlink()
-        say(f"making {what}")
+        say(f"building {what}")
         begin = time.monotonic()
         build()
         mark.write_text(key)
-        say(f"made {what} in {time.monotonic() - begin:.0f} s")
+        say(f"built {what} in {time.monotonic() - begin:.0f} s")
     return folder
 
 
 def describe(python):
-    """Ask an interpreter what it is: ((3, 11), path, can make environments), or None if it does not run.
+    """Query an interpreter: ((3, 11), path, can create environments), or None if it does not run.
 
-    The path is that of the installation, also when the interpreter asked belongs to a virtual environment.
+    The path is that of the installation, also if the interpreter belongs to a virtual environment.
     """
     question = (
         "import sys, importlib.util as u; print(*sys.version_info[:2],"
@@ -118,14 +118,14 @@ def describe(python):
         answer = subprocess.run([python, "-c", question], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if answer.returncode:  # a shim for a version that isn't switched on, for example
+    if answer.returncode:  # for example a shim of a version that is not enabled
         return None
     major, minor, usable, executable = answer.stdout.strip().split(" ", 3)
     return (int(major), int(minor)), os.path.realpath(executable), usable == "True"
 
 
 def pythons():
-    """Map version -> interpreter for all usable Pythons >= 3.7: the one running this, those on PATH, pyenv's."""
+    """Map version -> interpreter for all usable Pythons >= 3.7: the running one, those in PATH, and pyenv's."""
     candidates = [os.environ.get("PYTHON", ""), sys.executable]
     candidates += [found for minor in range(7, NEWEST[1] + 1) if (found := shutil.which(f"python3.{minor}"))]
     candidates += ["/usr/bin/python3"]
@@ -141,7 +141,7 @@ def pythons():
 
 
 def main_python():
-    """The interpreter that tooling runs on: $PYTHON, or python3, if it will do; else the newest that does."""
+    """The interpreter for the tooling: $PYTHON, or python3, if suitable; else the newest suitable one."""
     found = describe(os.environ.get("PYTHON") or "python3") or describe(sys.executable)
     if found and OLDEST <= found[0] <= NEWEST:
         if not found[2]:
@@ -171,7 +171,7 @@ def dotted(version):
 
 
 def requirements(name):
-    """The text of a requirements file with those it includes, or an error that names the known ones."""
+    """The text of a requirements file with included files, or an error that lists the known files."""
     path = REQUIREMENTS / f"{name}.txt"
     if not path.is_file():
         stop(f"no {path}; known: {', '.join(sorted(path.stem for path in REQUIREMENTS.glob('*.txt')))}")
@@ -181,7 +181,7 @@ def requirements(name):
 
 
 def installers():
-    """The environment that has pip and, where the package index gives it, uv (some ten times faster)."""
+    """The environment with pip and, if the package index has it, uv (about ten times faster)."""
     version, python = main_python()
     folder = CACHE / "venvs" / "installers"
 
@@ -191,13 +191,13 @@ def installers():
             [folder / "bin" / "pip", "install", "--quiet", "uv"], capture_output=True, text=True, check=False
         )
         if result.returncode:
-            say("uv cannot be had, pip will do")
+            say("uv is not available, using pip")
 
     return built(folder, [python, version], "pip and uv", build)
 
 
 def install(python, folder, name):
-    """Make a virtual environment in `folder` and install requirements into it, by uv or else by pip."""
+    """Create a virtual environment in `folder` and install requirements into it with uv, else with pip."""
     uv = installers() / "bin" / "uv"
     wanted = REQUIREMENTS / f"{name}.txt"
     if uv.exists():
@@ -219,7 +219,7 @@ def install(python, folder, name):
 
 
 def venv(name, python_version=None):
-    """The environment of requirements/NAME.txt. `ansible` for the main Python is .venv, what users run."""
+    """The environment of requirements/NAME.txt. `ansible` for the main Python is .venv, the environment of users."""
     version, python = wanted_python(python_version)
     folder = CACHE / "venvs" / f"{name}-{dotted(version)}"
     if name == "ansible" and python_version is None:
@@ -233,7 +233,7 @@ def venv(name, python_version=None):
 
 
 def download(requirement, folder):
-    """Download one wheel, without what it needs, from the package index."""
+    """Download one wheel without its dependencies from the package index."""
     pip = [installers() / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
     run([*pip, "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, requirement])
     return next(folder.glob("*.whl"))
@@ -297,7 +297,7 @@ def copy(folder):
 
 
 def exports():
-    """Shell lines that put the tooling and all collections within reach."""
+    """Shell exports for the tooling and all collections."""
     folder = venv("dev")
     yield f"export PATH='{folder / 'bin'}':\"$PATH\""
     yield f"export ANSIBLE_COLLECTIONS_PATH='{tree()}:{collections()}'"

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash
-# What every part begins with: the checkout as working folder, and how to reach environments and collections.
+# Sourced by every part: changes to the checkout, defines functions for environments and collections.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export ROOT=$PWD
-# What the caller's shell has set for another checkout must not decide what is tested here.
+# Variables that the caller's shell has set for another checkout must not affect the tests.
 unset ANSIBLE_COLLECTIONS_PATH ANSIBLE_CONFIG PYTHONPATH PYTHONHOME
-# Compiled once instead of at each start: a play starts Python for every task, and the Kubernetes client alone takes a second.
+# Compiled once instead of at each start: a play starts Python for every task, and importing the Kubernetes client takes a second.
 unset PYTHONDONTWRITEBYTECODE
 export PYTHON=${PYTHON:-python3} ANSIBLE_PIPELINING=1 ANSIBLE_NOCOLOR=1 NO_COLOR=1
-# LONG=1, which `make test-long` sets: also what pytest.ini leaves out.
+# LONG=1, which `make test-long` sets: also runs the tests that pytest.ini excludes.
 if [ -n "${LONG:-}" ]; then export PYTEST_ADDOPTS="-m ''"; fi
 
 say() { printf '[%5ds] %s\n' "$SECONDS" "$*"; }
@@ -24,7 +24,7 @@ use() {
     export PATH=$folder/bin:$PATH
 }
 
-# Let ansible find this checkout and the collections it depends on.
+# Set the paths of this checkout and its required collections for ansible.
 with_collections() {
     local tree dependencies
     tree=$(environment tree)

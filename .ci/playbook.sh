@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Run one of our playbooks with the tooling of this checkout: playbook.sh site inventories/local [ANSIBLE-PLAYBOOK-ARGUMENT...]
+# Run a playbook of the collection with the tooling of this checkout: playbook.sh site inventories/local [ANSIBLE-PLAYBOOK-ARGUMENT...]
 . "$(dirname "$0")/lib.sh"
 unset ANSIBLE_NOCOLOR NO_COLOR
 playbook=$1 inventory=$2
@@ -21,5 +21,5 @@ import sys
 report = json.load(open(sys.argv[1]))
 print("\n".join(["", *report["summary"]]))
 if report["verified"]:
-    print(f"\nAsk it:\n\n    {report['request']}\n")
+    print(f"\nSend a request:\n\n    {report['request']}\n")
 END

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the parts of the tests, some side by side, and sum up: `make test`, `make test PARTS="lint units"`, `make test SKIP=molecule`.
+"""Run the parts of the tests, some in parallel, and print a summary: `make test`, `make test PARTS="lint units"`, `make test SKIP=molecule`.
 
-Every line of output carries its part's name; the whole of it is kept in .cache/logs/. Ends non-zero if a part failed, or
-if the run took longer than MINUTES (default 80, 300 with LONG=1), in which case the parts still running are ended and count as failed.
-LONG=1, which `make test-long` sets, adds LONG_ONLY, and the parts leave nothing out.
+Every line of output has the name of its part; complete logs are in .cache/logs/. The exit status is not 0 if a part failed, or
+if the run took longer than MINUTES (default 80, 300 with LONG=1), in which case running parts are stopped and count as failed.
+LONG=1, which `make test-long` sets, adds LONG_ONLY, and the parts run without omissions.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "logs"
-HEARTBEAT = 60  # seconds without output until a line says what is running
+HEARTBEAT = 60  # seconds without output until the running parts are printed
 
-# In the order in which they begin, at most JOBS at a time: the longest first, so that none of them is alone at the end.
-# A name that ends with "-" stands for all parts that begin so: each scenario of molecule and each file
-# tests/e2e/test_NAME.py is a part, so that a new one is never forgotten. Ports are kept apart: e2e-local has 21000 to
-# 21299, simulated clusters 23000 to 24999 of 127.0.0.2 and up, parsers 25000 to 25999, everything else asks for free ones.
+# In start order, at most JOBS at a time: the longest first, so that none of them runs alone at the end.
+# A name that ends with "-" is a prefix of several parts: each scenario of molecule and each file tests/e2e/test_NAME.py is a
+# part, so that new ones are included. Ports do not overlap: e2e-local uses 21000 to 21299, simulated clusters 23000 to 24999
+# of 127.0.0.2 and up, parsers 25000 to 25999, all others use free ports.
 JOBS = 3
 ORDER = (
     "e2e-local",
     "e2e-kthena",
-    "molecule-",  # one alone at first, which makes the images that the others wait for
+    "molecule-",  # one starts first and builds the images that the others need
     "integration",
     "units",
     "sanity",
@@ -42,7 +42,7 @@ ORDER = (
     "docs",
     "conformance",
 )
-# Scenarios about the test nodes themselves: every other scenario fails when they do.
+# Scenarios about the test nodes themselves: if they fail, all other scenarios fail too.
 LONG_ONLY = {"molecule-nodes", "molecule-engine"}
 LONG = bool(os.environ.get("LONG"))
 SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
@@ -62,11 +62,11 @@ def parts():
         "e2e-": [path.stem[len("test_") :] for path in (ROOT / "tests" / "e2e").glob("test_*.py")],
     }
     names = [item + name for item in ORDER for name in (sorted(several[item]) if item in several else [""])]
-    return [name for name in dict.fromkeys(names) if LONG or name not in LONG_ONLY]  # the first place of each counts
+    return [name for name in dict.fromkeys(names) if LONG or name not in LONG_ONLY]  # each keeps its first position
 
 
 class Running:
-    """One part: its process, a thread that passes its lines on, its log."""
+    """One part: its process, a thread that forwards its lines, its log."""
 
     def __init__(self, part, lines):
         self.part = part
@@ -96,13 +96,13 @@ class Running:
         return time.monotonic() - self.begin
 
     def finish(self):
-        """The exit status of a part whose output has ended, and the processor time that it took with its children."""
+        """The exit status of a part whose output has ended, and its processor time, including children."""
         dummy, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return self.process.returncode, usage.ru_utime + usage.ru_stime
 
     def end(self):
-        """Stop the part with everything it started, gently at first."""
+        """Stop the part and its child processes, first with SIGTERM."""
         for sign in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self.process.pid, sign)
@@ -145,17 +145,17 @@ def run(limit, parts, deadline, report):
 
 
 def busy():
-    """Seconds that this machine's processors have worked since it started, for containers too; 0 where there is no /proc."""
+    """Processor seconds used on this machine since its start, including containers; 0 without /proc."""
     try:
         text = Path("/proc/stat").read_text()
     except OSError:
         return 0
-    ticks = [int(word) for word in text.splitlines()[0].split()[1:9]]
-    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")  # less idle and waiting for disks
+    ticks = [int(field) for field in text.splitlines()[0].split()[1:9]]
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")  # without idle time and I/O wait
 
 
 def chosen(names):
-    """The parts that are asked for and not skipped, by their names or, as "molecule", by the word before the dash."""
+    """The selected and not skipped parts, by name or, like "molecule", by the part of the name before the dash."""
     known, skipped = parts(), os.environ.get("SKIP", "").split()
 
     def among(part, given):
@@ -172,14 +172,14 @@ def main():
     begin, worked = time.monotonic(), busy()
     deadline = begin + 60 * float(os.environ.get("MINUTES", "300" if LONG else "80"))
     outcomes = {}
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that child processes are stopped
     limit = int(os.environ.get("JOBS", JOBS))
     run(limit, chosen(sys.argv[1:]), deadline, lambda part, *rest: outcomes.__setitem__(part, rest))
 
     failed = [part for part, result in outcomes.items() if result[0].startswith("FAILED")]
     passed = [part for part, result in outcomes.items() if result[0] == "passed"]
     for part in failed:
-        print(f"\n=== {part}: its last lines (all of it: .cache/logs/{part}.log)")
+        print(f"\n=== {part}: last lines (complete log: .cache/logs/{part}.log)")
         print("\n".join(outcomes[part][2]))
     print("\n=== summary")
     for part, result in outcomes.items():

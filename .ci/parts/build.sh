@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The collection as users get it: build it, let Galaxy's own checks judge it, install it elsewhere, find its playbook there.
+# Build the collection, check it with Galaxy's importer, install it into another directory, and run a playbook from there.
 . "$(dirname "$0")/../lib.sh"
 use galaxy
 dependencies=$(environment collections)
@@ -16,13 +16,13 @@ say "ansible-galaxy collection build"
 ansible-galaxy collection build "$copy" --output-path "$out"
 tarball=$(echo "$out"/ascend-inference-*.tar.gz)
 unwanted=$(tar -tzf "$tarball" | grep -E '^(\./)?\.[^/]|__pycache__|\.pyc$|^(\./)?molecule/' || true)
-[ -z "$unwanted" ] || { printf 'These files do not belong into the collection (build_ignore in galaxy.yml):\n%s\n' "$unwanted" >&2; exit 1; }
+[ -z "$unwanted" ] || { printf 'These files do not belong in the collection (build_ignore in galaxy.yml):\n%s\n' "$unwanted" >&2; exit 1; }
 
 say "galaxy-importer"
-# Not with its own run of ansible-lint, which ends after a fixed time: the part lint does that, by a stricter profile.
+# Without its run of ansible-lint, which has a fixed timeout: the part lint runs it with a stricter profile.
 printf '[galaxy-importer]\nRUN_ANSIBLE_LINT = False\n' >"$out/importer.cfg"
 export GALAXY_IMPORTER_CONFIG=$out/importer.cfg
-# It leaves its result in the working folder.
+# It writes its result into the working directory.
 (cd "$out" && python -m galaxy_importer.main "$tarball") 2>&1 | tee "$out/importer.log"
 ! grep -qE '^(ERROR|CRITICAL)' "$out/importer.log" || { echo 'galaxy-importer reports errors' >&2; exit 1; }
 
@@ -32,7 +32,7 @@ export ANSIBLE_COLLECTIONS_PATH=$installed:$dependencies
 ansible-galaxy collection install "$tarball" --collections-path "$installed" --no-deps
 cd /
 ansible-galaxy collection list ascend.inference | tee "$out/list.txt"
-grep -q "^# $installed/" "$out/list.txt" || { echo 'the installed collection is not the one that ansible finds' >&2; exit 1; }
+grep -q "^# $installed/" "$out/list.txt" || { echo 'ansible finds another collection than the installed one' >&2; exit 1; }
 if [ -f "$ROOT/playbooks/site.yml" ]; then
     ansible-playbook -i "$ROOT/inventories/local" ascend.inference.site --list-tasks
 else

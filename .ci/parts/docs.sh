@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Check the documentation of modules, filters, roles and the guides, and build the site docs/build/html from them.
-# It is built from a copy, into which the pages of all rules and checks are generated. No network: warnings are errors.
+# The site is built from a copy with generated pages of all rules and checks, without network. Warnings are errors.
 . "$(dirname "$0")/../lib.sh"
 use docs
 dependencies=$(environment collections)
@@ -26,6 +26,6 @@ antsibull-docs --config-file docs/site/antsibull-docs.cfg collection --cleanup e
 
 say "sphinx-build"
 rm -rf .cache/docs/pictures
-cp -r docs/pictures .cache/docs/pictures # where the pages look for them
+cp -r docs/pictures .cache/docs/pictures # the path in the pages
 sphinx-build -q -W --keep-going -b html -d .cache/docs/doctrees -c docs/site "$pages" "$site"
 say "done: $site/index.html"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A Docker engine and the images of the test nodes, so that molecule begins at once.
+# Start Docker and build the images of the test nodes for molecule.
 . "$(dirname "$0")/../lib.sh"
 say "Docker engine"
 .ci/docker-up

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Formatting and style of everything; no network but for the tools themselves.
+# Check formatting and style of all files; network is needed only to install the tools.
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
@@ -12,10 +12,10 @@ ruff format --check --quiet . || { ruff format --diff --quiet . || true; exit 1;
 ruff check --quiet .
 say "imports between folders"
 imports=$(environment copy .cache/imports)
-find "${imports%/ascend/inference}" -type d -exec touch {}/__init__.py \; # import-linter sees no namespace packages
+find "${imports%/ascend/inference}" -type d -exec touch {}/__init__.py \; # import-linter does not support namespace packages
 (cd "${imports%/ansible_collections/ascend/inference}" && PYTHONPATH=. lint-imports --no-logo --no-cache --config "$ROOT/.config/importlinter.toml")
 say "shellcheck"
-# By the first line, for other files may quote one; what a template says is not yet a script.
+# Selected by the first line, because other files may quote one; templates are excluded, because they are not scripts.
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard | grep -v '\.j2$' | while read -r file; do
     if [ -f "$file" ] && { head -n 1 "$file" | grep -qE '^#!(/usr/bin/env bash|/bin/(ba)?sh)'; } 2>/dev/null; then echo "$file"; fi
 done)

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The scenarios under molecule/ on systemd nodes in containers: all of them, or those named: molecule.sh nodes
-# MOLECULE_COMMAND=converge (or login, verify, destroy ...) instead of a whole test.
-# Each scenario deploys and verifies. Check mode, idempotence, faults and removal are shown where they differ; with LONG=1 everywhere.
+# Run the scenarios in molecule/ on systemd nodes in containers: all, or the given ones: molecule.sh nodes
+# MOLECULE_COMMAND=converge (or login, verify, destroy ...) runs one step instead of a complete test.
+# Each scenario deploys and verifies. Only some test check mode, idempotence, faults and removal; with LONG=1 all of them.
 . "$(dirname "$0")/../lib.sh"
 use dev
 with_collections
-# Scenarios may run side by side; one of them makes the images.
+# Scenarios may run in parallel; one of them builds the images.
 flock --close .cache/locks/images bash .ci/parts/images.sh
 
 steps_of() { # SCENARIO
@@ -24,7 +24,7 @@ steps_of() { # SCENARIO
 if [ $# -eq 0 ]; then
     for scenario in molecule/*/molecule.yml; do set -- "$@" "$(basename "$(dirname "$scenario")")"; done
 fi
-# In this project scenarios lie in molecule/, beside the collection's other top-level folders.
+# The scenarios of this project are in molecule/, a top-level folder of the collection.
 export MOLECULE_GLOB=${MOLECULE_GLOB:-molecule/*/molecule.yml}
 for name in "$@"; do
     say "molecule ${MOLECULE_COMMAND:-test} $name"

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Run a part of the tests that stands by itself: script.sh NAME [ARGUMENT...]
+# Run one part of the tests: script.sh NAME [ARGUMENT...]
 # NAME is a folder of tests/, with a program run.py or files test_*.py for pytest; e2e-local is tests/e2e/test_local.py.
-# It finds ansible, pytest, uv and all collections within reach, and the Debian packages that its tests would miss.
+# Provides ansible, pytest, uv and all collections, and the Debian packages that the tests need.
 . "$(dirname "$0")/../lib.sh"
 name=$1
 shift
@@ -15,13 +15,13 @@ elif [ -f "tests/${name%%-*}/test_${name#*-}.py" ]; then
 elif compgen -G "tests/$name/test_*.py" >/dev/null; then
     program=(python -m pytest -v "tests/$name")
 else
-    echo "there is nothing to run for $name in tests/" >&2
+    echo "tests/ has no program and no tests for $name" >&2
     exit 2
 fi
 
 case $name in
     integration)
-        # RUNLEVEL: a server that a package brings is not started.
+        # RUNLEVEL=1: servers of installed packages are not started.
         RUNLEVEL=1 .ci/apt cmake gcc git libc6-dev make nginx-light rsync
         .ci/docker-up
         ;;
@@ -30,7 +30,7 @@ case $name in
         [ -z "${LONG:-}" ] || set -- --releases all "$@"
         ;;
 esac
-# Environments of the local deployments stay in this checkout, unless sockets below it would have too long a path.
+# Environments of the local deployments are in this checkout, unless the path of their sockets would be too long.
 if [ ${#ROOT} -le 50 ]; then export INFERENCE_E2E_ROOT=${INFERENCE_E2E_ROOT:-$ROOT/.cache/e2e}; fi
 
 use programs

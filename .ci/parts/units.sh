@@ -2,12 +2,12 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Unit tests: all on the main Python; those of the plugins also on the oldest and the newest that a controller may have, and those of
-# modules on the oldest that a target may have. With LONG=1 all but the simulated clusters, which are programs beside the tests, run on
-# each controller's Python. Arguments go to pytest, and then only the main Python runs: units.sh -k ports
+# Run all unit tests on the main Python; tests of the plugins also on the oldest and newest supported Python of a controller, and tests of
+# modules on the oldest Python of a target. With LONG=1 all tests except those of simulated clusters (separate programs) run on each
+# Python of a controller. Arguments are passed to pytest, and then only the main Python runs: units.sh -k ports
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
-.ci/apt libibverbs1 libnuma1 librdmacm1 # the real store of one test is linked against them
+.ci/apt libibverbs1 libnuma1 librdmacm1 # libraries of the real store in one test
 
 on_controller() { # 3.N PYTEST-ARGUMENT...
     local version=$1 folder
@@ -36,7 +36,7 @@ mapfile -t all < <(environment pythons | cut -d' ' -f1)
 controllers=()
 for version in "${all[@]}"; do [ "${version#3.}" -lt 10 ] || controllers+=("$version"); done
 chosen=$(printf '%s\n' "$main" "${controllers[0]}" "${controllers[-1]}" | sort -u -t. -k2n)
-[ "$(wc -l <<<"$chosen")" -ge 2 ] || say "this machine has no Python but $main: the oldest (3.10) and newest supported ones are not tried"
+[ "$(wc -l <<<"$chosen")" -ge 2 ] || say "this machine has only Python $main: the oldest (3.10) and newest supported ones are not tested"
 on_controller "$main" -n 2 tests/unit
 others=(tests/unit/plugins tests/unit/inventories)
 [ -z "${LONG:-}" ] || others=(tests/unit --ignore tests/unit/simulator)
@@ -46,7 +46,7 @@ done
 
 mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)
 if [ "${all[0]}" != 3.7 ]; then
-    say "this machine has no Python 3.7: what runs on targets is tried on ${all[0]}"
+    say "this machine has no Python 3.7: target code is tested on ${all[0]}"
 fi
 if [ ${#for_targets[@]} -eq 0 ]; then
     say "no tests of modules or module_utils yet"

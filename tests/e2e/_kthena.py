@@ -26,8 +26,8 @@ PLAYBOOK = pathlib.Path(
 )
 PYTHON = PLAYBOOK.parent / "python"
 SECRET = f"{_secrets.PLANTED}-of-the-engines"
-WORDS = "words.json"
-PATIENCE = 1200  # seconds for one playbook on a machine that does other things too
+VARIABLES_FILE = "variables.json"
+TIMEOUT = 1200  # timeout of one playbook on a busy machine, in seconds
 CORE = "/api/v1/namespaces/default/"
 WORKLOAD = "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/default/modelservings"
 NETWORKING = "/apis/networking.serving.volcano.sh/v1alpha1/namespaces/default/"
@@ -35,24 +35,24 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
 def has_kubernetes():
-    """Whether the Ansible in use can talk to a cluster."""
+    """Whether the Ansible in use has the requirements of the role kthena."""
     tried = subprocess.run([str(PYTHON), "-c", "import kubernetes, yaml"], capture_output=True, check=False)
     return PLAYBOOK.exists() and tried.returncode == 0
 
 
 def crds():
-    """The option that makes the fake judge by Kthena's own CRD files, if ASCEND_KTHENA_CRDS names their folder."""
+    """The option for validation with Kthena's own CRD files, if ASCEND_KTHENA_CRDS contains their folder."""
     path = os.environ.get("ASCEND_KTHENA_CRDS", "")
     return ["--crds", path] if path else []
 
 
-def words():
-    """The seed's words."""
+def inventory_variables():
+    """The variables of the inventory."""
     return yaml.safe_load((SEED / "group_vars/all.yml").read_text())
 
 
 def free_port():
-    """A port that nobody has now."""
+    """A free port."""
     with socket.socket() as one:
         one.bind(("0.0.0.0", 0))
         return one.getsockname()[1]
@@ -68,7 +68,7 @@ def run(directory, *arguments):
         "ANSIBLE_CACHE_PLUGIN": "jsonfile",
         "ANSIBLE_CACHE_PLUGIN_CONNECTION": str(directory / "facts"),
         "ANSIBLE_LOG_PATH": str(directory / "ansible.log"),
-        "TMPDIR": str(directory),  # the client keeps what it discovered of a server there
+        "TMPDIR": str(directory),  # the client caches its discovery of the server there
     }
     begin = time.monotonic()
     ran = subprocess.run(
@@ -76,7 +76,7 @@ def run(directory, *arguments):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         env=environment,
         check=False,
         cwd=directory,
@@ -88,7 +88,7 @@ def run(directory, *arguments):
 
 
 class Fake:
-    """A fake API server; with ``model`` also engines where its pods are, and a proxy at ``node_port``."""
+    """A fake API server; with ``model`` also engines at the addresses of its pods, and a proxy at ``node_port``."""
 
     def __init__(self, directory, *arguments, model=""):
         directory.mkdir(exist_ok=True)
@@ -99,11 +99,11 @@ class Fake:
         until = time.time() + 300
         while not self.kubeconfig.exists() and time.time() < until and self.processes[0].poll() is None:
             time.sleep(0.1)
-        time.sleep(0.2)  # written to the end
+        time.sleep(0.2)  # until the file is complete
         self.url = yaml.safe_load(self.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
         if model:
-            told = ("--model", model, "--node-port", self.node_port, "--directory", directory)
-            self.processes.append(self.start("fake_engines.py", "--server", self.url, *told))
+            options = ("--model", model, "--node-port", self.node_port, "--directory", directory)
+            self.processes.append(self.start("fake_engines.py", "--server", self.url, *options))
 
     def start(self, program, *arguments):
         """Start one of the simulator's programs."""
@@ -111,19 +111,19 @@ class Fake:
         return subprocess.Popen(command, stdout=self.log, stderr=self.log)
 
     def stop(self):
-        """End it."""
+        """Stop all processes."""
         for process in self.processes:
             process.terminate()
             process.wait(30)
         self.log.close()
 
     def get(self, path):
-        """What the server has."""
+        """Read objects from the server."""
         with urllib.request.urlopen(self.url + path, timeout=60) as answer:
             return json.load(answer)
 
     def post(self, path, body):
-        """Make an object, as somebody else."""
+        """Create an object as another field manager."""
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
         urllib.request.urlopen(request, timeout=60).close()
 
@@ -141,15 +141,15 @@ class Fake:
         return {role["name"]: role["entryTemplate"]["spec"]["containers"][0]["image"] for role in roles}
 
     def play(self, playbook, *arguments, change=None, good=True, **variables):
-        """Run a playbook of the collection from the seed's inventory; returns its output."""
-        said = words()
-        said["inference_kubernetes"]["router"] = {"service_type": "NodePort", "node_port": self.node_port}
+        """Run a playbook of the collection with the inventory; returns its output."""
+        description = inventory_variables()
+        description["inference_kubernetes"]["router"] = {"service_type": "NodePort", "node_port": self.node_port}
         if change:
-            change(said)
-        said["inference_secrets"] = {"api_key": SECRET}
+            change(description)
+        description["inference_secrets"] = {"api_key": SECRET}
         over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **variables}
-        file = self.directory / WORDS
-        file.write_text(json.dumps({**said, **over}))
+        file = self.directory / VARIABLES_FILE
+        file.write_text(json.dumps({**description, **over}))
         ran = run(self.directory, "-i", SEED, "-e", f"@{file}", *arguments, f"ascend.inference.{playbook}")
         with (self.directory / "output.log").open("a") as record:
             record.write(ran.stdout)
@@ -163,6 +163,6 @@ def changed(output):
 
 
 def message(output, host):
-    """What a host failed with, in one line."""
+    """The error message of a host, on one line."""
     found = [line for line in output.splitlines() if line.startswith(f"fatal: [{host}]")]
     return " ".join(" ".join(found).replace("\\n", " ").split())

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A real deployment on this machine: runs playbooks, looks at processes, asks engines. Nothing here is simulated."""
+"""A real deployment on this machine: runs playbooks, inspects processes, sends requests to engines. Nothing is simulated."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ class Deployment:
     inventory: str
     name: str
     root: pathlib.Path
-    words: dict[str, t.Any]
+    variables: dict[str, t.Any]
     secrets: dict[str, str] = dataclasses.field(default_factory=dict)
-    records: pathlib.Path | None = None  # where runs leave all they can: output, log, facts; and read secrets from
+    records: pathlib.Path | None = None  # folder for output, log, facts and the file of secrets
 
     @property
     def directory(self) -> pathlib.Path:
-        """Where the deployment's files lie."""
+        """Directory of the deployment's files."""
         return self.root / "deployments" / self.name
 
-    def play(self, playbook: str, *options: str, **words: t.Any) -> Run:
-        """Run a playbook of the installed collection; ``words`` go over the deployment's own."""
-        variables = json.dumps({"inference_root": str(self.root), **self.words, **words})
+    def play(self, playbook: str, *options: str, **variables: t.Any) -> Run:
+        """Run a playbook of the installed collection; ``variables`` override those of the deployment."""
+        merged = json.dumps({"inference_root": str(self.root), **self.variables, **variables})
         argv = ["ansible-playbook", "-i", str(REPOSITORY / "inventories" / self.inventory)]
-        argv += ["-e", variables, *options, f"ascend.inference.{playbook}"]
+        argv += ["-e", merged, *options, f"ascend.inference.{playbook}"]
         environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_PIPELINING": "1"}
         if self.records:
             environment.update(
@@ -77,7 +77,7 @@ class Deployment:
         return run
 
     def vault(self) -> pathlib.Path:
-        """The file of the secrets, written anew."""
+        """Write the file of secrets; returns its path."""
         self.records.mkdir(parents=True, exist_ok=True)
         path = self.records / "secrets.json"
         path.touch(0o600)
@@ -90,16 +90,16 @@ class Deployment:
         found: dict[str, list[int]] = {}
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                words = (entry / "environ").read_bytes().split(b"\0")
+                environment = (entry / "environ").read_bytes().split(b"\0")
             except OSError:
                 continue
-            for word in words:
-                if word.startswith(mark):
-                    found.setdefault(word[len(mark) :].decode(), []).append(int(entry.name))
+            for variable in environment:
+                if variable.startswith(mark):
+                    found.setdefault(variable[len(mark) :].decode(), []).append(int(entry.name))
         return {name: sorted(found[name]) for name in sorted(found)}
 
     def main_processes(self) -> dict[str, int]:
-        """The process of each service that supervisord started; its children may have smaller numbers, which begin anew at some time."""
+        """The process of each service that supervisord started; its children may have smaller ids, because ids are reused."""
         supervisord = self.supervisord()
         firsts = {name: [pid for pid in pids if parent(pid) == supervisord] for name, pids in self.processes().items()}
         return {name: pids[0] for name, pids in firsts.items() if pids}
@@ -114,7 +114,7 @@ class Deployment:
 
 
 def parent(pid: int) -> int:
-    """Process id of a process's parent; -1 if it is gone."""
+    """Process id of a process's parent; -1 if it does not exist."""
     try:
         return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
     except OSError:
@@ -122,22 +122,22 @@ def parent(pid: int) -> int:
 
 
 def say(text: str) -> None:
-    """Progress, seen with ``pytest -s`` and in the report of a failed test."""
+    """Print progress, visible with ``pytest -s`` and in the report of a failed test."""
     print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
 
 
-def get(url: str, patience: float = 10) -> str:
+def get(url: str, timeout: float = 10) -> str:
     """Body of a URL."""
-    with urllib.request.urlopen(url, timeout=patience) as answer:
+    with urllib.request.urlopen(url, timeout=timeout) as answer:
         return answer.read().decode()
 
 
-def complete(url: str, prompt: str, key: str = "", patience: float = 60) -> dict[str, t.Any]:
-    """Answer of /v1/completions at temperature 0."""
+def complete(url: str, prompt: str, key: str = "", timeout: float = 60) -> dict[str, t.Any]:
+    """Response of /v1/completions at temperature 0."""
     body = json.dumps({"model": "tiny", "prompt": prompt, "max_tokens": 16, "temperature": 0}).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     request = urllib.request.Request(f"{url}/v1/completions", body, headers)
-    with urllib.request.urlopen(request, timeout=patience) as answer:
+    with urllib.request.urlopen(request, timeout=timeout) as answer:
         return json.load(answer)
 
 
@@ -150,10 +150,10 @@ def counter(url: str, name: str, label: str = "") -> float:
     return sum(values)
 
 
-def prompt(words: int = 150) -> str:
-    """A prompt that nobody has sent before, longer than a block of the KV cache."""
+def prompt(length: int = 150) -> str:
+    """A unique prompt of about ``length`` words, longer than a block of the KV cache."""
     return f"{uuid.uuid4().hex} " + " ".join(
-        ["garden", "glass", "harbor", "meadow", "needle", "north", "ocean", "olive"] * (words // 8)
+        ["garden", "glass", "harbor", "meadow", "needle", "north", "ocean", "olive"] * (length // 8)
     )
 
 
@@ -164,23 +164,23 @@ def kill(pid: int) -> float:
 
 
 def listening(ports: t.Iterable[int]) -> set[int]:
-    """Those of the ports on which something listens."""
+    """The ports with a listening process."""
     found = set()
     for name in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in pathlib.Path(name).read_text().splitlines()[1:]:
-            words = line.split()
-            if words[3] == "0A":
-                found.add(int(words[1].rsplit(":", 1)[1], 16))
+            fields = line.split()
+            if fields[3] == "0A":
+                found.add(int(fields[1].rsplit(":", 1)[1], 16))
     return found & set(ports)
 
 
-def eventually(check: t.Callable[[], t.Any], patience: float, what: str) -> t.Any:
-    """The first result of ``check`` that comes without an exception."""
-    end = time.monotonic() + patience
+def eventually(check: t.Callable[[], t.Any], timeout: float, what: str) -> t.Any:
+    """The first result of ``check`` without an exception."""
+    end = time.monotonic() + timeout
     while True:
         try:
             return check()
         except Exception as error:
             if time.monotonic() > end:
-                raise AssertionError(f"{what}: not within {patience} s: {error!r}") from error
+                raise AssertionError(f"{what}: not within {timeout} s: {error!r}") from error
             time.sleep(0.5)

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A deployment on simulated hosts, from the description to the verdict, into which one fault is planted on the way.
+"""A deployment on simulated hosts, from the description to the verification, with one planted fault.
 
-Real are the planner, the judgement of the hosts, the plan's files, environments and command lines, upstream's proxies,
+Real are the planner, the host checks, the plan's files, environments and command lines, upstream's proxies,
 Mooncake's master and the verification. Simulated are NPUs, their tools, CANN and the engine (tests/simulator). Each host is
-a folder; ``{node2}`` and so on in the table stand for it.
+a folder; the table refers to it as ``{node2}`` and so on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from ansible_collections.ascend.inference.tests.simulator.fake_host import LIBRA
 
 SIMULATOR = pathlib.Path(__file__).resolve().parents[1] / "simulator"
 CACHE = SIMULATOR.parents[1] / ".cache" / "upstream"
-PATIENCE = 90  # seconds that a service may take to answer on a busy machine
+TIMEOUT = 90  # timeout of a service to become healthy on a busy machine, in seconds
 MASTER = "mooncake-transfer-engine-non-cuda==0.3.13.post1"
 SOURCES = {
     "0.18.0": "0.18.0",
@@ -56,7 +56,7 @@ LIMITS = Limits(connect=4, request=12, settle=6)
 
 
 def merged(old, new):
-    """``new`` over ``old``, folder by folder; None takes a key away."""
+    """``old`` merged with ``new``, recursively; None removes a key."""
     result = copy.deepcopy(old)
     for key, value in new.items():
         if value is None:
@@ -80,10 +80,10 @@ class Host:
         self.bin = pathlib.Path(ascend_cluster.install(folder, self.name))
         self.model = write_model(self.folder / "model", **model)
 
-    def change(self, devices=None, hccn_conf=None, model=None, **words):
+    def change(self, devices=None, hccn_conf=None, model=None, **values):
         """Change the state; devices by number; hccn_conf: absent; model: keys for write_model."""
         state = json.loads(self.state.read_text())
-        state.update(words)
+        state.update(values)
         for number, values in (devices or {}).items():
             state["devices"][int(number)].update(values)
         self.state.write_text(json.dumps(state))
@@ -93,12 +93,12 @@ class Host:
             write_model(self.model, **model)
 
     def environment(self):
-        """What a login on the host has before any file of CANN's is read."""
+        """The login environment of the host, without CANN's files."""
         own = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder)}
         return {**own, "ASCEND_SIMULATOR_STATE": str(self.state), "VLLM_RPC_BASE_PATH": str(self.folder)}
 
     def look(self, plan):
-        """What role host_check records on the host, by the functions of its modules."""
+        """The facts that the role host_check records, from the functions of its modules."""
         devices = sorted(
             number for service in plan["services"] if service["host"] == self.name for number in service["devices"]
         )
@@ -119,17 +119,17 @@ class Host:
         return {"host": host, "npu": npu, "hccn": report(hccn, devices, BASIC, 4, str(self.hccn_conf))}
 
     def ping(self, plan, peers):
-        """What it records of the fabric, when all hosts have been looked at."""
+        """The pings that it records after the facts of all hosts were gathered."""
         devices = sorted({device for peer in peers for device in peer["devices"]})
-        asked = {"peers": peers, "devices": devices, "kind": fabric_plane(plan, self.name)}
+        arguments = {"peers": peers, "devices": devices, "kind": fabric_plane(plan, self.name)}
         limits = {"count": 3, "workers": 4, "max_loss_percent": 0, "max_time_ms": None}
-        found = ping({**asked, **limits}, Tool(str(self.bin / "hccn_tool"), 60))
+        found = ping({**arguments, **limits}, Tool(str(self.bin / "hccn_tool"), 60))
         found["unreachable_pairs"] = found.pop("unreachable")
         return found
 
 
 def write_cann(folder):
-    """CANN's folder with the two shell files that a plan's services read."""
+    """Create CANN's folder with the two shell files that planned services source."""
     for inside, names in LIBRARIES.items():
         (folder / inside).mkdir(parents=True)
         for name in names:
@@ -147,11 +147,11 @@ def write_cann(folder):
 
 
 class Deployment:
-    """Described, planned, checked, started, verified. Each stage gives the text of what it noticed; "" is green."""
+    """One deployment through all stages. Each stage returns the text of the detected fault, or ""."""
 
     def __init__(self, folder, kind):
         self.folder, self.kind, self.processes, self.plan, self.facts = folder, kind, {}, {}, {}
-        self.release = kind["words"]["inference_release"]
+        self.release = kind["variables"]["inference_release"]
         numbers = range(1, len(kind["groups"]) + 1)
         made = [Host(folder, number, kind["hardware"], self.release, kind.get("model", {})) for number in numbers]
         self.hosts = {host.name: host for host in made}
@@ -159,13 +159,13 @@ class Deployment:
 
     # --- the stages ---------------------------------------------------------------------------------------------------
 
-    def describe(self, words):
-        """Plan the description with ``words`` over it."""
+    def describe(self, variables):
+        """Plan the description merged with ``variables``."""
         inventory = {}
         for host, groups in zip(self.hosts.values(), self.kind["groups"], strict=True):
             own = {"ansible_host": host.address, "ansible_connection": "local", "inference_interface": "lo"}
             own.update(inference_hardware=self.kind["hardware"], inference_devices=8)
-            own.update(words.pop(host.name, {}))
+            own.update(variables.pop(host.name, {}))
             inventory[host.name] = {"groups": own.pop("groups", groups), "variables": own}
         base = {
             "inference_root": str(self.folder / "root"),
@@ -175,13 +175,13 @@ class Deployment:
             "inference_router": {"port": 26900},
         }
         try:
-            self.plan = launch_plan(merged(merged(base, self.kind["words"]), words), inventory)
+            self.plan = launch_plan(merged(merged(base, self.kind["variables"]), variables), inventory)
         except PlanError as error:
             return str(error)
         return ""
 
     def check(self):
-        """Look at the hosts as playbooks/check.yml does; the errors' texts."""
+        """Check the hosts like playbooks/check.yml; returns the texts of the errors."""
         self.facts = {name: host.look(self.plan) for name, host in self.hosts.items()}
         peers = fabric_peers(self.plan, self.facts)
         for name, host in self.hosts.items():
@@ -191,7 +191,7 @@ class Deployment:
         return "\n".join(f"{item['path']}: {item['problem']} [{item['id']}]" for item in found)
 
     def start(self, edits):
-        """Write and start what was planned, stage by stage, with ``edits`` by service: what another hand changed."""
+        """Write and start the planned services, stage by stage, with manual changes in ``edits`` by service."""
         stages = sorted({service["start"]["stage"] for service in self.plan["services"]})
         for stage in stages:
             these = [service for service in self.plan["services"] if service["start"]["stage"] == stage]
@@ -201,7 +201,7 @@ class Deployment:
                 self._wait(service)
 
     def _with_table(self, service):
-        """The service with its rank table, which holds what was observed on the hosts."""
+        """The service with its rank table, from the observed facts of the hosts."""
         table = self.folder / "root" / "deployments" / self.plan["deployment"] / "ranktable.json"
         files = [
             {**file, "content": json.dumps(rank_table(self.plan, self.facts))} if file["path"] == str(table) else file
@@ -219,7 +219,7 @@ class Deployment:
         argv, environment = self._program(service, host)
         lines = ["set -eu"] + [f". {shlex.quote(path)}" for path in service["source"]]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in {**service["env"], **environment}.items()]
-        lines.append("exec " + " ".join(shlex.quote(word) for word in argv))
+        lines.append("exec " + " ".join(shlex.quote(argument) for argument in argv))
         log = pathlib.Path(service["log"]["path"])
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "w") as output:
@@ -233,8 +233,8 @@ class Deployment:
             )
 
     def _program(self, service, host):
-        """The planned command line with the program that stands for the installed one, and what that needs."""
-        argv = [str(host.model) if word == self.plan["model"]["path"] else word for word in service["argv"]]
+        """The planned command line with the simulated program, and the environment that it needs."""
+        argv = [str(host.model) if argument == self.plan["model"]["path"] else argument for argument in service["argv"]]
         if service["kind"] == "router":
             scripts = upstream_proxies.fetch(SOURCES[self.release], CACHE)
             script = scripts / pathlib.PurePath(argv[1]).name
@@ -248,8 +248,8 @@ class Deployment:
         return [str(SIMULATOR / "bin" / "vllm"), *argv[1:]], {"ASCEND_SIMULATOR_PYTHON": python}
 
     def _wait(self, service):
-        """Until it answers or has ended; a service that ended is verification's to notice."""
-        end = time.monotonic() + PATIENCE
+        """Wait until it is healthy or has exited; the verification must detect a service that exited."""
+        end = time.monotonic() + TIMEOUT
         url = service["health"]["url"]
         while self.processes[service["name"]].poll() is None and time.monotonic() < end:
             try:
@@ -261,24 +261,24 @@ class Deployment:
                 time.sleep(0.1)
 
     def kill(self, name):
-        """End a service with all its processes, as kill -9 does."""
+        """Kill a service with all its processes."""
         process = self.processes[name]
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def verify(self):
-        """The gate and the logs, as role verify joins them: (text of what failed, the report)."""
+        """Run probes and logs like the role verify: (text of the failures, the report)."""
         section = read_plan(self.plan["verify"])
         logs = [service_logs.services_of(section, name) for name in self.hosts]
         marks = [service_logs.mark(log) for log in logs]
-        asked = verify(section, Keys(), LIMITS)
+        responses = verify(section, Keys(), LIMITS)
         read = [
             service_logs.read(one, mark, section.release.lines, _no_command)
             for one, mark in zip(logs, marks, strict=True)
         ]
-        judged = verdict(section, asked, read)
-        return "" if judged["verified"] else "\n".join(judged["summary"] + judged["failures"]), judged
+        report = verdict(section, responses, read)
+        return "" if report["verified"] else "\n".join(report["summary"] + report["failures"]), report
 
     def close(self):
         """Stop everything."""
@@ -287,11 +287,11 @@ class Deployment:
 
 
 def edited(service, edit):
-    """The service as another hand left it: argv (words to replace), script, without (flags and their values), append, env, kv, files, source_from."""
+    """The service with manual changes: argv (arguments to replace), script, without (flags and their values), append, env, kv, files, source_from."""
     service = copy.deepcopy(service)
     if "script" in edit:
         service["argv"][1] = edit["script"]
-    argv = [edit.get("argv", {}).get(word, word) for word in service["argv"]]
+    argv = [edit.get("argv", {}).get(argument, argument) for argument in service["argv"]]
     for flag in edit.get("without", []):
         del argv[argv.index(flag) : argv.index(flag) + 2]
     argv += edit.get("append", [])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults, and exactly those (one of them twice) are named."""
+"""playbooks/check.yml on a simulated A3 cluster of four hosts: ten planted faults are reported, and no others (one of them twice)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOUR = {
         "decode": {"data_parallel_size": 32},
     },
 }
-# What the machine that runs this test has of its own is no simulated host's fault.
+# Findings about the machine that runs this test are not findings of simulated hosts.
 MACHINE = [
     "CLOCK",
     "DISK-FREE",
@@ -240,8 +240,8 @@ def test_a_part_of_the_hosts_is_checked_and_the_rest_named(tmp_path):
 def test_a_host_that_is_lost_during_the_check_is_an_error_with_its_reason(tmp_path):
     folder = cluster(tmp_path, TWO)
     change(folder, "node1", device(0, health="Critical"))
-    # the connection of node1 ends with the first question: its temporary folder cannot be written any more
-    # (with pipelining, which `make` turns on, none would be needed)
+    # the connection of node1 fails at the first module: its temporary folder is not writable
+    # (with pipelining, which `make` enables, no temporary folder is needed)
     rewrite(
         folder,
         lambda inventory_: inventory_["decode"]["hosts"]["node1"].update(
@@ -262,7 +262,9 @@ def test_all_hosts_unreachable_is_one_report_with_the_reasons(tmp_path):
     def edit(inventory_):
         inventory_["all"]["vars"].update(address)
         for number, (group, name) in enumerate((("prefill", "node0"), ("decode", "node1"))):
-            inventory_[group]["hosts"][name]["inference_address"] = f"198.51.100.{number}"  # RFC 5737: nobody's
+            inventory_[group]["hosts"][name]["inference_address"] = (
+                f"198.51.100.{number}"  # RFC 5737: a documentation address
+            )
 
     rewrite(folder, edit)
     done, findings, _accepted = check(folder)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The wrong-wiring table, faults.yaml: each fault is noticed by the stage and with the cause that stand there; none ends green."""
+"""The faults of faults.yaml: each is detected by the listed stage with the listed cause; none passes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ def deployment():
         made.append(Deployment(pathlib.Path(folder), TABLE["kinds"][kind]))
         return made[0]
 
-    with tempfile.TemporaryDirectory(prefix="af-", dir="/tmp") as folder:  # short, for a socket's path has its limit
+    with tempfile.TemporaryDirectory(
+        prefix="af-", dir="/tmp"
+    ) as folder:  # short, because the path of a socket has a limited length
         yield make
         for item in made:
             item.close()
 
 
 def noticed(deployment, fault):
-    """(stage, its text) of the first stage that notices something, in the order in which site.yml passes them."""
-    if text := deployment.describe(dict(fault.get("words", {}))):
+    """(stage, its text) of the first stage that detects the fault, in the order of site.yml."""
+    if text := deployment.describe(dict(fault.get("variables", {}))):
         return "plan", text
     for name, changes in fault.get("hosts", {}).items():
         deployment.hosts[name].change(**changes)
@@ -66,14 +68,14 @@ def test_the_fault_is_noticed(deployment, name):
     fault = FAULTS[name]
     stage, text = noticed(deployment(fault["kind"]), fault)
     assert stage == fault["notices"], text
-    for words in [fault["cause"]] if isinstance(fault["cause"], str) else fault["cause"]:
-        assert words in text
+    for cause in [fault["cause"]] if isinstance(fault["cause"], str) else fault["cause"]:
+        assert cause in text
 
 
 @pytest.mark.parametrize("fault", TABLE["doubtful"], ids=lambda item: item["id"])
 def test_the_plan_warns_of_what_may_be_meant(deployment, fault):
     made = deployment(fault["kind"])
-    assert not made.describe(dict(fault["words"]))
+    assert not made.describe(dict(fault["variables"]))
     assert [(finding["id"], finding["severity"]) for finding in made.plan["findings"]] == [(fault["cause"], "warning")]
 
 

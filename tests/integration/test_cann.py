@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role cann with the simulated packages: upgrade, side by side, a broken installation repaired, an installer that does nothing."""
+"""Role cann with the simulated packages: upgrade, parallel versions, repair of a broken installation, an installer that does nothing."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ARCH = platform.machine()
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Run the role for a version; the packages come from a folder and are copied to where they are run."""
+    """Run the role for a version, with packages from a folder on the controller."""
     for version in (OLD, NEW):
         packages.build_all(tmp_path / "packages", version, "a3")
     monkeypatch.setenv("ASCEND_SIMULATOR_ROOT", str(tmp_path / "root"))
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    def run(version, fail="", **words):
+    def run(version, fail="", **variables):
         monkeypatch.setenv("ASCEND_SIMULATOR_CANN_FAIL", fail)
         given = {
             "cann_version": version,
@@ -35,7 +35,7 @@ def install(tmp_path, monkeypatch):
             "cann_free_mib": 1,
             "cann_for_all": False,
         }
-        return play(tmp_path, "cann", **{**given, **words})
+        return play(tmp_path, "cann", **{**given, **variables})
 
     return run
 
@@ -48,11 +48,13 @@ def test_install_again_upgrade_and_side_by_side(tmp_path, install):
     done = install(NEW)
     assert done.code == 0 and done.changed > 0, done.output
     ascend = tmp_path / "Ascend"
-    assert (ascend / f"cann-{OLD}" / f"{ARCH}-linux/ascend_toolkit_install.info").exists()  # the old one still runs
+    assert (
+        ascend / f"cann-{OLD}" / f"{ARCH}-linux/ascend_toolkit_install.info"
+    ).exists()  # the old version is still installed
     assert (ascend / "ascend-toolkit/latest").resolve() == ascend / f"cann-{NEW}"
     for name in ("ascend-toolkit/set_env.sh", "nnal/atb/set_env.sh"):
         assert (ascend / name).exists()
-    shutil.rmtree(tmp_path / "packages")  # with everything installed no package is needed
+    shutil.rmtree(tmp_path / "packages")  # a complete installation needs no packages
     shutil.rmtree(tmp_path / "cache")
     done = install(NEW)
     assert (done.code, done.changed) == (0, 0), done.output
@@ -61,7 +63,7 @@ def test_install_again_upgrade_and_side_by_side(tmp_path, install):
 @pytest.mark.parametrize("mode", ["toolkit:nothing", "kernels:half", "nnal:quietly"])
 def test_a_broken_installation_is_noticed_and_the_next_run_repairs_it(install, mode):
     done = install(NEW, fail=mode)
-    assert done.code != 0, done.output  # exit 0 of the installer is no proof
+    assert done.code != 0, done.output  # exit status 0 of the installer does not prove the installation
     done = install(NEW)
     assert done.code == 0 and done.changed > 0, done.output
     done = install(NEW)

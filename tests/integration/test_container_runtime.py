@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role container_runtime: archives with a real engine where one answers, pulling with a program that writes down its words."""
+"""Role container_runtime: archives with a real engine if one is available, pulls with a simulated docker that records its arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import uuid
 import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 
-# Stands for docker: knows images by files, and says of each command what it was.
+# A simulated docker: images are lines of a file, and each command is logged.
 PROGRAM = """#!/bin/sh
 echo "$*" >> "@FOLDER@/log"
 case "$1 $2" in
@@ -31,14 +31,14 @@ IMAGE = "quay.io/ascend/vllm-ascend:v0.23.0-a3"
 
 
 def answers():
-    """Whether a Docker engine answers here."""
+    """Whether a Docker engine is available."""
     docker = shutil.which("docker")
     return bool(docker) and subprocess.run([docker, "info"], capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture
-def words(tmp_path):
-    """Variables for a stand-in of the program."""
+def variables(tmp_path):
+    """Variables that select the simulated program."""
     (tmp_path / "docker").write_text(PROGRAM.replace("@FOLDER@", str(tmp_path)))
     (tmp_path / "docker").chmod(0o755)
     (tmp_path / "images").write_text("")
@@ -53,25 +53,25 @@ def pulls(tmp_path):
     return [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith(("pull", "tag"))]
 
 
-def test_pulled_once_and_written_down(tmp_path, words):
+def test_images_are_pulled_once_and_recorded(tmp_path, variables):
     for changed in (True, False):
-        done = play(tmp_path, "container_runtime", **words)
+        done = play(tmp_path, "container_runtime", **variables)
         assert done.code == 0, done.output
         assert (done.changed > 0) is changed, done.output
     assert pulls(tmp_path) == [f"pull --quiet {IMAGE}"]
     assert "sha256:abc" in json.loads((tmp_path / "record/images.json").read_text())[IMAGE]
 
 
-def test_mirror_serves_under_the_plans_name(tmp_path, words):
-    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org:5000/quay", **words)
+def test_mirrored_images_get_the_planned_name(tmp_path, variables):
+    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org:5000/quay", **variables)
     assert done.code == 0, done.output
     theirs = "mirror.example.org:5000/quay/ascend/vllm-ascend:v0.23.0-a3"
     assert pulls(tmp_path) == [f"pull --quiet {theirs}", f"tag {theirs} {IMAGE}"]
 
 
-def test_digest_and_mirror_exclude_each_other(tmp_path, words):
-    words["container_runtime_images"] = ["quay.io/ascend/vllm-ascend@sha256:" + 64 * "a"]
-    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org", **words)
+def test_digest_and_mirror_exclude_each_other(tmp_path, variables):
+    variables["container_runtime_images"] = ["quay.io/ascend/vllm-ascend@sha256:" + 64 * "a"]
+    done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org", **variables)
     assert done.code != 0 and "daemon.json" in done.text
     assert pulls(tmp_path) == []
 
@@ -86,17 +86,17 @@ def test_archive_with_a_real_engine(tmp_path):
     try:
         subprocess.run(["docker", "save", "--output", str(tmp_path / "images.tar"), name], check=True)
         subprocess.run(["docker", "rmi", name], capture_output=True, check=True)
-        words = {
+        variables = {
             "container_runtime_images": [name],
             "container_runtime_archive": str(tmp_path / "images.tar"),
             "container_runtime_record": str(tmp_path / "images.json"),
             "container_runtime_temporary": str(tmp_path),
         }
-        done = play(tmp_path, "container_runtime", **words)
+        done = play(tmp_path, "container_runtime", **variables)
         assert done.code == 0, done.output
-        done = play(tmp_path, "container_runtime", **words)
+        done = play(tmp_path, "container_runtime", **variables)
         assert (done.code, done.changed) == (0, 0), done.output
-        done = play(tmp_path, "container_runtime", **{**words, "container_runtime_images": [name + "-other"]})
+        done = play(tmp_path, "container_runtime", **{**variables, "container_runtime_images": [name + "-other"]})
         assert done.code != 0 and "does not contain" in done.text and name in done.text
     finally:
         subprocess.run(["docker", "rmi", name], capture_output=True, check=False)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planned frontend, with the distribution's own nginx, in front of a small HTTP server: who gets in, and what is forwarded."""
+"""The planned frontend, with the distribution's own nginx, in front of a small HTTP server: access control and forwarded requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRETS = {"client_keys": "first.Key+1 second-KEY", "api_key": "backends-own"}
 
 
 def install():
-    """nginx is there, or root installs it; a server that the package starts is stopped."""
+    """Installs nginx if it is missing (needs root), and stops the server that the package starts."""
     if not os.path.exists(PROGRAM):
         if os.geteuid() != 0 or not shutil.which("apt-get"):
             pytest.skip("needs nginx, or root to install it")
@@ -47,7 +47,7 @@ def free_ports(count):
 
 
 class Backend(http.server.BaseHTTPRequestHandler):
-    """Stands for the router: says what it was asked with, and streams."""
+    """Simulates the router: returns the request that it received, and streams."""
 
     protocol_version = "HTTP/1.1"
 
@@ -63,26 +63,26 @@ class Backend(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for word in (b"one", b"two"):
-            self.wfile.write(b"3\r\n" + word + b"\r\n")
+        for chunk in (b"one", b"two"):
+            self.wfile.write(b"3\r\n" + chunk + b"\r\n")
             self.wfile.flush()
             time.sleep(1)
         self.wfile.write(b"0\r\n\r\n")
 
-    def log_message(self, *words):
-        """Silent."""
+    def log_message(self, *arguments):
+        """Disable logging."""
 
 
 def planned(root, ports, certificate=""):
     """The plan's frontend of a deployment on this machine."""
-    words = {
+    variables = {
         "inference_engine": "vllm_cpu",
         "inference_runtime": "supervisor",
         "inference_root": str(root),
         "inference_rules_ignore": [
             "SUPERVISOR-SOCKET",
             "SOCKET-PATH",
-        ],  # no supervisor runs here; a test's folder has a long name
+        ],  # no supervisor runs in this test; the name of a test's folder is too long
         "inference_model": {"path": "/models/tiny", "name": "tiny"},
         "inference_pools": {"prefill": {}, "decode": {}},
         "inference_secrets": SECRETS,
@@ -96,7 +96,7 @@ def planned(root, ports, certificate=""):
         },
     }
     host = {"groups": ["prefill", "decode", "router"], "variables": {"inference_address": "127.0.0.1"}}
-    plan = launch_plan(words, {"here": host})
+    plan = launch_plan(variables, {"here": host})
     assert not any(secret in json.dumps(plan) for secret in ("first.Key+1", "second-KEY", "backends-own"))
     (service,) = [service for service in plan["services"] if service["kind"] == "frontend"]
     return service
@@ -131,7 +131,7 @@ def frontend(tmp_path):
         pathlib.Path(service["scratch_directory"]).mkdir(exist_ok=True)
         environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
         environment.update({name: secrets[key] for name, key in service["secret_env"].items()})
-        log = open(tmp_path / "log", "w")  # noqa: SIM115 - the process has it as long as it runs
+        log = open(tmp_path / "log", "w")  # noqa: SIM115 - the process uses it until it exits
         process = subprocess.Popen(
             service["argv"], env=environment, stdout=log, stderr=log, cwd=service["scratch_directory"]
         )

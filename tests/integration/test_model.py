@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role model: from a folder, an archive or another place, whole or not at all, and repaired where it is asked for."""
+"""Role model: from a folder, an archive or another host; complete or not at all; repaired if requested."""
 
 from __future__ import annotations
 
@@ -43,8 +43,13 @@ def packed(tmp_path):
 
 def test_archive_repaired_once_and_kept(tmp_path, origin):
     archive, place = packed(tmp_path), tmp_path / "models" / "qwen"
-    words = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive), "model_repair": True}
-    done = play(tmp_path, "model", "--diff", facts=False, **words)
+    variables = {
+        "model_path": str(place),
+        "model_source": "archive",
+        "model_origin": str(archive),
+        "model_repair": True,
+    }
+    done = play(tmp_path, "model", "--diff", facts=False, **variables)
     assert done.code == 0, done.output
     config = json.loads((place / "config.json").read_text())
     assert config == {**CONFIG, "head_dim": 16, "torch_dtype": "bfloat16"}
@@ -53,15 +58,15 @@ def test_archive_repaired_once_and_kept(tmp_path, origin):
     assert '+  "head_dim": 16' in done.output
     assert not (tmp_path / "models/qwen.unpacking").exists()
     archive.unlink()
-    done = play(tmp_path, "model", facts=False, **words)
+    done = play(tmp_path, "model", facts=False, **variables)
     assert (done.code, done.changed) == (0, 0), done.output
 
 
 def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):
     (origin / "one.safetensors").write_bytes(b"1234")
     archive, place = packed(tmp_path), tmp_path / "models" / "qwen"
-    words = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive)}
-    done = play(tmp_path, "model", facts=False, model_origin_on_host=True, **words)
+    variables = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive)}
+    done = play(tmp_path, "model", facts=False, model_origin_on_host=True, **variables)
     assert done.code != 0
     assert "4 bytes of the 8" in done.text
     assert not place.exists()
@@ -69,12 +74,12 @@ def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):
 
 def test_copy_and_its_repair_stay(tmp_path, origin):
     place = tmp_path / "models" / "qwen"
-    words = {"model_path": str(place), "model_source": "copy", "model_origin": str(origin), "model_repair": True}
-    assert play(tmp_path, "model", "--check", facts=False, **words).code == 0
+    variables = {"model_path": str(place), "model_source": "copy", "model_origin": str(origin), "model_repair": True}
+    assert play(tmp_path, "model", "--check", facts=False, **variables).code == 0
     assert not place.exists()
-    done = play(tmp_path, "model", facts=False, **words)
+    done = play(tmp_path, "model", facts=False, **variables)
     assert done.code == 0, done.output
-    done = play(tmp_path, "model", facts=False, **words)
+    done = play(tmp_path, "model", facts=False, **variables)
     assert (done.code, done.changed) == (0, 0), done.output
     assert json.loads((place / "config.json").read_text())["head_dim"] == 16
 
@@ -82,13 +87,13 @@ def test_copy_and_its_repair_stay(tmp_path, origin):
 @pytest.mark.skipif(not shutil.which("rsync"), reason="needs rsync")
 def test_rsync_goes_on_and_does_not_undo_a_repair(tmp_path, origin):
     place = tmp_path / "models" / "qwen"
-    words = {"model_path": str(place), "model_source": "rsync", "model_origin": str(origin), "model_repair": True}
-    done = play(tmp_path, "model", facts=False, **words)
+    variables = {"model_path": str(place), "model_source": "rsync", "model_origin": str(origin), "model_repair": True}
+    done = play(tmp_path, "model", facts=False, **variables)
     assert done.code == 0, done.output
-    done = play(tmp_path, "model", facts=False, **words)
+    done = play(tmp_path, "model", facts=False, **variables)
     assert (done.code, done.changed) == (0, 0), done.output
     (place / "one.safetensors").unlink()
-    done = play(tmp_path, "model", facts=False, **words)
+    done = play(tmp_path, "model", facts=False, **variables)
     assert (done.code, done.changed) == (0, 1), done.output
     assert json.loads((place / "config.json").read_text())["head_dim"] == 16
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role mooncake for NPUs: the wheel and its C library, and the build from source with a real cmake and a stand-in project."""
+"""Role mooncake for NPUs: the wheel and its C library, and the build from source with a real cmake and a small simulated project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 from ansible_collections.ascend.inference.tests.simulator import wheels
 
-# Has what the real project has to do with us: its option, its program, a Python module next to CANN's.
+# The parts of the real project that the role uses: its option, its program, a Python module in CANN's folder.
 PROJECT = """
 cmake_minimum_required(VERSION 3.16)
 project(Standin LANGUAGES C)
@@ -35,8 +35,8 @@ install(FILES engine.py store.py __init__.py DESTINATION $ENV{ASCEND_HOME_PATH}/
 
 
 @pytest.fixture
-def words(tmp_path):
-    """Variables for an environment on this machine; what the system lacks is not what is tested here."""
+def variables(tmp_path):
+    """Variables for an environment on this machine; missing system libraries are not tested here."""
     return {
         "mooncake_venv": str(tmp_path / "venv"),
         "mooncake_package": "mooncake-transfer-engine-npu",
@@ -45,24 +45,24 @@ def words(tmp_path):
     }
 
 
-def test_wheel_of_the_release(tmp_path, words):
+def test_wheel_of_the_release(tmp_path, variables):
     wheels.mooncake(tmp_path / "wheels", "0.3.11.post1")
-    words.update(mooncake_find_links=[str(tmp_path / "wheels")], mooncake_offline=True, mooncake_glibc="2.17")
-    done = play(tmp_path, "mooncake", **words)
+    variables.update(mooncake_find_links=[str(tmp_path / "wheels")], mooncake_offline=True, mooncake_glibc="2.17")
+    done = play(tmp_path, "mooncake", **variables)
     assert done.code == 0, done.output
     shutil.rmtree(tmp_path / "wheels")
-    done = play(tmp_path, "mooncake", **words)
+    done = play(tmp_path, "mooncake", **variables)
     assert (done.code, done.changed) == (0, 0), done.output
-    done = play(tmp_path, "mooncake", **{**words, "mooncake_glibc": "9.35"})
+    done = play(tmp_path, "mooncake", **{**variables, "mooncake_glibc": "9.35"})
     assert done.code != 0
     assert "needs glibc 9.35 or later" in done.text and "mooncake_method to source" in done.text
-    done = play(tmp_path, "mooncake", **{**words, "mooncake_version": "0.3.12"})
+    done = play(tmp_path, "mooncake", **{**variables, "mooncake_version": "0.3.12"})
     assert done.code != 0
     assert "has mooncake-transfer-engine-npu==0.3.12" in done.text and "mooncake_find_links" in done.text
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("git", "cmake", "cc"))), reason="needs git, cmake and a compiler")
-def test_from_source(tmp_path, words):
+def test_from_source(tmp_path, variables):
     source, cann = tmp_path / "git", tmp_path / "cann"
     source.mkdir()
     for name in ("engine.py", "store.py", "__init__.py"):
@@ -76,7 +76,7 @@ def test_from_source(tmp_path, words):
         f"export ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
     )
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
-    words.update(
+    variables.update(
         mooncake_method="source",
         mooncake_version="0.3.9",
         mooncake_repository=str(source),
@@ -84,16 +84,16 @@ def test_from_source(tmp_path, words):
         mooncake_sources=[str(tmp_path / "set_env.sh")],
         mooncake_system_packages={},
     )
-    done = play(tmp_path, "mooncake", **words)
+    done = play(tmp_path, "mooncake", **variables)
     assert done.code == 0, done.output
     assert (tmp_path / "prefix/bin/mooncake_master").exists()
     assert (cann / "python/site-packages/mooncake/engine.py").exists()
     shutil.rmtree(source)
-    done = play(tmp_path, "mooncake", **words)
+    done = play(tmp_path, "mooncake", **variables)
     assert (done.code, done.changed) == (0, 0), done.output
-    # A build that was not proved is not done.
+    # Without a successful test of the modules the build is not recorded as complete.
     (tmp_path / "prefix/share/ascend-inference/mooncake").unlink()
     (tmp_path / "venv-source/Mooncake-v0.3.9/engine.py").write_text("import nothing_of_this_name\n")
-    done = play(tmp_path, "mooncake", **words)
+    done = play(tmp_path, "mooncake", **variables)
     assert done.code != 0
     assert not (tmp_path / "prefix/share/ascend-inference/mooncake").exists()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbook plan prints: a table, or all errors of a refused description once; both as text."""
+"""Output of the playbook plan: a table, or all errors of a refused description once; both as text."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_refused_description_is_printed_once_as_text(tmp_path):
 def test_a_fact_cache_keeps_nothing_of_a_plan(tmp_path, monkeypatch):
     monkeypatch.setenv("ANSIBLE_CACHE_PLUGIN", "jsonfile")
     monkeypatch.setenv("ANSIBLE_CACHE_PLUGIN_CONNECTION", str(tmp_path / "facts"))
-    monkeypatch.setenv("ANSIBLE_DIFF_ALWAYS", "true")  # the play that compares chooses its hosts by the lookup
+    monkeypatch.setenv("ANSIBLE_DIFF_ALWAYS", "true")  # the play that compares plans selects its hosts with the lookup
     first = plan(tmp_path, inference_plan_show="table")
     assert first.code == 0 and "\nSERVICE    HOST  DEVICES" in first.output, first.output
     again = plan(tmp_path, inference_plan_show="table")

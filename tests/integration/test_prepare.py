@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbook prepare for an engine on NPUs: everything that the plan names gets where the planned services look for it.
+"""The playbook prepare for an engine on NPUs: all software of the plan is installed at the paths that the planned services use.
 
-CANN's packages and the wheels are stand-ins; the playbook, the plan, pip and the roles are not.
+CANN's packages and the wheels are simulated; the playbook, the plan, pip and the roles are real.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ CONFIG = {"architectures": ["X"], "hidden_size": 64, "num_attention_heads": 4, "
 
 
 def inventory(tmp_path):
-    """One host with a pool of KV cache, and no router: that one's packages would have to be fetched."""
+    """One host with a KV store and without a router, whose packages would have to be downloaded."""
     links = [str(tmp_path / "wheels")]
-    words = {
+    variables = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "inference_release": RELEASE,
@@ -55,7 +55,7 @@ def inventory(tmp_path):
     host = {"ansible_host": "127.0.0.1"}
     groups = {"colocated": {"hosts": {"here": host}}, "mooncake_master": {"hosts": {"here": None}}}
     place = tmp_path / "inventory.yml"
-    place.write_text(json.dumps({"all": {"vars": words, "children": groups}}))
+    place.write_text(json.dumps({"all": {"vars": variables, "children": groups}}))
     return place
 
 
@@ -72,7 +72,7 @@ def test_everything_the_plan_names_is_there_and_stays(tmp_path):
         "HOME": str(tmp_path),
         "PIP_CONFIG_FILE": "/dev/null",
     }
-    # The hosts are not looked at: this machine has no NPU. That check has tests of its own.
+    # The host check is skipped: this machine has no NPU, and the check has separate tests.
     argv = [str(PROGRAM), "-i", str(inventory(tmp_path)), "-e", "__inference_checked=true", "ascend.inference.prepare"]
     for changed in (True, False):
         done = subprocess.run(argv, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -83,6 +83,6 @@ def test_everything_the_plan_names_is_there_and_stays(tmp_path):
     for program in ("python", "vllm"):
         assert (venv / "bin" / program).exists()
     assert (tmp_path / f"Ascend/cann-{CANN}/{platform.machine()}-linux").exists()
-    assert not os.path.lexists(tmp_path / "root/venvs/current-inference")  # that is turned when the services run
+    assert not os.path.lexists(tmp_path / "root/venvs/current-inference")  # the link is updated when the services start
     lock = (venv / "requirements.lock").read_text()
     assert "torch==2.10.0" in lock and "2.10.0.post4" in lock

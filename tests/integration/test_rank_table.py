@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LLMDataDist's rank table as the role service writes it: from the NPUs of all hosts, which are simulated, on each of them.
+"""LLMDataDist's rank table as the role service writes it: from the simulated NPUs of all hosts, on each host.
 
 Both hosts of the inventory are this machine and write the same files; nothing is started.
 """
@@ -30,11 +30,11 @@ class Site:
         self.made = ascend_cluster.cluster(folder / "simulated", hosts=2, generation="a3", devices=2)
         self.root = root
         self.table = self.root / "deployments/inference/ranktable.json"
-        words = {
+        variables = {
             "ansible_connection": "local",
             "ansible_python_interpreter": sys.executable,
             "inference_release": "0.9.1",
-            "inference_runtime": "supervisor",  # files belong to whoever connects; no user of services is needed
+            "inference_runtime": "supervisor",  # the login user owns the files; no service user is needed
             "inference_hardware": "a3",
             "inference_devices": 2,
             "inference_interface": "eth0",
@@ -49,7 +49,7 @@ class Site:
             kind: {"hosts": {name: {"ansible_host": f"192.0.2.{number}", "service_executables": self.tools(name)}}}
             for number, (kind, name) in enumerate(zip(("prefill", "decode"), self.hosts, strict=True), 1)
         }
-        (folder / "inventory.yml").write_text(json.dumps({"all": {"vars": words, "children": groups}}))
+        (folder / "inventory.yml").write_text(json.dumps({"all": {"vars": variables, "children": groups}}))
         tasks = [{"name": "Plan", "ansible.builtin.set_fact": {"service_plan": PLAN}}]
         tasks += [
             {"name": part, "ansible.builtin.include_role": {"name": ROLE, "tasks_from": part}}
@@ -106,7 +106,7 @@ def test_the_table_is_written_from_all_hosts_and_follows_them(site):
     run = site.play("--check", "--diff")
     assert run.code == 0, run.output
     assert re.search(r'^\+ +"device_ip": "192\.1\.2\.77"', run.output, re.M), run.output
-    # Both engines' scripts say another digest, so both are restarted; their environments stay as they are.
+    # The digest in the scripts of both engines changes, so both are restarted; their environments do not change.
     assert len(re.findall(r"^\+echo [0-9a-f]{64} > \S*/(?:prefill|decode)-0\.digest", run.output, re.M)) == 2, (
         run.output
     )

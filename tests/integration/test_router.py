@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role router: the proxy's file from a source tree and from an image, with a real engine where one answers."""
+"""Role router: the proxy's file from a source tree and from an image, with a real engine if one is available."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ docker = pytest.mark.skipif(
 
 
 @pytest.fixture
-def words(tmp_path):
-    """Variables, a source tree, and stand-ins of what the proxy imports."""
+def variables(tmp_path):
+    """Variables, a source tree, and simulated modules that the proxy imports."""
     for name in ("fastapi", "httpx", "uvicorn"):
         wheels.wheel(tmp_path / "wheels", name, "0.1", (), wheels.module(name, "0.1"))
     script = tmp_path / "tree" / MEMBER
@@ -41,29 +41,29 @@ def words(tmp_path):
     }
 
 
-def again(tmp_path, words, text):
-    """Run twice: the second changes nothing, and the file is as it was where it came from."""
-    done = play(tmp_path, "router", **words)
+def again(tmp_path, variables, text):
+    """Run the role twice: the second run changes nothing, and the file equals its source."""
+    done = play(tmp_path, "router", **variables)
     assert done.code == 0, done.output
-    with open(words["router_script"], encoding="utf-8") as stream:
+    with open(variables["router_script"], encoding="utf-8") as stream:
         assert stream.read() == text
-    done = play(tmp_path, "router", **words)
+    done = play(tmp_path, "router", **variables)
     assert (done.code, done.changed) == (0, 0), done.output
 
 
-def test_from_a_tree(tmp_path, words):
-    words.update(router_script_origin="tree", router_script_tree=str(tmp_path / "tree"))
-    again(tmp_path, words, "print('one')\n")
+def test_from_a_tree(tmp_path, variables):
+    variables.update(router_script_origin="tree", router_script_tree=str(tmp_path / "tree"))
+    again(tmp_path, variables, "print('one')\n")
 
 
 @docker
-def test_from_an_image(tmp_path, words):
+def test_from_an_image(tmp_path, variables):
     image = f"localhost/ascend-inference-test:{uuid.uuid4().hex[:8]}"
     tar = subprocess.run(["tar", "-C", str(tmp_path / "tree"), "-c", "."], capture_output=True, check=True).stdout
     subprocess.run(["docker", "import", "-", image], input=tar, capture_output=True, check=True)
     try:
-        words.update(router_script_origin="image", router_script_image=image, router_script_image_path="")
-        again(tmp_path, words, "print('one')\n")
+        variables.update(router_script_origin="image", router_script_image=image, router_script_image_path="")
+        again(tmp_path, variables, "print('one')\n")
     finally:
         subprocess.run(["docker", "rmi", image], capture_output=True, check=False)
     left = subprocess.run(["docker", "ps", "-aq", "--filter", f"ancestor={image}"], capture_output=True, check=True)

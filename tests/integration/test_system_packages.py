@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Role system_packages on a host whose package lists are empty: they are updated once, and a missing package is reported.
 
-The real apt with an empty folder of lists of its own, so that the machine's lists are left alone.
+Uses the real apt with an empty separate folder for lists, so that the lists of the machine are not changed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ import shutil
 import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("apt-get"), reason="needs apt and root's rights to use it"
-)
+pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("apt-get"), reason="needs apt and root")
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def names(folder):
 
 
 def test_a_package_that_the_empty_lists_do_not_name_is_found_after_an_update(tmp_path, empty_lists):
-    """A version that does not exist, so that nothing is installed here."""
+    """A version that does not exist, so that nothing is installed."""
     check = play(tmp_path, "system_packages", "--check", system_packages_names=["sl"])
     assert (check.code, check.changed, names(empty_lists)) == (0, 1, []), check.output
     run = play(tmp_path, "system_packages", system_packages_names=["sl=0-none"], system_packages_purpose="The test")

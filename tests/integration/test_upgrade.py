@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbook upgrade on two hosts: whatever fails on one of them, all end with one release, and the reason is said.
+"""Playbook upgrade on two hosts: after any failure on one host, all hosts run one release, and the reason is reported.
 
-The playbook is the real one and so is Ansible, which drops hosts that fail. What it calls are stand-ins that write down what ran
-where; a host that is lost is one whose connection is refused. molecule/install runs the same playbook with the real roles.
+The playbook and Ansible are real, and Ansible drops hosts that fail. Roles and modules are replaced by stubs that record which of
+them ran on which host. A lost host is one whose connection is refused. molecule/install runs the same playbook with the real roles.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOSTS = ["h1", "h2"]
 OLD, NEW = "1.0", "2.0"
 THERE_AND_BACK = ["runs 2.0", "runs 1.0"]
 LOSE = "{{ lookup('ansible.builtin.pipe', '%s ' ~ folder ~ '/lost-%s') }}"
-# No module runs on a host but ping, where a host has to be found lost: that keeps this fast.
+# To be fast, no module runs on a host, except ping where a lost host must be detected.
 SERVICE = [
     {"name": "Back", "debug": {"msg": LOSE % ("rm -f", "*")}, "when": "service_plan.release not in faulty", "run_once": True},
     {"name": "Runs", "debug": {"msg": "{{ inventory_hostname }} runs {{ service_plan.release }}."}},
@@ -38,8 +38,8 @@ SERVICE = [
     },
 ]  # fmt: skip
 VERIFY = [
-    {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'asked' and verify_plan.release == '2.0'"},
-    {"name": "Ask", "ping": {}, "when": "fault == 'asked'", "run_once": True},
+    {"name": "Lose the first", "debug": {"msg": LOSE % ("touch", "h1")}, "when": "fault == 'verify_unreachable' and verify_plan.release == '2.0'"},
+    {"name": "Ping", "ping": {}, "when": "fault == 'verify_unreachable'", "run_once": True},
     {
         "name": "Stand by it",
         "assert": {"that": "fault != 'verify' or verify_plan.release not in faulty", "fail_msg": "Not verified. The text differs."},
@@ -87,7 +87,7 @@ PREPARE = [
 
 
 def plan(folder, release):
-    """As much of a plan as the playbook reads itself."""
+    """The parts of a plan that the playbook reads."""
     hosts = [{"name": name} for name in HOSTS]
     software = {"cann": {"path": f"/opt/cann-{release}", "version": release}, "tools": {"venv": f"{folder}/tools"}}
     more = {
@@ -102,7 +102,7 @@ def plan(folder, release):
 
 @pytest.fixture
 def upgrade(tmp_path):
-    """Run the playbook with a fault -> (exit status, output in one line, host -> what was done there)."""
+    """Run the playbook with a fault -> (exit status, output in one line, host -> actions on it)."""
     book = tmp_path / "ansible_collections/ascend/inference/playbooks"
     book.mkdir(parents=True)
     shutil.copy(ROOT / "playbooks/upgrade.yml", book)
@@ -119,13 +119,13 @@ def upgrade(tmp_path):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(yaml.safe_dump(text, sort_keys=False), encoding="utf-8")
     lost = "{{ 'ssh' if lookup('ansible.builtin.fileglob', folder ~ '/lost-' ~ inventory_hostname) else 'local' }}"
-    words = {
+    variables = {
         "ansible_connection": lost,
         "ansible_host": "127.0.0.1",
         "ansible_port": 1,
         "ansible_python_interpreter": sys.executable,
     }
-    inventory = {"all": {"hosts": dict.fromkeys(HOSTS, words)}}
+    inventory = {"all": {"hosts": dict.fromkeys(HOSTS, variables)}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
     (tmp_path / "plan.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
 
@@ -148,7 +148,10 @@ def upgrade(tmp_path):
             "Release 2.0 was not verified: the services do not run on h2 | Assertion failed. Release 1.0 was started again and is verified.",
         ),
         ("lost", "the services do not run on h2"),
-        ("asked", "was not verified: a host could not be reached. Release 1.0 was started again and is verified."),
+        (
+            "verify_unreachable",
+            "was not verified: a host could not be reached. Release 1.0 was started again and is verified.",
+        ),
         ("verify", "was not verified: Not verified. The text differs. Release 1.0 was started again"),
     ],
 )

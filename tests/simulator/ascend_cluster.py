@@ -1,20 +1,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""State files for simulated hosts: a healthy cluster, to which a test adds the faults it needs.
+"""State files for simulated hosts: a healthy cluster, to which a test adds faults.
 
 ``cluster(folder, hosts=4, generation="a3", devices=16)`` writes one ``nodeN.json`` and one ``nodeN.hccn.conf`` per host;
 ``install(folder, "node0")`` puts programs ``npu-smi`` and ``hccn_tool`` for that host into ``<folder>/node0/bin``. A state file:
 
 * ``host, generation (a2|a3|910a|310p|950), driver, tool, firmware, super_pod {id, size, server_index} or null, hccn_conf`` (file name)
-* ``behaviour``: ``delay`` (s), ``lock`` (none|device|global: hccn_tool says busy), ``busy_calls`` (the next N calls are busy),
+* ``behaviour``: ``delay`` (s), ``lock`` (none|device|global: hccn_tool reports busy), ``busy_calls`` (the next N calls are busy),
   ``hang`` and ``fail`` (patterns of whole commands; fail: command, rc, out, err), ``driver`` (ok|not_loaded|container_used|loader|no_npu),
   ``root``, ``incomplete`` (npu-smi's closing warning)
 * ``devices``: ``id`` (physical), ``npu, chip, name, health, error_codes, bus, power, temp, aicore, memory, hbm, hugepages`` (used,
   total), ``processes`` (pid, name, memory, container_pid), ``present``, ``sdid``, ``link`` (UP|DOWN), ``net_health`` (null: derived), ``lldp``,
   ``netdetect, gateway, ip`` (address, netmask) or null, ``vnic, tls, mtu, mac, speed, optical, routes``
 
-``network.json`` in the folder, if any: ``cut`` (pairs of addresses that don't reach each other), ``dead`` (addresses nobody reaches).
+``network.json`` in the folder, if any: ``cut`` (pairs of addresses that cannot reach each other), ``dead`` (unreachable addresses).
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def host_state(generation, host, devices, **changes):
 
 
 def hccn_conf(state):
-    """The text of /etc/hccn.conf that agrees with the state."""
+    """The text of /etc/hccn.conf according to the state."""
     lines = ["# written by the simulator"]
     for device in state["devices"]:
         pairs = [("netdetect", device["netdetect"]), ("gateway", device["gateway"])]
@@ -122,7 +122,7 @@ def write(folder, state):
 
 
 def install(folder, host, python=sys.executable):
-    """Programs npu-smi and hccn_tool that answer for ``host`` -> the folder they are in (for PATH or ``executable``)."""
+    """Install the programs npu-smi and hccn_tool for ``host`` -> their folder (for PATH or ``executable``)."""
     place = os.path.join(str(folder), host, "bin")
     os.makedirs(place, exist_ok=True)
     state = os.path.join(os.path.abspath(str(folder)), host + ".json")

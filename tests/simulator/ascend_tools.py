@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A SIMULATOR of npu-smi and hccn_tool over a JSON state file. It measures nothing and controls nothing; it is for tests only.
 
-Called as ``npu-smi`` or ``hccn_tool`` (by link), or with ``--as NAME`` first. ``--simulator`` makes it say what it is.
+Called as ``npu-smi`` or ``hccn_tool`` (by link), or with ``--as NAME`` first. ``--simulator`` prints that it is a simulator.
 ``ASCEND_SIMULATOR_STATE`` names the host's state file, which :mod:`ascend_cluster` writes and describes. All hosts of one folder
-see each other, as ``network.json`` in it allows. Formats, exit statuses, streams, prompts and side effects are re-authored from
-the facts known about drivers 23.x to 26.x; what no published output shows (hccs_ping) follows the open source's format strings.
+are connected, except as in its ``network.json``. Formats, exit statuses, streams, prompts and side effects are re-implemented from
+known facts about drivers 23.x to 26.x; output that is not published (hccs_ping) follows the format strings of the open source code.
 """
 
 from __future__ import annotations

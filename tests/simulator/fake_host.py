@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build what a simulated host has on disk: driver and toolkit libraries, hccn.conf, state, a small model."""
+"""Build the files of a simulated host: driver and toolkit libraries, hccn.conf, state, a small model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODEL = {
 
 
 def write_model(folder, weights="the weights", **changes):
-    """A model directory; keys set to None are left out of its config.json."""
+    """A model directory; keys with the value None are removed from its config.json."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     config = {key: value for key, value in {**MODEL, **changes}.items() if value is not None}
@@ -42,7 +42,7 @@ def write_model(folder, weights="the weights", **changes):
 
 
 class FakeHost:
-    """One host below ``root``: an address on interface eth0, ``devices`` NPUs, a release; ``facts`` go to the engine's key."""
+    """One host below ``root``: an address on interface eth0, ``devices`` NPUs, a release; ``facts`` are written to the engine's key."""
 
     def __init__(self, root, address="127.0.0.1", devices=8, release="0.23.0", generation="a2", **facts):
         self.root, self.address = pathlib.Path(root), address
@@ -71,17 +71,17 @@ class FakeHost:
         self.file.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
 
     def read(self):
-        """The state as the tools and engines left it."""
+        """The current state, including changes by tools and engines."""
         return json.loads(self.file.read_text(encoding="utf-8"))
 
     def set_device(self, number, **record):
-        """Change one NPU; the state is read again first, because engines write to it."""
+        """Change one NPU, after reading the state again, because engines write to it."""
         self.state = self.read()
         self.state["devices"][number].update(record)
         self.write()
 
     def environment(self, *devices, **more):
-        """The environment of an engine as a good plan sets it; a value None takes a variable away."""
+        """The environment of an engine as in a correct plan; the value None removes a variable."""
         folders = ":".join(str(self.root / folder) for folder in LIBRARIES)
         wanted = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A SIMULATOR of a prefill/decode cluster for tests: nothing here computes a language model.
 
-It keeps what a verification can go wrong about: each prompt token has a KV value that depends on all tokens before it
-and on the weights; decode's text is made of the KV it holds, so KV that was lost or changed gives another text; KV
-travels by HTTP from the prefill named in kv_transfer_params and only once; prefix caches, the pool's store, /metrics,
-/tokenize and log lines follow vLLM's and Mooncake's. `faults` break one thing each.
+It implements everything that a verification observes: each prompt token has a KV value that depends on all previous tokens
+and on the weights; decode computes its text from its KV, so lost or changed KV results in another text; KV is
+transferred by HTTP from the prefill in kv_transfer_params, and only once; prefix caches, the store, /metrics,
+/tokenize and log lines follow vLLM's and Mooncake's. Each of `faults` breaks one function.
 
 Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv, hang_pull, hang, no_kv_params,
                failed_pull_flag, no_transfer_line, no_pool_put, no_pool_get, pool_garbage, no_source_metrics,
@@ -32,9 +32,9 @@ WORDS = ["ka", "lo", "mi", "nu", "pe", "ra", "si", "to", "vu", "we", "xa", "yo",
 
 
 class Server:
-    """One HTTP server in a thread; subclasses answer (status, body) or a list of stream chunks by `get` and `post`."""
+    """One HTTP server in a thread; subclasses return (status, body) or a list of stream chunks from `get` and `post`."""
 
-    address = ("127.0.0.1", 0)  # a subclass may listen elsewhere
+    address = ("127.0.0.1", 0)  # a subclass may use another address
 
     def __init__(self, name, faults=()):
         self.name = name
@@ -56,7 +56,7 @@ class Server:
                 self._send(*owner.post(self.path, body, self.headers))
 
             def _send(self, status, body, kind="application/json"):
-                if status == 0:  # close without an answer
+                if status == 0:  # close without a response
                     self.close_connection = True
                     return
                 data = body if isinstance(body, bytes) else body.encode()
@@ -114,7 +114,7 @@ class Engine(Server):
         self.cluster = cluster
         self.lock = threading.Lock()
         self.cache = {}  # chain hash of a block -> KV values of its tokens
-        self.held = {}  # request id -> KV that waits for decode
+        self.held = {}  # request id -> KV that decode has not fetched yet
         self.count = dict.fromkeys(
             ("local_compute", "local_cache_hit", "external_kv_transfer", "prompt", "success", "promised", "ttft"), 0
         )
@@ -232,7 +232,7 @@ class Engine(Server):
         }
 
     def kv_of(self, tokens, salt, params):
-        """(KV per token, tokens by source); local cache first, then prefill's KV or the pool's, then own work."""
+        """(KV per token, tokens by source); local cache first, then KV of prefill or the store, then computed."""
         size = self.cluster.block_size
         full = (len(tokens) - 1) // size
         hashes = [digest(salt, *tokens[: (number + 1) * size]) for number in range(full)]
@@ -333,7 +333,7 @@ class Master(Server):
 
 
 class Router(Server):
-    """Prefill first, then decode with what prefill answered; round robin. Errors reach the client unless a fault hides them."""
+    """Prefill first, then decode with the response of prefill; round robin. Errors are returned to the client unless a fault hides them."""
 
     def __init__(self, name, cluster, faults=()):
         self.cluster = cluster

@@ -12,7 +12,7 @@ import re
 from simulated_host import asks, complain, network_of, say
 
 DONE = "Cmd executed successfully!\n"
-OLD = 25  # drivers before this print the older wordings
+OLD = 25  # earlier drivers print older texts
 
 
 def answer(host, args):
@@ -44,14 +44,14 @@ def _link(host, device, args):
 
 
 def _net_health(host, device, args):
-    word = device["net_health"]
-    if word is None:
-        word = "Init" if not device["netdetect"] else "Success"
+    health = device["net_health"]
+    if health is None:
+        health = "Init" if not device["netdetect"] else "Success"
         if device["link"] != "UP":
-            word = "Fault"
+            health = "Fault"
         elif device["netdetect"] and device["ip"] and host.cut(device["ip"][0], device["netdetect"]):
-            word = "Unreachable"
-    return say(f"net health status: {word}\n")
+            health = "Unreachable"
+    return say(f"net health status: {health}\n")
 
 
 def _lldp(host, device, args):
@@ -66,8 +66,8 @@ def _lldp(host, device, args):
 
 
 def _netdetect(host, device, args):
-    word = "addr" if int(host.state["driver"].split(".")[0]) > OLD else "address"
-    return say(f"netdetect {word}: {device['netdetect'] or '0.0.0.0'}\n")
+    label = "addr" if int(host.state["driver"].split(".")[0]) > OLD else "address"
+    return say(f"netdetect {label}: {device['netdetect'] or '0.0.0.0'}\n")
 
 
 def _gateway(host, device, args):
@@ -188,7 +188,7 @@ def _hccs_ping(host, device, args):
     )
     return say(
         text + "max time 22.125us\nmin time 20.125us\naverage time 21.125us\nTP95 time 22.125us\n"
-    )  # exit 0 even if all is lost
+    )  # exit status 0 even if all packets are lost
 
 
 # -- changes

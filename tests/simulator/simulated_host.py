@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One simulated host: its state file, its hccn.conf, its neighbours, and the ways its tools misbehave."""
+"""One simulated host: its state file, its hccn.conf, its neighbours, and the failures of its tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Host:
 
     @contextlib.contextmanager
     def change(self):
-        """The state, to be changed: read afresh under a lock, and written back in one piece."""
+        """The state for a change: read under a lock and written back atomically."""
         with open(self.path + ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.reload()
@@ -60,7 +60,7 @@ class Host:
             os.replace(temporary, self.path)
 
     def behave(self, tool, args):
-        """Write the log, be slow, hang, fail as told, hold the lock. An Answer if the call ends here, else None."""
+        """Write the log and apply the configured delay, hang, failure or lock. Returns an Answer if the call ends here, else None."""
         command = " ".join([tool] + args)
         with open(self.path + ".log", "a", encoding="utf-8") as log:
             log.write(command + "\n")
@@ -84,7 +84,7 @@ class Host:
         )
         lock = self.behaviour["lock"]
         if lock != "none":
-            # held until this process ends, as the real tool does
+            # held until this process exits, like the real tool
             self._lock = open(f"{self.path}.tool-{'all' if lock == 'global' else device}", "w")  # noqa: SIM115 (see above)
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,7 +96,7 @@ class Host:
             return busy
         return None
 
-    # -- hccn.conf, written as the tool does: old line out, new line at the end, comments kept
+    # -- hccn.conf, written like the tool: remove the old line, append the new one, keep comments
 
     def conf_lines(self):
         with open(self.conf_path, encoding="utf-8") as handle:
@@ -113,7 +113,7 @@ class Host:
         with open(self.conf_path, "w", encoding="utf-8") as handle:
             handle.write("".join(line + "\n" for line in lines))
 
-    # -- the network that the hosts of one folder share
+    # -- the shared network of the hosts of one folder
 
     def network(self):
         path = os.path.join(self.folder, "network.json")
@@ -123,7 +123,7 @@ class Host:
             return json.load(handle)
 
     def neighbours(self):
-        """(host, device) of every device of every host in the folder, this one's included."""
+        """(host, device) of every device of every host in the folder, including this host's."""
         for path in sorted(glob.glob(os.path.join(self.folder, "*.json"))):
             if os.path.basename(path) != "network.json":
                 other = Host(path)
@@ -171,7 +171,7 @@ def network_of(device):
 
 
 def asks(question):
-    """Ask on stdout, read stdin as the tools do: anything but a line 'y' is no."""
+    """Print the question, read stdin like the tools: any line except 'y' means no."""
     sys.stdout.write(question)
     sys.stdout.flush()
     return sys.stdin.readline() in ("y\n", "Y\n")

@@ -127,7 +127,7 @@ def _chip(host, device, kind):
         )
         rows = [[str(device["npu"]).ljust(step) + device["name"], device["health"], card], [ids, device["bus"], chip]]
     if device["health"] not in HEALTH_WORDS:
-        rows = rows[1:]  # the tool leaves out the card row of a chip whose health value it doesn't know
+        rows = rows[1:]  # the tool omits the card row of a chip with an unknown health value
     return "".join(row(widths, cells) for cells in rows)
 
 
@@ -178,11 +178,11 @@ def _mapping(host):
     titles = ["NPU ID", "Chip ID", "Chip Logic ID"] + (["Chip Phy-ID"] if a3 else []) + ["Chip Name"]
     text = "\t" + " ".join(title.ljust(30) for title in titles) + "\n"
     for logic, device in enumerate(device for device in host.devices if device["present"]):
-        words = [device["npu"], device["chip"], logic] + ([device["id"]] if a3 else []) + [device["name"]]
-        text += "\t" + " ".join(str(word).ljust(30) for word in words) + "\n"
+        cells = [device["npu"], device["chip"], logic] + ([device["id"]] if a3 else []) + [device["name"]]
+        text += "\t" + " ".join(str(cell).ljust(30) for cell in cells) + "\n"
     for npu in sorted({device["npu"] for device in host.devices if device["present"]}):
-        words = [npu, 2 if a3 else 1, "-"] + (["-"] if a3 else []) + ["Mcu"]
-        text += "\t" + " ".join(str(word).ljust(30) for word in words) + "\n"
+        cells = [npu, 2 if a3 else 1, "-"] + (["-"] if a3 else []) + ["Mcu"]
+        text += "\t" + " ".join(str(cell).ljust(30) for cell in cells) + "\n"
     return text
 
 
@@ -248,7 +248,7 @@ def _health(host, device, per_chip):
     codes = device["error_codes"]
     status = (
         device["health"] if device["health"] in HEALTH_WORDS else "OK"
-    )  # -t health says OK if there is no error code
+    )  # -t health prints OK if there is no error code
     text = keys([("Health Status", status), ("Error Code", " ".join(codes) or "NA")])
     messages = [f"simulated fault {code}" for code in codes] or ["NA"]
     return say(

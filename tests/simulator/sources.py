@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stand-in sources: git repositories of vLLM and vLLM-Ascend that build stand-in wheels and nothing heavy.
+"""Simulated sources: git repositories of vLLM and vLLM-Ascend that build small simulated wheels.
 
-``python sources.py DIRECTORY RELEASE VLLM_REF VLLM_ASCEND_REF`` makes ``DIRECTORY/vllm`` and ``DIRECTORY/vllm-ascend``. What a real
-build breaks on is refused: another target than ``empty``, and CANN's environment missing.
+``python sources.py DIRECTORY RELEASE VLLM_REF VLLM_ASCEND_REF`` makes ``DIRECTORY/vllm`` and ``DIRECTORY/vllm-ascend``. Like a real build, it
+fails with another target than ``empty`` and without CANN's environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-# The backend is inside of the source tree, so that a build needs nothing else.
+# The backend is in the source tree, so that a build needs no other package.
 BACKEND = """import os, sys
 sys.path.insert(0, os.path.dirname(__file__))
 import wheels
@@ -36,15 +36,15 @@ PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-pat
 
 
 def repository(folder, name, release, ref):
-    """A git repository at ``folder`` whose branch ``ref`` builds the stand-in wheel ``name`` of a release -> its path."""
+    """A git repository at ``folder`` whose branch ``ref`` builds the simulated wheel ``name`` of a release -> its path."""
     folder = pathlib.Path(folder)
     shutil.copytree(HERE / "vllm_ascend", folder / "vllm_ascend", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(HERE / "wheels.py", folder)
     (folder / "backend.py").write_text(BACKEND.format(release=release, name=name), encoding="utf-8")
     (folder / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
     who = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", f"init.defaultBranch={ref}"]
-    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
-        subprocess.run(["git", *who, "-C", str(folder), *words], check=True)
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(["git", *who, "-C", str(folder), *arguments], check=True)
     return str(folder)
 
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fetch upstream's proxy scripts: they are in every source distribution of vllm-ascend, which is fetched but not built.
+"""Fetch upstream's proxy scripts: they are in every source distribution of vllm-ascend, which is downloaded but not built.
 
-``fetch("0.23.0.post1", cache)`` gives the folder with ``load_balance_proxy_server_example.py`` and the layerwise one;
-``python(cache)`` an interpreter that can run them.  Nothing fetched is part of this collection.
+``fetch("0.23.0.post1", cache)`` returns the folder with ``load_balance_proxy_server_example.py`` and the layerwise one;
+``python(cache)`` an interpreter that can run them.  Downloaded files are not part of this collection.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _write(path, text):
 
 @contextlib.contextmanager
 def _alone(cache, name):
-    """One process at a time; tests that run side by side share the cache."""
+    """A lock for one process at a time; parallel tests share the cache."""
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -70,12 +70,12 @@ def _alone(cache, name):
 
 
 class Unreachable(Exception):
-    """The package index does not answer, or lacks what is asked for; the text is pip's."""
+    """The package index is unreachable, or does not have the package; the text is pip's."""
 
 
-def _pip(python, *words, **environment):
-    """Run pip; Unreachable when it is the index that fails, CalledProcessError when it is something else."""
-    argv = [str(python), "-m", "pip", *words]
+def _pip(python, *arguments, **environment):
+    """Run pip; raises Unreachable if the index fails, CalledProcessError otherwise."""
+    argv = [str(python), "-m", "pip", *arguments]
     done = subprocess.run(argv, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     if done.returncode and re.search(r"No matching distribution|onnection|timed out|resolve", done.stderr):
         raise Unreachable(done.stderr[-500:])
@@ -84,7 +84,7 @@ def _pip(python, *words, **environment):
 
 
 def fetch(version, cache):
-    """Folder of the scripts of a vllm-ascend version; Unreachable when the package index can't be reached."""
+    """Folder of the scripts of a vllm-ascend version; Unreachable if the package index cannot be reached."""
     cache = pathlib.Path(cache)
     scripts = cache / f"vllm-ascend-{version}"
     with _alone(cache, scripts.name):
@@ -97,8 +97,8 @@ def _fetch(version, cache, scripts):
     stub = cache / "build-stub"
     _write(stub / "setuptools" / "__init__.py", "")
     _write(stub / "setuptools" / "build_meta.py", BACKEND)
-    words = ["download", "--quiet", "--no-deps", "--no-binary", "vllm-ascend", "--no-build-isolation", "--use-pep517"]
-    _pip(python(cache), *words, "--dest", str(cache), f"vllm-ascend=={version}", PYTHONPATH=str(stub.resolve()))
+    options = ["download", "--quiet", "--no-deps", "--no-binary", "vllm-ascend", "--no-build-isolation", "--use-pep517"]
+    _pip(python(cache), *options, "--dest", str(cache), f"vllm-ascend=={version}", PYTHONPATH=str(stub.resolve()))
     archive = cache / f"vllm_ascend-{version}.tar.gz"
     fresh = cache / f"{scripts.name}.{os.getpid()}"
     fresh.mkdir()
@@ -122,7 +122,7 @@ def venv(cache, name, needs):
 
 
 def python(cache):
-    """Path of a Python with what the scripts import; Unreachable as above."""
+    """Path of a Python with the imports of the scripts; Unreachable as above."""
     cache = pathlib.Path(cache).resolve()
     _write(cache / "vllm-stub" / "vllm" / "__init__.py", "")
     _write(cache / "vllm-stub" / "vllm" / "logger.py", LOGGER)

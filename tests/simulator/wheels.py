@@ -1,12 +1,12 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stand-in wheels: the real names, versions and pins, and nothing heavy, for an index without network.
+"""Simulated wheels: small, with the real names, versions and pins, for an index without network.
 
 ``python wheels.py DIRECTORY RELEASE [CHIP]`` builds what a release needs.  vllm-ascend is built for A2, as every wheel of the package
-index is; with CHIP (A3, ...) it stands in for a wheel that a site built itself.  The wheel of ``vllm`` brings the engine simulator as its
-program.  It comes in the two flavours that matter: ``X+empty`` (VLLM_TARGET_DEVICE=empty, no pin on torch) and, with
-``published=True``, plain ``X`` with the pin of the package index, which contradicts vllm-ascend's.
+index is; with CHIP (A3, ...) it simulates a wheel that a site built itself.  The wheel of ``vllm`` contains the engine simulator as its
+program.  There are two variants: ``X+empty`` (VLLM_TARGET_DEVICE=empty, no pin on torch) and, with
+``published=True``, plain ``X`` with the pin of the package index, which conflicts with vllm-ascend's.
 
 Source of the pins: metadata of the source distributions of vllm-ascend and of vLLM's published wheels of those versions.
 """
@@ -44,7 +44,7 @@ RELEASES = {
         "torchvision": "0.25.0", "torchaudio": "2.10.0", "triton_ascend": "3.2.2", "mooncake": "0.3.11.post1",
         "python": ">=3.10", "more": ["numpy", "transformers==5.5.4", "fastapi<0.124.0"],
     },
-    "0.24.0rc1": {  # without vllm_torch, which published=True alone asks for
+    "0.24.0rc1": {  # without vllm_torch, which only published=True needs
         "vllm": "0.24.0", "torch": "2.10.0", "torch_npu": "2.10.0.post2",
         "torchvision": "0.25.0", "torchaudio": "2.10.0", "triton_ascend": "3.2.1", "mooncake": "0.3.11.post1",
         "python": ">=3.10", "more": ["numpy", "transformers==5.13.0", "fastapi<0.124.0"],
@@ -68,14 +68,14 @@ def wheel(folder, name, version, requires=(), files=None, python=">=3.9", script
     stem = f"{name.replace('-', '_')}-{version}"
     information = f"{stem}.dist-info"
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", f"Requires-Python: {python}"]
-    lines += ["Summary: stand-in of the ascend.inference tests, not the real package"]
+    lines += ["Summary: simulated package of the ascend.inference tests, not the real one"]
     lines += [f"Requires-Dist: {require}" for require in requires]
     contents = dict(files or {})
     contents[f"{information}/METADATA"] = "\n".join(lines) + "\n"
     contents[f"{information}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: simulator\nRoot-Is-Purelib: true\nTag: {tag}\n"
     if scripts:
-        words = [f"{program} = {place}" for program, place in sorted(scripts.items())]
-        contents[f"{information}/entry_points.txt"] = "[console_scripts]\n" + "\n".join(words) + "\n"
+        programs = [f"{program} = {place}" for program, place in sorted(scripts.items())]
+        contents[f"{information}/entry_points.txt"] = "[console_scripts]\n" + "\n".join(programs) + "\n"
     record = []
     for path, text in sorted(contents.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
@@ -91,7 +91,7 @@ def wheel(folder, name, version, requires=(), files=None, python=">=3.9", script
 
 
 def module(name, version):
-    """The only file of a stand-in module."""
+    """The only file of a simulated module."""
     return {f"{name}/__init__.py": f'"""Stand-in of the ascend.inference tests."""\n\n__version__ = "{version}"\n'}
 
 
@@ -120,7 +120,7 @@ def vllm(folder, row, published=False):
 
 
 def mooncake(folder, version):
-    """Mooncake's NPU wheel: its modules are there, its store is not (the engine then uses the simulator's own)."""
+    """Mooncake's NPU wheel: it has modules but no store (the engine then uses the simulator's store)."""
     files = module("mooncake", version)
     files["mooncake/engine.py"] = '"""Stand-in."""\n\n\nclass TransferEngine:\n    """Moves nothing."""\n'
     files["mooncake/store.py"] = (
@@ -130,7 +130,7 @@ def mooncake(folder, version):
 
 
 def stack(folder, release, published=False, without=(), only=(), chip="A2"):
-    """All wheels of a release -> {name: path}, or ``only`` some; ``without`` leaves some out, as an index that lacks them."""
+    """All wheels of a release -> {name: path}, or ``only`` some; ``without`` omits some, like an index that does not have them."""
     row = RELEASES[release]
     torch = row["torch"]
     needs = [f"torch=={torch}", f"torch-npu=={row['torch_npu']}", *row["more"]]

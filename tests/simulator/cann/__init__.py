@@ -1,4 +1,4 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CANN packages and a driver, simulated: the real ones' options, exit statuses and files, and nothing that computes."""
+"""CANN packages and a driver, simulated: the options, exit statuses and files of the real ones, without any computation."""

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Install a simulated driver on a node: ``python driver.py VERSION [ROOT]``.
 
-Puts version files, empty libraries, /etc/ascend_install.info, an empty /etc/hccn.conf (if there is none, as the real
-installer) and, where the simulated tools stand beside this folder, ``npu-smi`` and ``hccn_tool`` in their usual places.
+Writes version files, empty libraries, /etc/ascend_install.info, an empty /etc/hccn.conf (if it does not exist, like the real
+installer), and, if the simulated tools are in the parent folder, ``npu-smi`` and ``hccn_tool`` at their default paths.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _write(path, text, mode=0o644):
 
 
 def install(version="25.5.1", root="/", state=STATE, python=sys.executable, firmware="7.8.0.2.212"):
-    """Write the tree below ``root`` -> the driver's folder.  The tools read ``state`` unless the environment says other."""
+    """Write the tree below ``root`` -> the driver's folder.  The tools read ``state`` unless the environment sets another file."""
     root = pathlib.Path(root)
     ascend = root / "usr/local/Ascend"
     driver = ascend / "driver"

@@ -3,13 +3,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-# SIMULATED CANN package: it installs small text files where the real one installs libraries. packages.py fills in the
-# words between @ signs and appends a tar archive.
+# SIMULATED CANN package: it installs small text files instead of libraries. packages.py replaces the
+# names between @ signs and appends a tar archive.
 #
-# ASCEND_SIMULATOR_CANN_FAIL spoils it, as MODE or KIND:MODE:
+# ASCEND_SIMULATOR_CANN_FAIL makes it fail, as MODE or KIND:MODE:
 #   nothing  exit 0, nothing installed        half      files but no install.info, exit 1
 #   quietly  half, but exit 0                 hollow    install.info but no libraries, exit 0
-# ASCEND_SIMULATOR_CANN_MIB is the free space it wants (default 1), ASCEND_SIMULATOR_ROOT stands before /etc and /var.
+# ASCEND_SIMULATOR_CANN_MIB is the required free space (default 1), ASCEND_SIMULATOR_ROOT is a prefix of /etc and /var.
 
 KIND=@KIND@ VERSION=@VERSION@ ARCH=@ARCH@ NAME=@NAME@ LABEL=@LABEL@ LAYOUT=@LAYOUT@ ARCHIVE_LINE=@LINE@ SUM=@SUM@
 ROOT=${ASCEND_SIMULATOR_ROOT:-}
@@ -36,16 +36,16 @@ usage() {
 }
 
 ACTION='' FOR_ALL=no QUIET=no WHERE='' EXTRACT=''
-for word in "$@"; do
-    case $word in
-        --install|--upgrade|--uninstall|--check|--version|--info|--list|--full|--devel|--run) ACTION=${ACTION:-${word#--}} ;;
-        --install-path=*) WHERE=${word#*=} ;;
+for option in "$@"; do
+    case $option in
+        --install|--upgrade|--uninstall|--check|--version|--info|--list|--full|--devel|--run) ACTION=${ACTION:-${option#--}} ;;
+        --install-path=*) WHERE=${option#*=} ;;
         --install-for-all) FOR_ALL=yes ;;
         --quiet) QUIET=yes ;;
-        --extract=*) EXTRACT=${word#*=} ;;
+        --extract=*) EXTRACT=${option#*=} ;;
         --noexec|--nox11|--whitelist=*|--force) ;; # accepted, without effect here
         -h|--help) usage; exit 0 ;;
-        *) echo "Unrecognized input options : $word"; usage; exit 1 ;;
+        *) echo "Unrecognized input options : $option"; usage; exit 1 ;;
     esac
 done
 

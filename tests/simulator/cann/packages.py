@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build simulated CANN packages: ``python packages.py DIRECTORY VERSION HARDWARE [ARCH]`` writes the three that belong together."""
+"""Build simulated CANN packages: ``python packages.py DIRECTORY VERSION HARDWARE [ARCH]`` writes the three packages of a version."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ unset driver_path folder
 ATB_ENVIRONMENT = """\
 # simulated NNAL
 cxx_abi=0
-for word in "$@"; do
-    case "$word" in --cxx_abi=*) cxx_abi=${word#*=} ;; esac
+for option in "$@"; do
+    case "$option" in --cxx_abi=*) cxx_abi=${option#*=} ;; esac
 done
 export ATB_HOME_PATH="@ATB@/latest/atb/cxx_abi_${cxx_abi}"
 export LD_LIBRARY_PATH="${ATB_HOME_PATH}/lib:${LD_LIBRARY_PATH:-}"
-unset cxx_abi word
+unset cxx_abi option
 """
 CONTENTS = {
     "toolkit": {
@@ -68,7 +68,7 @@ def layout(version):
 
 
 def name(kind, version, hardware, arch):
-    """File name without ``.run`` as the vendor gives it.
+    """File name without ``.run`` as the vendor names it.
 
     >>> name("kernels", "8.2.RC1", "a3", "aarch64"), name("kernels", "9.0.0", "a2", "x86_64")
     ('Atlas-A3-cann-kernels_8.2.RC1_linux-aarch64', 'Ascend-cann-910b-ops_9.0.0_linux-x86_64')
@@ -98,7 +98,7 @@ def build(folder, kind, version, hardware="a2", arch=None):
     """Write one package -> its path. ``kind`` is toolkit, kernels or nnal."""
     arch = arch or platform.machine()
     data = _archive(CONTENTS[kind])
-    words = {
+    values = {
         "KIND": kind,
         "VERSION": version,
         "ARCH": arch,
@@ -108,11 +108,11 @@ def build(folder, kind, version, hardware="a2", arch=None):
         "SUM": hashlib.sha256(data).hexdigest(),
     }
     script = SCRIPT.read_text(encoding="utf-8")
-    words["LINE"] = str(script.count("\n") + 1)
-    head, rest = script.split("\nROOT=", 1)  # only the line of assignments is filled in
-    for key, value in words.items():
+    values["LINE"] = str(script.count("\n") + 1)
+    head, rest = script.split("\nROOT=", 1)  # values are inserted only into the line of assignments
+    for key, value in values.items():
         head = head.replace(f"={'@'}{key}@", f"={value}")
-    path = pathlib.Path(folder) / (words["NAME"] + ".run")
+    path = pathlib.Path(folder) / (values["NAME"] + ".run")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes((head + "\nROOT=" + rest).encode() + data)
     os.chmod(path, 0o755)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A fake Kubernetes API server for the tests of the role kthena. See README.md for what it is and what it is not."""
+"""A fake Kubernetes API server for the tests of the role kthena. README.md describes its scope."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
 def own_crd(group, plural, kind):
-    """A CRD that accepts any field; the roles' fields are there so that a reader can tell the version."""
+    """A CRD that accepts any field; it has the roles' fields that identify its version."""
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     role = {
         "type": "object",
@@ -74,7 +74,7 @@ def own_crd(group, plural, kind):
 
 
 def load_crds(directory):
-    """The CRDs of a directory, or our own."""
+    """The CRDs of a directory, or the built-in ones."""
     if not directory:
         return [own_crd(*crd) for crd in OWN_CRDS]
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -89,7 +89,7 @@ def load_crds(directory):
 
 
 class Api:
-    """Which resources there are, and who judges them."""
+    """The known resources and their validation."""
 
     def __init__(self, store, crds, refuse_pods=""):
         self.store, self.refuse_pods = store, refuse_pods
@@ -135,7 +135,7 @@ class Api:
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
 
     def judge(self, thing, old):
-        """Fill in defaults and refuse what is wrong; pods by rules of their own, custom resources by their CRD."""
+        """Fill in defaults and reject invalid objects; pods by special rules, custom resources by their CRD."""
         kind, name = thing.get("kind"), thing.get("metadata", {}).get("name", "")
         found = []
         if not NAME.fullmatch(name):
@@ -179,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
     api = None
 
     def log_message(self, *args):
-        """Keep quiet."""
+        """Disable logging."""
 
     def answer(self, code, body):
         """Send JSON."""
@@ -191,12 +191,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def body(self):
-        """The request's body; YAML holds JSON too."""
+        """The request's body as YAML, which includes JSON."""
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         return yaml.safe_load(data) if data else {}
 
     def handle_request(self, verb):
-        """Answer a request, or say why not."""
+        """Respond to a request, or return the error."""
         body = self.body()
         try:
             self.route(verb, body)
@@ -224,7 +224,7 @@ class Handler(BaseHTTPRequestHandler):
         self.handle_request("delete")
 
     def route(self, verb, body):
-        """Find the resource that is meant."""
+        """Find the requested resource."""
         url = urlsplit(self.path)
         query, parts = parse_qs(url.query), [part for part in url.path.split("/") if part]
         if parts == ["version"]:
@@ -260,7 +260,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.answer(200, {"kind": kind + "List", "apiVersion": version, "metadata": head, "items": items})
 
     def watch(self, plural, namespace, matches, query):
-        """Send changes, one a line, until the time is up."""
+        """Send changes, one per line, until the timeout."""
         store, sent = self.api.store, int(query.get("resourceVersion", ["0"])[0] or 0)
         until = time.time() + float(query.get("timeoutSeconds", ["30"])[0])
         self.send_response(200)
@@ -286,7 +286,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(201, self.api.store.create(plural, namespace, body, dry))
 
     def on_patch(self, version, plural, kind, namespace, name, query, body, dry):
-        """Server-side apply or a merge patch; a custom resource takes no strategic merge patch."""
+        """Server-side apply or a merge patch; a custom resource does not support a strategic merge patch."""
         store, form = self.api.store, self.headers.get("Content-Type", "")
         if "apply-patch" in form:
             if "managedFields" in body.get("metadata", {}):
@@ -364,7 +364,7 @@ def main():
     parser.add_argument("--kubeconfig", required=True, help="written once the server answers")
     parser.add_argument("--crds", default="", help="directory of CRD files; without it CRDs accept any field")
     parser.add_argument("--no-crds", action="store_true", help="a cluster without Kthena")
-    parser.add_argument("--no-deployments", action="store_true", help="nobody looks at Deployments")
+    parser.add_argument("--no-deployments", action="store_true", help="no controller observes Deployments")
     parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
     parser.add_argument("--namespace", action="append", default=["default"])
     parser.add_argument("--refuse-pods", default="", help="a reason for which an admission plugin refuses every pod")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plays Kthena's ModelServing controller and the controller of Deployments, as the recorded life cycle shows them."""
+"""Simulates Kthena's ModelServing controller and the Deployment controller according to a recorded life cycle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 
 
 class Controller(threading.Thread):
-    """Looks at everything again and again; ``pace`` is the length of one step in seconds."""
+    """Reconciles all objects in a loop; ``pace`` is the length of one step in seconds."""
 
     def __init__(self, store, pace=0.2, deployments=True, network="10.9.0"):
         super().__init__(daemon=True)
@@ -30,7 +30,7 @@ class Controller(threading.Thread):
         self.next_address = 1
 
     def run(self):
-        """Step for ever."""
+        """Run the loop until the process ends."""
         while True:
             time.sleep(self.pace)
             with self.store.lock:
@@ -51,10 +51,10 @@ class Controller(threading.Thread):
             memory.update(generation=head["generation"], step=0)
         memory["step"] += 1
         if memory["step"] == 1:
-            return None  # for a while the old generation's status stands
+            return None  # for a while the status describes the old generation
         broken = [refusal for role in serving["spec"]["template"]["roles"] for refusal in self.refusals(role)]
         if broken:
-            return None  # only the controller's log would tell
+            return None  # a real controller reports this only in its log
         self.resize(serving, memory)
         held = self.update(serving, memory)
         self.fill(serving, memory)
@@ -63,7 +63,7 @@ class Controller(threading.Thread):
 
     @staticmethod
     def refusals(role):
-        """What keeps the server from making the role's pods."""
+        """The reason why the server rejects the role's pods."""
         templates = [role["entryTemplate"]] + ([role["workerTemplate"]] if role.get("workerReplicas") else [])
         return [problem for template in templates for problem in fake_pods.problems(template["spec"])]
 
@@ -75,7 +75,7 @@ class Controller(threading.Thread):
         return self.store.list("pods", space, lambda pod: wanted.items() <= pod["metadata"].get("labels", {}).items())
 
     def resize(self, serving, memory):
-        """Groups: new ones get the next number, the highest go first."""
+        """Scale groups: new groups get the next number, those with the highest number are removed first."""
         wanted = serving["spec"].get("replicas", 1)
         while len(memory["groups"]) < wanted:
             memory["groups"].append(max(memory["groups"], default=-1) + 1)
@@ -85,7 +85,7 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def update(self, serving, memory):
-        """Replace what is of an older revision; returns whether the status lags behind, as it was seen to do."""
+        """Replace pods of an older revision; returns whether the status is outdated, as observed."""
         strategy = (serving["spec"].get("rolloutStrategy") or {}).get("type", "ServingGroupRollingUpdate")
         old = [pod for pod in self.own(serving) if self.is_old(serving, pod)]
         going = [pod for pod in self.own(serving) if pod["metadata"].get("deletionTimestamp")]
@@ -108,7 +108,9 @@ class Controller(threading.Thread):
             for pod in self.own(serving, group_name=group):
                 self.terminate(pod)
             number = int(group.rsplit("-", 1)[1])
-            if number != max(memory["groups"]):  # seen on v1.0.0: all but the last come back under a new number
+            if number != max(
+                memory["groups"]
+            ):  # observed with v1.0.0: all except the last are created with a new number
                 memory["groups"] = [group for group in memory["groups"] if group != number] + [
                     max(memory["groups"]) + 1
                 ]
@@ -116,14 +118,14 @@ class Controller(threading.Thread):
 
     @staticmethod
     def is_old(serving, pod):
-        """Whether the pod's role has another template by now."""
+        """Whether the template of the pod's role has changed."""
         for role in serving["spec"]["template"]["roles"]:
             if role["name"] == label(pod, "role"):
                 return label(pod, "role-template-hash") != revision(role)
         return True
 
     def fill(self, serving, memory):
-        """Make the pods that lack, and end those that are too many."""
+        """Create missing pods and remove surplus pods."""
         for group in memory["groups"]:
             for role in serving["spec"]["template"]["roles"]:
                 for index in range(role.get("replicas", 1)):
@@ -154,11 +156,11 @@ class Controller(threading.Thread):
             head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
             pod["status"] = {"phase": "Pending"}
-            with contextlib.suppress(Refused):  # it is there, or it is still going
+            with contextlib.suppress(Refused):  # it exists, or it is still terminating
                 self.store.create("pods", serving["metadata"]["namespace"], pod)
 
     def report(self, serving, memory, held):
-        """Write the status; in a role's update it was seen to say Available with no group updated."""
+        """Write the status; during a role's update Available with no updated group was observed."""
         groups = memory["groups"]
         names = [f"{serving['metadata']['name']}-{group}" for group in groups]
         pods = {name: list(self.own(serving, group_name=name)) for name in names}
@@ -186,14 +188,14 @@ class Controller(threading.Thread):
             condition("Available", done, "AllGroupsReady"),
         ]
         before = serving.get("status") or {}
-        for item in before.get("conditions", []):  # the time of a condition that stays is kept
+        for item in before.get("conditions", []):  # an unchanged condition keeps its time
             for mine in status["conditions"]:
                 if mine["type"] == item["type"] and mine["status"] == item["status"]:
                     mine["lastTransitionTime"] = item["lastTransitionTime"]
         self.store.set_status("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"], status)
 
     def leave(self, serving, memory):
-        """Deletion in the foreground: pods go, come once more, and go again."""
+        """Deletion in the foreground: pods are deleted, created once more, and deleted again."""
         if not self.own(serving) and memory.get("again"):
             self.store.remove("modelservings", serving["metadata"]["namespace"], serving["metadata"]["name"])
         elif not self.own(serving):
@@ -204,7 +206,7 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def orphans(self):
-        """Pods whose ModelServing is gone."""
+        """Remove pods whose ModelServing no longer exists."""
         names = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.store.list("modelservings")}
         for pod in self.store.list("pods"):
             owner = label(pod, "name")
@@ -212,13 +214,13 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def terminate(self, pod):
-        """Begin to end a pod; it is gone two steps later."""
+        """Start the termination of a pod; it is removed two steps later."""
         if not pod["metadata"].get("deletionTimestamp"):
             pod["metadata"]["deletionTimestamp"] = now()
             self.store.replace("pods", pod["metadata"]["namespace"], pod)
 
     def pods(self):
-        """Pods get ready a few steps after they were made, unless their image is broken."""
+        """Pods become ready a few steps after their creation, unless their image is broken."""
         for pod in self.store.list("pods"):
             head = pod["metadata"]
             memory = self.seen.setdefault(head["uid"], {"age": 0, "going": 0})
@@ -261,11 +263,11 @@ class Controller(threading.Thread):
             "message": message,
             "type": "Warning",
         }
-        with contextlib.suppress(Refused):  # told before
+        with contextlib.suppress(Refused):  # the event exists already
             self.store.create("events", head["namespace"], event)
 
     def deploy(self):
-        """Deployments are done a few steps after their generation."""
+        """Deployments are complete a few steps after a new generation."""
         for item in self.store.list("deployments"):
             head, count = item["metadata"], item["spec"].get("replicas", 1)
             memory = self.seen.setdefault(head["uid"], {"generation": 0, "step": 0})
@@ -285,13 +287,13 @@ def label(thing, name):
 
 
 def ready(pod):
-    """Whether the pod says so."""
+    """Whether the pod has this condition."""
     conditions = (pod.get("status") or {}).get("conditions", [])
     return any(item["type"] == "Ready" and item["status"] == "True" for item in conditions)
 
 
 def revision(role):
-    """A mark of the role's templates; its number of replicas is no part of it."""
+    """A hash of the role's templates, without the number of replicas."""
     parts = {key: role.get(key) for key in ("entryTemplate", "workerTemplate", "workerReplicas")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:10]
 
@@ -302,6 +304,6 @@ def condition(kind, holds, reason):
         "type": kind,
         "status": "True" if holds else "False",
         "reason": reason,
-        "message": "said by a fake",
+        "message": "written by a fake controller",
         "lastTransitionTime": now(),
     }

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SIMULATED engines and proxy where the fake API server says that pods are: nothing here computes a language model.
+"""SIMULATED engines and proxy at the addresses of the fake API server's pods: nothing here computes a language model.
 
 Each ready pod of a ModelServing gets an engine of ``pd_cluster`` at its address (of a loopback network) and container port.
-The proxy listens at the node port of the Service and asks the addresses in the ConfigMap of targets, as its pod would: with
-wrong targets, or with those of pods that are gone, its requests fail.
+The proxy listens at the node port of the Service and sends requests to the addresses in the ConfigMap of targets, like its pod:
+with wrong targets, or with those of deleted pods, its requests fail.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LABEL = "modelserving.volcano.sh/"
 
 
 class Api:
-    """Reads from the fake."""
+    """Reads from the fake API server."""
 
     def __init__(self, url, namespace):
         self.base = f"{url}/api/v1/namespaces/{namespace}/"
 
     def get(self, path):
-        """What the server has, or nothing."""
+        """Objects of the server, or an empty result."""
         try:
             with urllib.request.urlopen(self.base + path, timeout=30) as answer:
                 return json.load(answer)
@@ -64,7 +64,7 @@ class Engines:
         self.ports = {}
 
     def step(self):
-        """Start engines of new pods, stop those of pods that are gone."""
+        """Start engines of new pods, stop engines of deleted pods."""
         pods = self.api.pods()
         for uid in set(self.running) - set(pods):
             self.running.pop(uid).stop()
@@ -75,7 +75,7 @@ class Engines:
             self.running[uid] = engine(name, role, self.cluster)
 
     def targets(self, role):
-        """What the proxy was told: the engines of a role by the ConfigMap of targets."""
+        """The engines of a role according to the ConfigMap of targets."""
         maps = self.api.get("configmaps").get("items", [])
         data = next((item.get("data") or {} for item in maps if item["metadata"]["name"].endswith("-targets")), {})
         names = [name for name in sorted(data) if name.startswith(role.upper() + "_")]
@@ -83,7 +83,7 @@ class Engines:
 
 
 class Proxy(pd_cluster.Router):
-    """The proxy of vLLM-Ascend has its own word for health."""
+    """The proxy of vLLM-Ascend has another path for its health."""
 
     def get(self, path):
         """Healthy as long as it runs."""
@@ -91,7 +91,7 @@ class Proxy(pd_cluster.Router):
 
 
 def main():
-    """Follow the fake until killed."""
+    """Follow the fake API server until the process is killed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server", required=True, help="URL of the fake API server")
     parser.add_argument("--namespace", default="default")

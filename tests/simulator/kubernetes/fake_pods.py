@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judges pods, as far as templates of the tests go wrong: written for the fake, apart from the collection's rules."""
+"""Validates pods for the errors that tests plant in templates; independent of the collection's rules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judges custom resources by the structural schema of a CRD, and by the CEL rules that are known here."""
+"""Validates custom resources with the structural schema of a CRD and the CEL rules that are implemented here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def default(schema, value):
 
 
 def problems(schema, value, old, path=""):
-    """Every violation of the schema, as the server would word it, roughly."""
+    """Every violation of the schema, with messages similar to the server's."""
     if schema.get("x-kubernetes-int-or-string"):
         if isinstance(value, bool) or not isinstance(value, (int, str)):
             yield f"{path}: must be an integer or a string"
@@ -106,7 +106,7 @@ def _items(schema, value, old, path):
 
 
 def _holds(rule, value, old):
-    """The CEL rules of Kthena's CRDs; a rule that is not known here holds."""
+    """The CEL rules of Kthena's CRDs; an unknown rule counts as fulfilled."""
     if rule == "self == oldSelf":
         return old is None or value == old
     if rule == "!has(oldSelf.gangPolicy) || has(self.gangPolicy)":

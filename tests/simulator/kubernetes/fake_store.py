@@ -87,7 +87,7 @@ class Store:
             return copy.deepcopy(thing)
 
     def replace(self, plural, namespace, thing, dry_run=False, status=False):
-        """Change an object; a change of its spec is a new generation, and no change is none."""
+        """Change an object; only a changed spec creates a new generation."""
         with self.lock:
             key = (plural, namespace, thing["metadata"]["name"])
             old = self.objects[key]
@@ -108,7 +108,7 @@ class Store:
             return copy.deepcopy(thing)
 
     def remove(self, plural, namespace, name):
-        """Take an object away."""
+        """Remove an object."""
         with self.lock:
             key = (plural, namespace, name)
             thing = self.objects.pop(key, None)
@@ -125,10 +125,10 @@ class Store:
                 self.replace(plural, namespace, dict(thing, status=status), status=True)
 
     def apply(self, plural, namespace, thing, manager, force, dry_run, judge):
-        """Server-side apply: fields that the manager no longer names go, fields of others stay or conflict."""
+        """Server-side apply: fields that the manager no longer sets are removed; fields of other managers stay or cause a conflict."""
         with self.lock:
             key = (plural, namespace, thing["metadata"]["name"])
-            asked, thing = thing, copy.deepcopy(thing)  # what the server fills in does not become the manager's
+            applied, thing = thing, copy.deepcopy(thing)  # the manager does not own fields that the server fills in
             others = {name: value for name, value in self.applied.get(key, {}).items() if name != manager}
             before = self.applied.get(key, {}).get(manager, {})
             live = self.objects.get(key)
@@ -144,7 +144,7 @@ class Store:
                 judge(merged, live)
                 result = self.replace(plural, namespace, merged, dry_run)
             if not dry_run:
-                self.applied.setdefault(key, {})[manager] = copy.deepcopy(asked)
+                self.applied.setdefault(key, {})[manager] = copy.deepcopy(applied)
             return result
 
     def _put(self, key, thing, kind):
@@ -168,7 +168,7 @@ def _merged(base, over):
 
 
 def _without(live, before, after, others):
-    """``live`` without what ``before`` named and ``after`` does not, unless somebody else names it."""
+    """``live`` without fields that ``before`` set and ``after`` does not, unless another manager sets them."""
     if not isinstance(live, dict) or not isinstance(before, dict):
         return live
     for name in before:

@@ -3,6 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A simulator of ``vllm serve`` with vLLM-Ascend: no NPU, no torch, no weights.
 
-It takes the release's real flags, wants what the real engine wants, binds what it binds, speaks the connectors'
-protocols and moves real bytes from prefill to decode.  What it can't show is in ../README.md.
+It accepts the release's real flags, has the same requirements and binds the same ports as the real engine, implements the
+connectors' protocols and transfers real bytes from prefill to decode.  ../README.md lists its limits.
 """

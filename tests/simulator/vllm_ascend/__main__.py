@@ -22,7 +22,7 @@ from .shape import from_args
 
 
 async def serve(args, host, release, shape):
-    """Run an engine until a signal or its death; the exit status."""
+    """Run an engine until a signal or a crash; returns the exit status."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     state = {"code": 0, "api": None, "ready": False}
@@ -59,7 +59,7 @@ async def serve(args, host, release, shape):
         opening.cancel()
         return 0
     opening.result()
-    listen()  # again: a real Mooncake store has put its own handlers in the way
+    listen()  # again, because a real Mooncake store has replaced the handlers
     if made:
         state["api"] = Api(engine, args)
         await state["api"].serve(made)
@@ -71,7 +71,7 @@ async def serve(args, host, release, shape):
 
 
 async def _drain(api, engine, seconds):
-    """Wait for what is in flight (from vLLM 0.22.1 on also for KV that a decoder has still to fetch)."""
+    """Wait for running requests (from vLLM 0.22.1 on also for KV that a decoder has not fetched yet)."""
     if api is None or not seconds:
         return
     for dummy in range(int(seconds * 20)):
@@ -110,7 +110,7 @@ def main(argv=None):
         host.release_all()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # not sys.exit: the threads of a real Mooncake store would hold the process back
+    os._exit(code)  # not sys.exit: the threads of a real Mooncake store would keep the process alive
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ WHO = "APIServer"
 
 
 class Refused(Exception):
-    """An answer other than 200."""
+    """A response with a status other than 200."""
 
     def __init__(self, status, message, kind="BadRequestError"):
         super().__init__(message)
@@ -92,7 +92,7 @@ class Api:
 
     @staticmethod
     async def _until_gone(reader, work):
-        """Result of the work; None, and the work is stopped, when the client hangs up first."""
+        """Result of the work; None, and the work is cancelled, if the client disconnects first."""
         task = asyncio.ensure_future(work)
         while True:
             done, _pending = await asyncio.wait({task}, timeout=0.5)
@@ -169,25 +169,25 @@ class Api:
         return 200, http.response(200, {"count": len(tokens), "max_model_len": self.limit, "tokens": tokens})
 
     def _checked(self, body, chat):
-        """The engine's request for a client's; Refused as vLLM refuses it."""
+        """Convert a client's request for the engine; raises Refused like vLLM."""
         name = body.get("model") or self.names[0]
         if name not in self.names:
             raise Refused(404, f"The model `{name}` does not exist.", "NotFoundError")
         text, pieces = prompt_of(body, chat)
-        asked = body.get("max_completion_tokens") or body.get("max_tokens")
+        limit = body.get("max_completion_tokens") or body.get("max_tokens")
         room = self.limit - len(pieces)
-        if room < 1 or (asked or 1) > room:
+        if room < 1 or (limit or 1) > room:
             raise Refused(
                 400,
                 f"This model's maximum context length is {self.limit} tokens. However, you requested "
-                f"{(asked or 0) + len(pieces)} tokens ({len(pieces)} in the messages, {asked or 0} in the completion). "
+                f"{(limit or 0) + len(pieces)} tokens ({len(pieces)} in the messages, {limit or 0} in the completion). "
                 "Please reduce the length of the messages or completion.",
             )
         return {
             "prompt": text,
             "pieces": pieces,
-            "max_tokens": asked or (room if chat else 16),
-            "ignore_eos": bool(body.get("ignore_eos")) or (body.get("min_tokens") or 0) >= (asked or 16),
+            "max_tokens": limit or (room if chat else 16),
+            "ignore_eos": bool(body.get("ignore_eos")) or (body.get("min_tokens") or 0) >= (limit or 16),
             "kv_transfer_params": body.get("kv_transfer_params"),
         }
 
@@ -224,7 +224,7 @@ class Api:
 
 
 class Answer:
-    """One result in OpenAI's words."""
+    """One result in OpenAI's format."""
 
     def __init__(self, name, body, chat, work, result):
         self.body, self.chat, self.work, self.result = body, chat, work, result

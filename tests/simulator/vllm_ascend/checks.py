@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the real engine wants of its surroundings before it serves, and its words when it does not get it."""
+"""Requirements of the real engine at its start, with its error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _on_library_path(name):
 
 
 def libraries(release, connectors):
-    """The driver, the toolkit, NNAL, and Mooncake's transport, as the dynamic loader looks for them."""
+    """The driver, the toolkit, NNAL, and Mooncake's transport, as the dynamic loader searches them."""
     if not _on_library_path("libascend_hal.so"):
         raise Died(
             f"ImportError: libascend_hal.so: {NO_LIBRARY}\n"
@@ -51,7 +51,7 @@ def chip(release, host):
     """The worker's comparison of the chip that the package was built for with the one it runs on (utils.py, from 0.12.0rc1 on)."""
     if not release.since("0.12.0rc1"):
         return
-    # The simulator's own folder may come first on the path; it is no installed package and has no such file.
+    # The simulator's own folder may be first in the path; it is not an installed package and has no such file.
     files = [pathlib.Path(folder, "vllm_ascend", "_build_info.py") for folder in sys.path]
     path = next((file for file in files if file.exists()), None)
     if path is None:
@@ -66,7 +66,7 @@ def chip(release, host):
 
 
 def addresses(host):
-    """The address that peers are told; HCCL's and the interfaces have to agree with it."""
+    """The address that is announced to peers; HCCL's address and the interfaces must match it."""
     mine = os.environ.get("VLLM_HOST_IP") or host.address()
     if not host.owns(mine):
         raise Died(f"zmq.error.ZMQError: Cannot assign requested address (addr='tcp://{mine}:0')")
@@ -98,10 +98,10 @@ def addresses(host):
 
 
 def devices(host, shape):
-    """Physical ids of the NPUs that this process takes, in the order of its ranks; they are held from here on."""
+    """Physical ids of the NPUs of this process, in the order of its ranks; they are locked from now on."""
     visible = os.environ.get("ASCEND_RT_VISIBLE_DEVICES")
     existing = host.devices()
-    chosen = [int(word) for word in visible.split(",") if word.strip()] if visible else existing
+    chosen = [int(number) for number in visible.split(",") if number.strip()] if visible else existing
     needed = shape.local * shape.world
     missing = [number for number in chosen if number not in existing]
     if missing or needed > len(chosen):
@@ -151,12 +151,12 @@ def parallel(args, shape, found, release):
     data = 1 if release.since("0.14.0rc1") and not found.experts and not shape.external else shape.data
     if release.since("0.12.0rc1"):
         for side, roles in (("prefill", ("kv_producer", "kv_both")), ("decode", ("kv_consumer", "kv_both"))):
-            for key, mine, word in (("tp_size", shape.tensor, "tensor"), ("dp_size", data, "data")):
-                said = sizes[side].get(key)
-                if role in roles and said is not None and said != mine:
+            for key, mine, kind in (("tp_size", shape.tensor, "tensor"), ("dp_size", data, "data")):
+                configured = sizes[side].get(key)
+                if role in roles and configured is not None and configured != mine:
                     raise Died(
-                        f"ValueError: KV transfer '{side}' config has a conflicting {word} parallel size. "
-                        f"Expected {mine}, but got {said}."
+                        f"ValueError: KV transfer '{side}' config has a conflicting {kind} parallel size. "
+                        f"Expected {mine}, but got {configured}."
                     )
     ours, theirs = sizes["prefill"].get("tp_size", shape.tensor), sizes["decode"].get("tp_size", shape.tensor)
     if ours < theirs:

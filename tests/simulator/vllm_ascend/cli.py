@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of ``vllm serve``: the real flags of the release, refused as argparse and vLLM refuse them."""
+"""The command line of ``vllm serve``: the real flags of the release, with the errors of argparse and vLLM."""
 
 from __future__ import annotations
 
@@ -61,23 +61,23 @@ class Parser(argparse.ArgumentParser):
     """vLLM's FlexibleArgumentParser: underscores in flags are dashes, ``--x.key value`` is JSON."""
 
     def parse_args(self, args=None, namespace=None):
-        words, nested = [], {}
+        arguments, nested = [], {}
         rest = list(args or ())
         while rest:
-            word = rest.pop(0)
-            if word.startswith("--"):
-                flag, equals, value = word.partition("=")
+            argument = rest.pop(0)
+            if argument.startswith("--"):
+                flag, equals, value = argument.partition("=")
                 flag = "--" + flag[2:].replace("_", "-") if "." not in flag else flag
                 if "." in flag:
                     head, dummy, path = flag.partition(".")
                     value = value if equals else rest.pop(0) if rest else ""
                     _set_nested(nested.setdefault(head.replace("_", "-").replace("--", "--"), {}), path, value)
                     continue
-                word = flag + equals + value
-            words.append(word)
+                argument = flag + equals + value
+            arguments.append(argument)
         for flag, value in nested.items():
-            words += [flag, json.dumps(value)]
-        return super().parse_args(words, namespace)
+            arguments += [flag, json.dumps(value)]
+        return super().parse_args(arguments, namespace)
 
 
 def _set_nested(where, path, value):
@@ -114,7 +114,7 @@ def parser(vllm):
 
 
 def parse(argv, release):
-    """Namespace of a command line; ends the program with status 2 as argparse does."""
+    """Namespace of a command line; exits with status 2 like argparse."""
     made = parser(release.vllm)
     args = made.parse_args(argv)
     args.model = args.model_tag or getattr(args, "model", None)
@@ -138,7 +138,7 @@ def parse(argv, release):
 def kv_config(config, release, made):
     """The checked --kv-transfer-config with its defaults."""
     unknown = sorted(set(config) - KV_KEYS)
-    if unknown and release.since("0.18.0rc1"):  # 0.11 and 0.13 took unknown keys silently
+    if unknown and release.since("0.18.0rc1"):  # 0.11 and 0.13 silently accept unknown keys
         made.error(f"argument --kv-transfer-config: KVTransferConfig: Unexpected keyword argument {', '.join(unknown)}")
     role = config.get("kv_role")
     if role is not None and role not in ROLES:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engine core: data parallel ranks that prefill, hand KV over, fetch it, and decode."""
+"""The engine core: data parallel ranks that prefill, provide KV, fetch KV, and decode."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Rank:
         return self.waiting.setdefault(request, asyncio.Event())
 
     def done(self, request, worker):
-        """A peer says that it has read (or written) this worker's part."""
+        """Called when a peer has read (or written) this worker's part."""
         seen = self.finished_by.setdefault(request, set())
         seen.add(worker.tensor_rank)
         if len(seen) == len(self.workers):
@@ -136,12 +136,12 @@ class Rank:
         return result
 
     async def _fetch(self, request, keys, have, result):
-        """(blocks that need no computing, tokens of them from elsewhere)."""
+        """(blocks that need no computation, tokens of them from other engines)."""
         size, total = self.engine.block_size, len(request["pieces"])
         for connector in self.peers:
             promised = connector.promised(request)
             if promised is None:
-                await asyncio.Event().wait()  # the scheduler drops it without a word: the client waits for ever
+                await asyncio.Event().wait()  # the scheduler silently drops it: the client waits forever
             if promised:
                 missing = total - len(have) * size
                 result.update(external_prefix_cache_queries=missing, external_prefix_cache_hits=missing)
@@ -160,9 +160,11 @@ class Rank:
         return have, 0
 
     async def _failed(self, request, keys, have, missing):
-        """What the release does when a promised KV did not come."""
+        """Behaviour of the release if promised KV was not received."""
         if not self.engine.release.reports_failed_pulls:
-            return have + [bytes(1024)] * (len(keys) - len(have)), missing  # decodes on whatever was in the memory
+            return have + [bytes(1024)] * (
+                len(keys) - len(have)
+            ), missing  # decodes with the previous content of the memory
         where = "scheduler.py:2404"
         if self.engine.load_failure_policy == "recompute":
             log.vllm(
@@ -170,7 +172,7 @@ class Rank:
                 f"Recovered from KV load failure: 1 request(s) rescheduled ({missing} tokens affected).",
                 where, "WARNING",
             )  # fmt: skip
-            return have, missing  # counted as external though it was computed here, as in vLLM since 0.20.2
+            return have, missing  # counted as external although it was computed locally, as in vLLM since 0.20.2
         log.vllm(
             self.core,
             f"Failing 1 request(s) due to KV load failure (failure_policy=fail, {missing} tokens affected). "
@@ -243,7 +245,7 @@ class Engine:
         self.host.publish_pools(pools)
 
     async def open(self):
-        """Meet the other ranks, bind everything, be ready."""
+        """Connect to the other ranks, bind all ports, become ready."""
         identity = {"data": self.shape.data, "tensor": self.shape.tensor, "release": self.release.name}
         if not self.shape.alone:
             identity["model"] = self.model.digest.hex()
@@ -293,7 +295,7 @@ class Engine:
     # requests ----------------------------------------------------------------------------------------------------
 
     async def run_here(self, number, request):
-        """Result of a request on a rank of this process; a broken engine core ends the process."""
+        """Result of a request on a rank of this process; a crashed engine core stops the process."""
         try:
             return await self.ranks[number].run(request)
         except EngineDead as error:

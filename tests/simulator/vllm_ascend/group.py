@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A data parallel group over the network: the master waits for all ranks, then hands requests to them.
+"""A data parallel group over the network: the master waits for all ranks, then distributes requests.
 
-Stands for vLLM's handshake on data-parallel-address:data-parallel-rpc-port and for torch's and HCCL's rendezvous.
+Simulates vLLM's handshake on data-parallel-address:data-parallel-rpc-port and for torch's and HCCL's rendezvous.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .errors import Died
 from .ports import zmq_failure
 
 
-def patience():
-    """Seconds to wait for the other ranks."""
+def join_timeout():
+    """Timeout for the other ranks, in seconds."""
     for variable in ("ASCEND_SIMULATOR_JOIN_TIMEOUT", "VLLM_ENGINE_READY_TIMEOUT_S"):
         if os.environ.get(variable):
             return float(os.environ[variable])
@@ -42,13 +42,13 @@ class Master:
         failure = zmq_failure(self.shape.address, self.shape.rpc_port)
         made = ports.planned(self.shape.address, self.shape.rpc_port, "data parallel rpc", failure)
         self.server = await asyncio.start_server(self._member, sock=made, limit=wire.LIMIT)
-        wanted = patience()
+        timeout = join_timeout()
         try:
-            await asyncio.wait_for(self.complete.wait(), wanted)
+            await asyncio.wait_for(self.complete.wait(), timeout)
         except asyncio.TimeoutError as error:
             there = self.shape.local + len(self.members)
             raise Died(
-                f"torch.distributed.DistStoreError: Timed out after {int(wanted) + 1} seconds waiting for clients. "
+                f"torch.distributed.DistStoreError: Timed out after {int(timeout) + 1} seconds waiting for clients. "
                 f"{there}/{self.shape.data} clients joined."
             ) from error
         if self.failure:
@@ -96,7 +96,7 @@ class Master:
             self.members.pop(rank, None)
 
     async def run(self, rank, request):
-        """The result of a request that a rank on another host works on."""
+        """The result of a request on a rank of another host."""
         self.calls += 1
         future = self.answers[self.calls] = asyncio.get_running_loop().create_future()
         await wire.send(self.members[rank], {"op": "run", "call": self.calls, "rank": rank, "request": request})
@@ -104,15 +104,15 @@ class Master:
 
 
 class Member:
-    """A side without rank 0; ``work(rank, request)`` does what the master asks for."""
+    """A side without rank 0; ``work(rank, request)`` executes requests of the master."""
 
     def __init__(self, shape, identity, on_lost, work):
         self.shape, self.identity, self.on_lost, self.work = shape, identity, on_lost, work
         self.task = None
 
     async def open(self, _ports):
-        wanted = patience()
-        end = time.monotonic() + wanted
+        timeout = join_timeout()
+        end = time.monotonic() + timeout
         where = (self.shape.address, self.shape.rpc_port)
         while True:
             try:
@@ -125,7 +125,7 @@ class Member:
                 if time.monotonic() >= end:
                     raise Died(
                         f"torch.distributed.DistNetworkError: The client socket has timed out after "
-                        f"{int(wanted * 1000)}ms while trying to connect to {where}."
+                        f"{int(timeout * 1000)}ms while trying to connect to {where}."
                     ) from error
                 await asyncio.sleep(0.2)
         if message is None or message["op"] != "go":

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The simulated host: what an engine finds on it, and what it leaves there while it runs.
+"""The simulated host: the state that an engine reads and writes.
 
 ``ASCEND_SIMULATOR_STATE`` names the host's state file, the one that the simulated npu-smi and hccn_tool read (see
 ascend_cluster.py).  The engine reads ``generation``, ``hccn_conf`` and the devices' ``id, present, link, tls, ip``, writes the
-devices' ``processes``, and has a key of its own, ``engine`` (see ../README.md).  Without a file, the devices are the
+devices' ``processes``, and has the separate key ``engine`` (see ../README.md).  Without a file, the devices are the
 /dev/davinciN, the addresses those of this machine, and the rest is as on a real host.
 """
 
@@ -26,7 +26,7 @@ PLACES = ("/var/lib/ascend-simulator/host.json", "/usr/local/Ascend/driver/simul
 
 
 def state_file():
-    """Path of the host's state: the environment's, else the first usual place that exists, else a private one."""
+    """Path of the host's state: from the environment, else the first default path that exists, else a private one."""
     named = os.environ.get("ASCEND_SIMULATOR_STATE")
     if named:
         return pathlib.Path(named)
@@ -37,7 +37,7 @@ def state_file():
 
 
 def installed_release():
-    """Version of the vllm-ascend that stands beside this program, or ''."""
+    """Version of the vllm-ascend installed with this program, or ''."""
     try:
         from importlib import metadata
 
@@ -47,7 +47,7 @@ def installed_release():
 
 
 def own_pid(folder):
-    """This process's id as the host counts. In a container only the host's own /proc, bound beside the state file, tells."""
+    """This process's id on the host. A container can read it only from the host's /proc, bound next to the state file."""
     try:
         return int(os.readlink(pathlib.Path(folder) / "proc" / "self"))
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ class Host:
 
     def __init__(self, state=None):
         self.file = pathlib.Path(state) if state else state_file()
-        self.run = pathlib.Path(str(self.file) + ".run")  # locks and pools of the engines that run here
+        self.run = pathlib.Path(str(self.file) + ".run")  # locks and pools of the running engines
         self.state = self._json(self.file)
         self.facts = self.state.get("engine") or {}
         self._held = []
@@ -93,7 +93,7 @@ class Host:
         return sorted(int(match.group(1)) for match in found if match)
 
     def device(self, number):
-        """Record of one NPU as it is now; {} when nothing is known of it."""
+        """Record of one NPU as it is now; {} if it is unknown."""
         devices = self._json(self.file).get("devices", ())
         return next((device for device in devices if device["id"] == number), {})
 
@@ -159,7 +159,7 @@ class Host:
     def _hold(self, name, content):
         """Hold a lock file until this process ends; False if another process has it."""
         self.run.mkdir(parents=True, exist_ok=True)
-        file = open(self.run / name, "a+", encoding="utf-8")  # noqa: SIM115 - held open as long as we live
+        file = open(self.run / name, "a+", encoding="utf-8")  # noqa: SIM115 - open until the process exits
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -181,7 +181,7 @@ class Host:
         return True
 
     def _set_processes(self, numbers, processes):
-        """What npu-smi shows on some NPUs."""
+        """Set the processes that npu-smi shows on some NPUs."""
         if "devices" not in self.state:
             return
         with contextlib.suppress(OSError), open(f"{self.file}.lock", "w", encoding="utf-8") as lock:
@@ -196,12 +196,12 @@ class Host:
             os.replace(temporary, self.file)
 
     def publish_pools(self, pools):
-        """Tell the other processes of the host which random port pools this one draws from: [[first, last, whose]]."""
+        """Publish to other processes of the host the random port pools of this process: [[first, last, owner]]."""
         pid = own_pid(self.file.parent)
         self._hold(f"pools-{pid}", {"pid": pid, "pools": pools})
 
     def pool_of(self, port):
-        """Whose random pool covers the port, or '' (a process that is gone does not count)."""
+        """Owner of the random pool that contains the port, or '' (processes that have exited do not count)."""
         for path in sorted(self.run.glob("pools-*")):
             pid = path.name.split("-")[1]
             with contextlib.suppress(OSError, ValueError, KeyError):
@@ -214,7 +214,7 @@ class Host:
         return ""
 
     def release_all(self):
-        """Give devices and pools back (the kernel lets the locks go too when the process is killed)."""
+        """Release devices and pools (if the process is killed, the kernel releases the locks)."""
         self._set_processes(self._devices, [])
         for file in self._held:
             with contextlib.suppress(OSError):

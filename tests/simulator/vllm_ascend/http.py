@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""As much HTTP/1.1 as the engine's API and one POST need."""
+"""The parts of HTTP/1.1 that the engine's API and one POST need."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def read_request(reader):
 
 
 def response(status, content, kind="application/json"):
-    """Bytes of a whole answer; a dict or list becomes JSON."""
+    """Bytes of a complete response; a dict or list becomes JSON."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     head = f"HTTP/1.1 {status} {REASONS.get(status, 'Unknown')}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
@@ -74,7 +74,7 @@ def event(content):
 
 
 async def post_json(url, message):
-    """POST and read the status; ValueError for an answer that is not 2xx."""
+    """POST and read the status; ValueError for a response that is not 2xx."""
     parts = urllib.parse.urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
     body = json.dumps(message).encode()

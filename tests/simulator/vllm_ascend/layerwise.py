@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MooncakeLayerwiseConnector: the decoder asks the proxy's metaserver for a prefill, which pushes layer by layer."""
+"""MooncakeLayerwiseConnector: the decoder requests a prefill from the proxy's metaserver; prefill pushes layer by layer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Push(Pull):
         params = request.get("kv_transfer_params") or {}
         if not params.get("do_remote_decode"):
             return None
-        if params.get("remote_host") is None:  # a load balance proxy asked: nobody said where to push
+        if params.get("remote_host") is None:  # the request is from a load balance proxy and has no target to push to
             new = self.release.since("0.18.0rc1")
             raise EngineDead(
                 "KeyError: 'remote_cached_tokens'" if new else "TypeError: object of type 'NoneType' has no len()"
@@ -90,7 +90,7 @@ class Push(Pull):
             message["remote_block_ids"] = message["remote_block_ids"][0]
         asking = asyncio.ensure_future(self._ask_metaserver(meta, message))
         try:
-            await waiting.wait()  # for ever, as the real one: a proxy that forgot the request leaves it hanging
+            await waiting.wait()  # waits forever, like the real one, if the proxy has dropped the request
         finally:
             asking.cancel()
         parts = [worker.arrived.pop(request["id"], b"") for worker in self.rank.workers]

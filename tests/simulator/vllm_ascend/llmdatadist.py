@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LLMDataDistCMgrConnector (0.9.1rc2 to 0.11.0): a rank table on every node, links made on the first request."""
+"""LLMDataDistCMgrConnector (0.9.1rc2 to 0.11.0): a rank table on every node, links opened on the first request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
 
 
 def read_table(path):
-    """The rank table; Died as the real one when it is not there or not JSON."""
+    """The rank table; Died like the real one if it is missing or not JSON."""
     if not path:
         raise Died(f"AssertionError: Please set path of rank_table to env variable {TABLE}")
     try:
@@ -36,7 +36,7 @@ def read_table(path):
 
 
 def own_entry(table, role, address, visible, tensor_rank):
-    """The table's line for one worker: filtered by address and visible devices, then taken by tensor parallel rank."""
+    """The table's entry of one worker: filtered by address and visible devices, then selected by tensor parallel rank."""
     devices = table["prefill_device_list" if role == "kv_producer" else "decode_device_list"]
     mine = [d for d in devices if d.get("server_id") == address and d.get("device_id") in visible]
     if len(mine) <= tensor_rank:
@@ -124,7 +124,7 @@ class Link:
                 await worker.tell_done(where, request["id"])
             except LoadFailed as error:
                 log.vllm(worker.name, f"KV transfer task failed: {error}", WHERE, "ERROR")
-                await asyncio.Event().wait()  # the real one never reports it: the request hangs
+                await asyncio.Event().wait()  # the real connector never reports this error: the request hangs
         return join_shards(parts, len(keys) - already)
 
     def _link(self, worker: Worker, peer):

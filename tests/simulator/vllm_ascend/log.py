@@ -35,7 +35,7 @@ def raw(text):
 
 
 def plog(message):
-    """A line in the device log that only people who look there see (ASCEND_PROCESS_LOG_PATH, ~/ascend/log)."""
+    """A line in the device log, which is a separate file (ASCEND_PROCESS_LOG_PATH, ~/ascend/log)."""
     base = pathlib.Path(os.environ.get("ASCEND_PROCESS_LOG_PATH") or pathlib.Path.home() / "ascend" / "log")
     folder = base / "debug" / "plog"
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from .model import BLOCK_BYTES
 
 
 class Memory:
-    """``total`` blocks; a block that nobody holds is used again, whoever may still want to read it."""
+    """``total`` blocks; a free block is reused, even if a decoder has not read it yet."""
 
     def __init__(self, total):
         self.total = total
@@ -27,7 +27,7 @@ class Memory:
         return sum(len(ids) for ids, _since in self.held.values())
 
     def hold(self, request, blocks):
-        """Store blocks until ``free``; their ids."""
+        """Store blocks until ``free``; returns their ids."""
         busy = {number for ids, _since in self.held.values() for number in ids}
         ids = list(itertools.islice((n for n in self.ids if n not in busy), len(blocks)))
         self.blocks.update(zip(ids, blocks))
@@ -38,7 +38,7 @@ class Memory:
         return self.held.pop(request, None)
 
     def expire(self, seconds):
-        """Requests whose blocks waited too long; their memory is used for something else from now on."""
+        """Requests whose blocks have expired; their memory is reused from now on."""
         limit = time.monotonic() - seconds
         late = [request for request, (_ids, since) in self.held.items() if since < limit]
         for request in late:

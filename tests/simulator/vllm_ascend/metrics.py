@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The /metrics page: the counters that the release has, under the names that it has."""
+"""The /metrics page: the counters of the release, with its names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Metrics:
         self.usage = Counter()
 
     def count(self, rank, result):
-        """Take in the result of a request (see engine.Rank.run)."""
+        """Count the result of a request (see engine.Rank.run)."""
         add = self.values
         for name in ("prefix_cache_queries", "prefix_cache_hits", "external_prefix_cache_queries"):
             add[name, rank] += result.get(name, 0)

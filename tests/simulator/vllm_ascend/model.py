@@ -5,8 +5,8 @@
 
 There is no network to run.  The KV of a block of tokens is a hash of the model's files and of all tokens up to the
 block's end; the next token is a hash of the model, of the text so far, and of whether the KV is the right one.
-So text and KV depend on every word of the prompt and on the model, P and D agree if and only if they hold the same
-model, and a decode on wrong KV repeats one wrong word for ever, as users report it.
+So text and KV depend on every token of the prompt and on the model, P and D return the same text only with the same
+model, and a decode with wrong KV repeats one wrong piece forever, as users report it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ START, VOWELS, END = "bdfgklmnprstvz", "aeiou", ["", "n", "r", "s", "l", "m"]
 
 
 def tokenize(text):
-    """Pieces of at most four letters; joined they are the text again."""
+    """Pieces of at most four letters; joined they are the original text."""
     return re.findall(r"\s*\w{1,4}|\s*[^\w\s]|\s+", text)
 
 

@@ -25,7 +25,7 @@ class Pull:
         shape = rank.shape
         self.first_port = config["kv_port"] + rank.number * shape.world
         self.extra = config["kv_connector_extra_config"]
-        self.peers = {}  # (engine id, port) -> metadata; never forgotten, as the real one
+        self.peers = {}  # (engine id, port) -> metadata; cached forever, like the real connector
         log.vllm(rank.core, f"Initializing Mooncake Scheduler {rank.engine_id}", WHERE)
 
     async def open(self, ports):
@@ -50,7 +50,7 @@ class Pull:
     # prefill ---------------------------------------------------------------------------------------------------------
 
     async def finished(self, request, result, blocks):
-        """kv_transfer_params of the answer when a decoder on another engine goes on."""
+        """kv_transfer_params of the response for a decoder on another engine."""
         params = request.get("kv_transfer_params") or {}
         if not params.get("do_remote_decode") or result["finish_reason"] != "length":
             return None
@@ -80,7 +80,7 @@ class Pull:
     # decode ----------------------------------------------------------------------------------------------------------
 
     def promised(self, request):
-        """Whether this request's KV comes from elsewhere; EngineDead or None (hangs) as the real scheduler does."""
+        """Whether this request's KV comes from another engine; EngineDead or None (hangs) like the real scheduler."""
         params = request.get("kv_transfer_params") or {}
         if not params.get("do_remote_prefill"):
             return False

@@ -4,8 +4,8 @@
 """The KV pool: AscendStoreConnector (MooncakeConnectorStoreV1 in 0.11) on a Mooncake store.
 
 With the ``mooncake`` Python module the store is the real one, joined over TCP because there is no Ascend device (the
-configuration must still say protocol "ascend").  Without it, the simulator's own store stands in; start it with
-``python -m vllm_ascend.pool HOST:PORT`` where mooncake_master would listen.
+configuration must still say protocol "ascend").  Without it, the simulator's store is used; start it with
+``python -m vllm_ascend.pool HOST:PORT`` at the address of mooncake_master.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .worker import join_shards
 
 WHERE = "pool_scheduler.py:560"
 BUFFER = 16 * 2**20
-# Bytes that a simulated rank really contributes, whatever the plan says, unless a test wants to see the planned capacity.
+# Bytes that a simulated rank contributes instead of the planned size, unless a test needs the planned capacity.
 SEGMENT = int(os.environ.get("ASCEND_SIMULATOR_SEGMENT_MIB", "16")) * 2**20
 
 
@@ -138,7 +138,7 @@ class Server:
 def _store_class():
     try:
         from mooncake.store import MooncakeDistributedStore
-    except Exception:  # a Mooncake built for another machine fails with whatever its libraries raise
+    except Exception:  # a Mooncake built for another machine can raise any error of its libraries
         return OwnStore
     return RealStore if MooncakeDistributedStore else OwnStore
 
@@ -157,8 +157,8 @@ class Pool:
 
     async def open(self, ports):
         kind = _store_class()
-        said = "the real store over TCP" if kind is RealStore else "the simulator's own store"
-        log.vllm(self.rank.core, f"simulator: pool through {said}, protocol ascend is carried by tcp", WHERE)
+        store = "the real store over TCP" if kind is RealStore else "the simulator's own store"
+        log.vllm(self.rank.core, f"simulator: pool through {store}, protocol ascend is carried by tcp", WHERE)
         for worker in self.rank.workers:
             if "link" not in worker.meta:
                 await worker.open_engine(ports)
@@ -180,7 +180,7 @@ class Pool:
         return [prefix + hashlib.sha256(self.salt + key).hexdigest() for key in keys]
 
     async def hits(self, request, keys, already):
-        """Blocks that the pool has beyond the first ``already`` ones, and that this role may load."""
+        """Blocks in the store after the first ``already`` ones that this role may load."""
         if self.role == "kv_consumer" and not self.extra.get("consumer_is_to_load"):
             return 0
         found = already
@@ -195,10 +195,10 @@ class Pool:
             found += 1
         tokens = found * self.rank.engine.block_size
         load = max(0, tokens - already * self.rank.engine.block_size)
-        word = "kvpool" if self.release.since("0.12.0rc1") else "mooncake"
+        label = "kvpool" if self.release.since("0.12.0rc1") else "mooncake"
         log.vllm(
             self.rank.core,
-            f"Reqid: {request['id']}, Total tokens {len(request['pieces'])}, {word} hit tokens: {tokens}, "
+            f"Reqid: {request['id']}, Total tokens {len(request['pieces'])}, {label} hit tokens: {tokens}, "
             f"need to load: {load}",
             WHERE,
         )
@@ -213,7 +213,7 @@ class Pool:
         return blocks
 
     async def save(self, request, keys, blocks):
-        """Put the full blocks that the pool lacks."""
+        """Store the full blocks that are missing in the store."""
         if self.role == "kv_consumer" and not self.extra.get("consumer_is_to_put"):
             return
         full = len(request["pieces"]) // self.rank.engine.block_size

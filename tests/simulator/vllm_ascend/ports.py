@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Binding what the real engine binds, with the real one's words when it can't.
+"""Binds the ports of the real engine, with its error messages.
 
-The real engine draws some ports at random, so a bad plan fails now and then.  This one is unlucky on purpose: a planned
-port that lies in a pool from which a live process of the host draws counts as taken.
+The real engine draws some ports at random, so a bad plan fails sometimes.  The simulator always fails: a planned port in a
+pool from which a running process of the host draws counts as used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Ports:
         self.bound = []
 
     def planned(self, address, port, what, failure):
-        """A listening socket on a port that the plan names; ``failure(reason)`` makes the real one's message."""
+        """A listening socket on a planned port; ``failure(reason)`` returns the message of the real engine."""
         if not 0 < port < 65536:
             raise Died(failure("Invalid argument"))
         pool = self.host.pool_of(port)

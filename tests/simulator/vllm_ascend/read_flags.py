@@ -7,7 +7,7 @@ Run it once per vLLM version, with a Python that can import that version (no dev
 
     VLLM_TARGET_DEVICE=empty python read_flags.py flags.json
 
-It adds what it sees to the file: name and aliases -> {kind of value: [versions of vLLM that have it]}.
+It adds the flags to the file: name and aliases -> {kind of value: [versions of vLLM that have it]}.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def real_parser():
     except ImportError:
         from vllm.utils import FlexibleArgumentParser
     if not getattr(current_platform, "device_type", ""):
-        type(current_platform).device_type = "cpu"  # the parser only wants some name
+        type(current_platform).device_type = "cpu"  # the parser needs any name
     return cli_args.make_arg_parser(FlexibleArgumentParser(prog="vllm serve")), vllm.__version__
 
 
 def kind_of(action):
-    """One word for what a flag takes: bool, flag, int, float, json, text, one of a|b, or a list of them."""
+    """The kind of value of a flag: bool, flag, int, float, json, text, one of a|b, or a list of them."""
     if isinstance(action, argparse.BooleanOptionalAction):
         return "bool"
     if action.nargs == 0:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What differs between the releases of vLLM-Ascend, as far as an engine shows it.
+"""Observable differences between the releases of vLLM-Ascend.
 
 Source: source distributions of vllm-ascend 0.11.0, 0.13.0, 0.18.0, 0.23.0.post1, release notes and tags between them.
 """
@@ -25,7 +25,7 @@ ASCEND_CONNECTORS = {  # name -> (first release, first release without it)
 
 @functools.lru_cache(maxsize=None)
 def key(text):
-    """A version as something that sorts: 0.20.2rc1 < 0.20.2 < 0.20.2.post1.
+    """A sortable key of a version: 0.20.2rc1 < 0.20.2 < 0.20.2.post1.
 
     >>> key("v0.23.0rc1") < key("0.23.0") < key("0.23.0.post1")
     True
@@ -40,7 +40,7 @@ def key(text):
 
 @dataclass(frozen=True)
 class Release:
-    """One release of vLLM-Ascend, and the Mooncake that is installed beside it."""
+    """One release of vLLM-Ascend, and the Mooncake that is installed with it."""
 
     name: str
     mooncake: str
@@ -55,7 +55,7 @@ class Release:
 
     @property
     def reports_failed_pulls(self):
-        """Since 0.20.2rc1 a failed pull reaches the scheduler; before, decoding goes on without the KV."""
+        """Since 0.20.2rc1 a failed pull reaches the scheduler; before, decoding continues without the KV."""
         return self.since("0.20.2rc1")
 
     @property

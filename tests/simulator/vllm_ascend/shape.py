@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How an instance is cut into ranks: sizes, which of them run here, what each is called."""
+"""The ranks of an instance: sizes, local ranks, names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Shape:
 
 
 def from_args(args):
-    """The shape that the command line asks for; Died when the numbers contradict each other."""
+    """The shape of a command line; Died if the numbers contradict each other."""
     data = args.data_parallel_size
     external = getattr(args, "data_parallel_rank", None) is not None
     start = args.data_parallel_rank if external else getattr(args, "data_parallel_start_rank", None) or 0

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One small protocol for all of the simulator's own connections: a line of JSON, then as many bytes as it says."""
+"""The protocol of the simulator's internal connections: a line of JSON, then the number of bytes that it contains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMIT = 64 * 2**20
 
 
 async def send(writer, message, payload=b""):
-    """Send one message; ``size`` in it says how many raw bytes follow."""
+    """Send one message; ``size`` is the number of raw bytes that follow."""
     writer.write(json.dumps({**message, "size": len(payload)}).encode() + b"\n" + payload)
     await writer.drain()
 
@@ -28,7 +28,7 @@ async def receive(reader):
 
 
 async def serve(listening, answer):
-    """Answer every message on a listening socket with what ``await answer(message, payload)`` gives."""
+    """Reply to every message on a listening socket with the result of ``await answer(message, payload)``."""
 
     async def talk(reader, writer):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, ValueError):
@@ -44,7 +44,7 @@ async def serve(listening, answer):
 
 
 async def ask(address, port, message, payload=b"", timeout=30.0):
-    """(reply, payload) of one question on a connection of its own."""
+    """(reply, payload) of one request on a separate connection."""
 
     async def whole():
         reader, writer = await asyncio.open_connection(address, port, limit=LIMIT)

@@ -57,10 +57,10 @@ class Worker:
     async def open_planned(self, ports, port, what):
         await self.listen(ports.planned(self.address, port, what, zmq_failure(self.address, port)))
 
-    # this side is asked ------------------------------------------------------------------------------------------
+    # requests from peers ------------------------------------------------------------------------------------------
 
     async def answer(self, message, payload):
-        """Reply to a peer's worker; see pull() and push() for the questions."""
+        """Reply to a peer's worker; see pull() and push() for the requests."""
         memory = self.rank.memory
         if message["op"] == "meta":
             return {**self.meta, "engine_id": self.rank.engine_id, "block_size": self.rank.engine.block_size}, b""
@@ -78,7 +78,7 @@ class Worker:
         return {"error": f"unknown message {message['op']!r}"}, b""
 
     def link_status(self, their_tls):
-        """0, or the status with which HIXL refuses a link."""
+        """0, or the status of HIXL for a refused link."""
         record = self.host.device(self.device)
         configured = self.host.hccn_address(self.device)
         real = self.host.device_address(self.device)
@@ -88,7 +88,7 @@ class Worker:
         return 0
 
     def through_network(self, data, quiet=False):
-        """Bytes as they arrive: without this device's address in hccn.conf they are somebody else's memory."""
+        """Received bytes: without this device's address in hccn.conf they are wrong."""
         if self.host.hccn_address(self.device):
             return data
         if not quiet:
@@ -98,7 +98,7 @@ class Worker:
             )
         return bytes(len(data))
 
-    # this side asks ------------------------------------------------------------------------------------------------
+    # requests to peers ------------------------------------------------------------------------------------------------
 
     async def _ask(self, where, message, payload=b""):
         try:
@@ -140,7 +140,7 @@ class Worker:
 
 
 def join_shards(parts, count):
-    """Whole blocks from the bytes of each rank (parts in the order of the ranks); what does not fit stays wrong."""
+    """Whole blocks from the bytes of each rank (parts in the order of the ranks); mismatched parts remain wrong."""
     sizes = [len(part) // count if count else 0 for part in parts]
     blocks = []
     for number in range(count):
