@@ -71,6 +71,9 @@ ALLOCATED = {
         {"num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 3, "hidden_size": 256},
         170,
     ),
+    "latent": ({"kv_lora_rank": 64, "qk_rope_head_dim": 32, "num_attention_heads": 4, "num_hidden_layers": 3}, 910),
+    # Gemma 2, every second layer with a window of 128, and --disable-hybrid-kv-cache-manager as vLLM sets it for KV connectors
+    "window": ({"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64, "num_hidden_layers": 4}, 256),
     "grouped": ({"num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 64, "num_hidden_layers": 5}, 204),
 }
 
