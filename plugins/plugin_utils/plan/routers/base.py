@@ -104,7 +104,8 @@ class Flavour:
 
     What it is: a ``package``, or the ``script`` of a release. ``flags`` are its options, of which ``pairs`` maps the
     prefix of a pair (``prefiller`` of ``--prefiller-hosts`` and ``--prefiller-ports``) to the pool whose engines it
-    lists, and ``urls`` an option that holds URLs to its pool; ``tail`` are words behind the user's own options.
+    lists, and ``urls`` an option that holds URLs to its pool. Rules read ``pairs`` and ``urls``; only the default of ``flags`` writes ``pairs``, so a
+    function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
     How it runs: ``health_path`` answers 200 while it lives; ``metrics_port`` is the default port of metrics of its own,
     0 where it has none. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change

@@ -11,6 +11,7 @@ import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import matrix as data
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data, sources_data
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import (
     ORDER,
     RELEASES,
@@ -114,6 +115,18 @@ def test_every_fact_of_a_release_is_read():
 def test_connectors_came_and_went(release, present, absent):
     assert set(present) <= set(RELEASES[release].connectors)
     assert not set(absent) & set(RELEASES[release].connectors)
+
+
+def test_every_row_has_what_is_collected_from_its_sources_and_programs():
+    rows = data.ROWS[[row[0] for row in data.ROWS].index(sources_data.COLLECTED[0]) :]
+    lacking = {row[0] for row in rows} - {*sources_data.COLLECTED, "main"}
+    assert lacking == set(), "run: make releases ARGS=--write"
+    rows = [row for row in rows if "rc" not in row[1]]
+    assert {row[1] for row in rows} <= set(options_data.VLLM_VERSIONS), (
+        "run: tests/parsers/collect_flags.py vllm=VERSION"
+    )
+    stores = {row[7] for row in rows} - {""}
+    assert stores <= set(options_data.MOONCAKE_MASTER_VERSIONS), "run: collect_flags.py mooncake_master=VERSION"
 
 
 def test_every_proxy_of_a_release_has_a_digest():

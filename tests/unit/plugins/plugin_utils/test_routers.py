@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
@@ -19,9 +20,11 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base
     EITHER,
     Flavour,
     Package,
+    Place,
     url,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
 
 MADE_UP = Flavour(
@@ -153,6 +156,30 @@ def test_a_record_agrees_with_itself(flavour):
     assert all(path.startswith("/") for path in (*flavour.private, flavour.health_path))
     listed = set().union(*flavour.pools)
     assert {*flavour.pairs.values(), *flavour.urls.values()} <= listed
+
+
+def engine(kind, number):
+    """As much of an engine's service as a flavour looks at."""
+    port = types.SimpleNamespace(first=7100)
+    return types.SimpleNamespace(kind=kind, health=True, address=f"10.9.8.{number}", port=lambda name: port)
+
+
+@pytest.mark.parametrize(
+    "flavour", [flavour for flavour in FLAVOURS.values() if flavour.pools], ids=lambda item: item.name
+)
+def test_the_command_line_of_a_flavour_names_every_engine_and_known_options_only(flavour):
+    for pools in flavour.pools:
+        engines = tuple(engine(kind, number) for number, kind in enumerate(sorted(pools)))
+        place = Place("10.9.8.7", 8000, 8010, engines)
+        flags, tail = flavour.flags(flavour, place), flavour.tail(place)
+        text = repr((list(flags.values()), tail))
+        assert [item.kind for item in engines if item.address not in text] == [], (
+            "engines that the router does not know"
+        )
+        releases = [release for release in RELEASES.values() if flavour.exists(release)]
+        assert releases, "no release has this proxy: a package, or a line in PROXIES of matrix.py"
+        given = set(flags) | {word[2:] for word in tail if word.startswith("--")}
+        assert given <= flavour.options(releases[-1]), "options that the program does not have"
 
 
 def test_clients_of_the_frontend_cannot_change_the_router():
