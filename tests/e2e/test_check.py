@@ -218,7 +218,7 @@ def rewrite(folder, edit):
     path.write_text(yaml.safe_dump(inventory_))
 
 
-def test_a_limit_that_would_make_a_play_empty_is_refused_with_the_words_to_use(tmp_path):
+def test_a_limit_that_makes_a_play_empty_is_refused_with_a_fix(tmp_path):
     folder = cluster(tmp_path, TWO)
     done = run(folder, "--limit", "node0")
     assert done.returncode != 0

