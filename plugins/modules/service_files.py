@@ -38,6 +38,14 @@ options:
     description: Name of the set of files that this call writes. Each set has a manifest of its own.
     type: str
     required: true
+  state:
+    description:
+      - V(present) writes what the call describes.
+      - V(absent) removes what all calls for O(directory) wrote below it, the links that they made and O(directory) itself. What others
+        put there stays and is returned as RV(kept). Files elsewhere, such as units, stay.
+    type: str
+    choices: [present, absent]
+    default: present
   owner:
     description: Owner of folders and files; empty leaves new ones to the connected user.
     type: str
@@ -131,6 +139,12 @@ options:
 """
 
 EXAMPLES = r"""
+- name: Remove what all calls wrote
+  ascend.inference.service_files:
+    directory: /opt/ascend-inference/deployments/inference
+    name: services
+    state: absent
+
 - name: Write what the services read
   ascend.inference.service_files:
     directory: /opt/ascend-inference/deployments/inference
@@ -162,6 +176,12 @@ files:
   type: list
   elements: dict
   sample: [{path: /opt/ascend-inference/deployments/inference/services/prefill-0/run.sh, action: changed, backup: ""}]
+kept:
+  description: Paths that stay, because no call made them or because somebody changed them.
+  returned: with O(state=absent)
+  type: list
+  elements: str
+  sample: []
 """
 
 import grp
@@ -170,8 +190,9 @@ import pwd
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import removal, tree
+from ..module_utils.files import removal, system_folders, tree
 from ..module_utils.files.changes import Owners, Update, difference
+from ..module_utils.files.whole_removal import remove_deployment
 
 FOLDER = {
     "path": {"type": "path", "required": True},
@@ -190,6 +211,7 @@ LINK = {"path": {"type": "path", "required": True}, "target": {"type": "str", "r
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "name": {"type": "str", "required": True},
+    "state": {"type": "str", "default": "present", "choices": ["present", "absent"]},
     "owner": {"type": "str", "default": ""},
     "group": {"type": "str", "default": ""},
     "service_owner": {"type": "str", "default": ""},
@@ -237,9 +259,30 @@ def unsafe(base, owners):
     ]
 
 
+def removed(base, check):
+    """The result of the state absent."""
+    steps, kept = remove_deployment(base, check)
+    return {"changed": bool(steps), "services": [], "kept": kept, **_removals(steps)}
+
+
+def _removals(steps):
+    done = [{"path": step["path"], "action": "removed", "backup": step["saved"]} for step in steps]
+    return {
+        "files": done,
+        "diff": [{"before": "removed\n", "after": "", "before_header": step["path"]} for step in steps],
+    }
+
+
 def work(params, check):
     """The result of one call."""
-    base, owners = params["directory"].rstrip("/"), owners_of(params, check)
+    base = params["directory"].rstrip("/")
+    problem = system_folders.refusal(os.path.dirname(os.path.dirname(base)) or "/")
+    problem = problem or system_folders.refusal(base or "/")
+    if problem:
+        raise tree.TreeError(problem)
+    if params["state"] == "absent":
+        return removed(base, check)
+    owners = owners_of(params, check)
     errors = unsafe(base, owners)
     if errors:
         raise tree.TreeError("\n".join(errors))
@@ -248,15 +291,15 @@ def work(params, check):
         raise tree.TreeError("\n".join(update.errors))
     if not check:
         update.apply()
-    removed = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
+    outdated = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
     done = [{"path": step["path"], "action": step["action"], "backup": step.get("saved", "")} for step in update.steps]
-    done += [{"path": item["path"], "action": "removed", "backup": item["saved"]} for item in removed]
-    gone = [{"before": "removed\n", "after": "", "before_header": item["path"]} for item in removed]
+    gone = _removals(outdated)
+    done += gone["files"]
     return {
         "changed": bool(done),
         "services": sorted({step["service"] for step in update.steps if step["service"]}),
         "files": done,
-        "diff": [difference(step) for step in update.steps] + gone,
+        "diff": [difference(step) for step in update.steps] + gone["diff"],
     }
 
 

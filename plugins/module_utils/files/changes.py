@@ -119,13 +119,20 @@ class Update:
         made = {
             folder["path"]: bool(folder.get("service_owned")) for folder in self.folders if folder["path"] != self.base
         }
-        new = manifest.following(self.old, written, made)
+        links = {link["path"]: link["target"] for link in self.links}
+        for step in self.steps:
+            if step.get("backup") is not None and not step["wanted"].get("private"):
+                step["saved"] = step["path"] + backup_suffix()
+        saved = [step["saved"] for step in self.steps if "saved" in step]
+        new = manifest.following(self.old, written, made, links, saved)
+        for path in (file["path"] for file in self.files if file.get("private")):
+            new["files"][path]["private"] = True
         for step in self.steps:
             if step["kind"] == "folder":
                 mode = int(step["wanted"]["mode"], 8)
                 owners = self.owners.of(step["wanted"], self.base)
                 if not self._inside(step["path"]):
-                    tree.make_shared(step["path"], mode, *owners)
+                    tree.make_shared(step["path"], mode, *owners, mark=bool(step["wanted"].get("service_owned")))
                     continue
                 tree.make_shared(os.path.dirname(self.base), 0o755, -1, -1)
                 tree.make_folder(self.base, step["path"], mode, *owners)
@@ -136,7 +143,7 @@ class Update:
         self._note(new)
 
     def _note(self, content):
-        if not (content["files"] or content["folders"]):
+        if not any(content.values()):
             return
         folder = tree.open_folder(self.base, self.base)
         if folder is None:
@@ -155,8 +162,7 @@ class Update:
             if step["kind"] == "link":
                 tree.link(folder, name, wanted["target"])
                 return
-            if step.get("backup") is not None and not wanted.get("private"):
-                step["saved"] = path + backup_suffix()
+            if "saved" in step:
                 tree.write(folder, os.path.basename(step["saved"]), step["backup"], 0o600, -1, -1)
             uid, gid = self.owners.of(wanted, self.base)
             tree.write(folder, name, wanted["content"].encode("utf-8"), int(wanted["mode"], 8), uid, gid)

@@ -33,20 +33,22 @@ def set_names(names):
 
 def empty():
     """The manifest of a set that wrote nothing yet."""
-    return {"files": {}, "folders": {}}
+    return {"files": {}, "folders": {}, "links": {}, "backups": []}
 
 
 def read(folder, name):
-    """A set's manifest: ``{files: {path: {digests, wanted}}, folders: {path: {service, wanted}}}``.
+    """A set's manifest: ``{files: {path: {digests, wanted}}, folders: {path: {service, wanted}}, links: {path: target}, backups: [path]}``.
 
     ``digests`` are those that the file may have if only we wrote it: an interrupted run leaves the old one or the new one.
+    ``links`` and ``backups`` are what goes with the whole deployment and not before.
     """
     entry = tree.look(folder, file_name(name)) if folder is not None else None
     if entry is None or entry.kind != "file":
         return empty()
     try:
         found = json.loads(entry.content.decode("utf-8"))
-        return {"files": dict(found["files"]), "folders": dict(found["folders"])}
+        more = {"links": dict(found.get("links", {})), "backups": list(found.get("backups", []))}
+        return {"files": dict(found["files"]), "folders": dict(found["folders"]), **more}
     except (ValueError, KeyError, TypeError):
         return empty()
 
@@ -59,14 +61,18 @@ def write(folder, name, manifest):
         tree.write(folder, file_name(name), content, 0o600, -1, -1)
 
 
-def following(old, files, folders):
+def following(old, files, folders, links=None, backups=()):
     """The manifest once ``files`` ({path: bytes}) and ``folders`` ({path: whether the service's}) are written.
+
+    ``links`` ({path: target}) and ``backups`` (paths) are added to those that it has.
 
     What ``old`` has besides is kept as no longer wanted, until it is removed.
     """
     result = {
         "files": {path: dict(one, wanted=False) for path, one in old["files"].items()},
         "folders": {path: dict(one, wanted=False) for path, one in old["folders"].items()},
+        "links": {**old["links"], **(links or {})},
+        "backups": sorted({*old["backups"], *backups}),
     }
     result["files"].update({path: {"digests": [digest(text)], "wanted": True} for path, text in files.items()})
     result["folders"].update({path: {"service": service, "wanted": True} for path, service in folders.items()})

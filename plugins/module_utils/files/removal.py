@@ -36,7 +36,7 @@ def unwanted(found, kind):
 
 
 def remove(base, kept, check):
-    """Remove; returns ``[{path, saved}]``. A file that somebody changed is renamed, not removed."""
+    """Remove; returns ``[{path, saved}]``. A file that somebody changed is renamed, not removed, unless it is a secret."""
     found = manifests(base, kept)
     files = {path: one for path, one in unwanted(found, "files").items() if inside(base, path)}
     folders = {path: one for path, one in unwanted(found, "folders").items() if inside(base, path)}
@@ -59,7 +59,7 @@ def _file(base, path, record, check):
         if entry is None or entry.kind == "folder":
             return None
         ours = entry.kind == "file" and manifest.digest(entry.content) in record["digests"]
-        saved = "" if ours else path + changes.backup_suffix()
+        saved = "" if ours or record.get("private") else path + changes.backup_suffix()
         if not check and saved:
             os.rename(name, os.path.basename(saved), src_dir_fd=folder, dst_dir_fd=folder)
         elif not check:
@@ -83,6 +83,7 @@ def _forget(base, kept, found):
                 kind: {path: record for path, record in one[kind].items() if record["wanted"]}
                 for kind in ("files", "folders")
             }
+            left.update(links=one["links"], backups=one["backups"])
             if left != one:
                 manifest.write(folder, name, left)
     finally:

@@ -17,6 +17,8 @@ import stat
 
 FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LINKS = (errno.ELOOP, errno.ENOTDIR)
+FRESH = ".ascend-inference-new"  # ends the name of a file that is being written
+MADE = ".ascend-inference-made"  # in a shared folder that this collection made
 
 
 class TreeError(Exception):
@@ -125,19 +127,30 @@ def make_folder(base, path, mode, uid, gid):
         os.close(descriptor)
 
 
-def make_shared(path, mode, uid, gid):
-    """A folder outside of the tree, whose parents are trusted: made with its parents where it is missing, else left as it is."""
+def make_shared(path, mode, uid, gid, mark=False):
+    """A folder outside of the tree, whose parents are trusted: made with its parents where it is missing, else left as it is.
+
+    It appears in one step with its owner and mode, because one that is there is never changed. ``mark`` puts MADE into it, by
+    which the removal knows it.
+    """
     if os.path.isdir(path):
         return
-    make_shared(os.path.dirname(path), 0o755, -1, -1)
-    os.mkdir(path, 0o700)
-    os.chmod(path, mode)
-    os.chown(path, uid, gid)
+    parent, name = os.path.split(path)
+    make_shared(parent, 0o755, -1, -1)
+    fresh = os.path.join(parent, f".{name}{FRESH}")
+    if os.path.isdir(fresh):  # left behind by a run that was killed
+        shutil.rmtree(fresh)
+    os.mkdir(fresh, 0o700)
+    if mark:
+        os.close(os.open(os.path.join(fresh, MADE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+    os.chmod(fresh, mode)
+    os.chown(fresh, uid, gid)
+    os.rename(fresh, path)
 
 
 def write(folder, name, content, mode, uid, gid):
     """Put a file in its place in one step: whoever reads sees the old or the new one, also after a crash."""
-    fresh = f".{name}.ascend-inference-new"
+    fresh = f".{name}{FRESH}"
     discard(folder, fresh)  # left behind by a run that was killed
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=folder), "wb") as stream:
@@ -151,7 +164,7 @@ def write(folder, name, content, mode, uid, gid):
 
 def link(folder, name, target):
     """Put a symbolic link in its place in one step."""
-    fresh = f".{name}.ascend-inference-new"
+    fresh = f".{name}{FRESH}"
     discard(folder, fresh)
     os.symlink(target, fresh, dir_fd=folder)
     os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)

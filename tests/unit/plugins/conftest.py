@@ -57,10 +57,10 @@ def run_module(monkeypatch):
     monkeypatch.setattr(basic.AnsibleModule, "exit_json", leave(False))
     monkeypatch.setattr(basic.AnsibleModule, "fail_json", leave(True))
 
-    def run(name, check=False, **options):
+    def run(called, check=False, **options):
         warnings = []
         monkeypatch.setattr(basic.AnsibleModule, "warn", lambda self, warning, **kwargs: warnings.append(warning))
-        module = importlib.import_module(f"ansible_collections.ascend.inference.plugins.modules.{name}")
+        module = importlib.import_module(f"ansible_collections.ascend.inference.plugins.modules.{called}")
         with arguments(dict(options, _ansible_check_mode=check, _ansible_diff=True)), pytest.raises(Exit) as left:
             module.main()
         return dict(left.value.args[0], warnings=warnings)

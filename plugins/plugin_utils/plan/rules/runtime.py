@@ -9,6 +9,7 @@ import posixpath
 import re
 import typing as t
 
+from ....module_utils.files.system_folders import is_system_folder
 from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
 from .base import Case, Rules
@@ -72,6 +73,21 @@ def root(case: Case) -> t.Iterator[Finding]:
     if not re.fullmatch(r"/[A-Za-z0-9._/-]+", path) or ".." in path.split("/"):
         problem = f"'{path}' is not an absolute path of letters, digits and . _ / -"
         yield Finding.at("inference_root", path, problem)
+
+
+@RULES.rule(
+    "ROOT-SYSTEM",
+    "Name a folder of its own, such as /opt/ascend-inference.",
+    "Filesystem Hierarchy Standard 3.0",
+)
+def root_of_others(case: Case) -> t.Iterator[Finding]:
+    """inference_root is a folder of the operating system or of all users.
+
+    Folders such as cache and venvs are made, and later removed, directly below it, where programs of the system have theirs.
+    """
+    path = case.context.description.root
+    if path.startswith("/") and ".." not in path.split("/") and is_system_folder(path):
+        yield Finding.at("inference_root", path, f"{path} is not this collection's alone")
 
 
 @RULES.rule(

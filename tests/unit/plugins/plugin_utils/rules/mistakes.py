@@ -368,6 +368,9 @@ MISTAKES: tuple[Mistake, ...] = (
     # names, paths, images, time-outs
     M("DEPLOYMENT-NAME", "p2p", {"inference_deployment": "My Service"}),
     M("ROOT-PATH", "p2p", {"inference_root": "opt/ascend"}),
+    M("ROOT-SYSTEM", "p2p", {"inference_root": "/usr"}),
+    M("ROOT-SYSTEM", "p2p", {"inference_root": "/home/"}),
+    M("ROOT-SYSTEM", "p2p", {"inference_root": "/var/lib"}),
     M("SUPERVISOR-SOCKET", "cpu", {"inference_root": "/tmp/" + 53 * "x"}),
     M(
         "SUPERVISOR-SOCKET",

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Folders that belong to the operating system or to several users, and so cannot be the collection's root.
+
+Source: the Filesystem Hierarchy Standard 3.0. Used on the controller, when the plan is made, and again on hosts.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+# The folder itself and everything below it.
+WHOLLY = (
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/sys",
+    "/usr",
+)
+WITHIN = ("/usr/local/",)  # below WHOLLY and yet the administrator's
+# The folder itself; a folder of its own below it may be the root.
+ITSELF = (
+    *("/", "/home", "/lost+found", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr/local", "/var"),
+    *(
+        "/usr/local/" + name
+        for name in ("bin", "etc", "games", "include", "lib", "man", "sbin", "share", "src", "Ascend")
+    ),
+    *(
+        "/var/" + name
+        for name in ("backups", "cache", "lib", "local", "lock", "log", "mail", "opt", "run", "spool", "tmp")
+    ),
+)
+
+
+def is_system_folder(path):
+    """Whether ``path`` (absolute; dots and repeated slashes are resolved) is a folder that others use as well."""
+    path = "/" + posixpath.normpath(path).strip("/")
+    if path in ITSELF:
+        return True
+    return (path + "/").startswith(tuple(name + "/" for name in WHOLLY)) and not path.startswith(WITHIN)
+
+
+def refusal(root):
+    """Why ``root`` cannot be the collection's root on this host, links followed; an empty string if it can."""
+    for path in (root, os.path.realpath(root)):
+        if is_system_folder(path):
+            name = root if path == root else f"{root} (a link to {path})"
+            return (
+                f"{name} is a folder of the system: what the collection makes below it could not be told from what others "
+                "need. Nothing was changed. Fix: set inference_root to a folder of its own, such as /opt/ascend-inference."
+            )
+    return ""

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What deployments share below the root: environments, caches and the model. Removed by marks only; the rest is reported.
+
+Marks: an environment has a folder of stamps, a cache a file that was made with it, the service user's home its entry in the user
+database, a model the file that says how it was made.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+
+from ..files import tree
+from .venv import STAMPS
+
+USER_COMMENT = "Runs the units of ascend.inference"  # of the user that the role service makes
+MODEL_MARK = ".ascend-inference-"
+LAYOUT = ("deployments", "venvs", "cache", "models")
+FOREIGN = "was not made by this collection"
+
+
+def names(folder):
+    """Sorted names in a folder; none if there is no such folder."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def deployments(root):
+    """Names of the deployments below the root."""
+    folder = os.path.join(root, "deployments")
+    return [name for name in names(folder) if not name.startswith(".") and os.path.isdir(os.path.join(folder, name))]
+
+
+def decide(root, caches, model):
+    """``([path to remove], [{path, reason} that stays])``; nothing is changed."""
+    remove, kept = [], []
+    others = deployments(root)
+    if caches and others:
+        reason = "is shared with " + ", ".join(others)
+        kept += [
+            _stays(os.path.join(root, name), reason) for name in ("venvs", "cache") if names(os.path.join(root, name))
+        ]
+    elif caches:
+        for folder, ours in (("venvs", _environment), ("cache", _cache)):
+            for name in names(os.path.join(root, folder)):
+                path = os.path.join(root, folder, name)
+                (remove.append(path) if ours(path) else kept.append(_stays(path, FOREIGN)))
+    if model and names(model):
+        marked = any(name.startswith(MODEL_MARK) for name in names(model))
+        (remove.append(model) if marked and not os.path.islink(model) else kept.append(_stays(model, FOREIGN)))
+    kept += [
+        _stays(os.path.join(root, name), FOREIGN)
+        for name in names(root)
+        if name not in LAYOUT and not name.endswith(tree.FRESH)
+    ]
+    return remove, kept
+
+
+def _stays(path, reason):
+    return {"path": path, "reason": reason}
+
+
+def _environment(path):
+    """An environment of ours, or the link of a deployment to it."""
+    if os.path.islink(path):
+        beside = os.path.dirname(os.readlink(path)) == os.path.dirname(path)
+        return os.path.basename(path).startswith("current-") and beside
+    return os.path.isdir(os.path.join(path, STAMPS))
+
+
+def _cache(path):
+    """A cache that we made, or the home of the user that we made."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return False
+    if os.path.lexists(os.path.join(path, tree.MADE)):
+        return True
+    return any(user.pw_dir == path and user.pw_gecos == USER_COMMENT for user in pwd.getpwall())
+
+
+def remove(root, paths):
+    """Remove what ``decide`` named, then folders of the layout that are empty."""
+    for path in paths:
+        if os.path.islink(path) or not os.path.isdir(path):
+            os.unlink(path)
+        else:
+            shutil.rmtree(path)
+    return [path for path in [*(os.path.join(root, name) for name in LAYOUT), root] if _remove_empty(path)]
+
+
+def _remove_empty(path):
+    try:
+        os.rmdir(path)
+    except OSError:  # not there, not empty, or a mount point
+        return False
+    return True

@@ -1,0 +1,217 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module service_files with state absent, and shared_removal: all that was made is removed, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import system_folders, tree
+from ansible_collections.ascend.inference.plugins.module_utils.install import venv
+
+PLACE = ("deployments", "sample")
+
+
+def options(base, text="one\n", **more):
+    folders = [
+        {"path": str(base.parent.parent / "cache" / "vllm"), "mode": "0755", "service_owned": True},
+        {"path": str(base)},
+        {"path": str(base / "logs"), "service_owned": True},
+        {"path": str(base / "services")},
+    ]
+    files = [{"path": str(base / "services" / "run.sh"), "content": text, "service": "engine-0"}]
+    return {"directory": str(base), "name": "services", "folders": folders, "files": files, **more}
+
+
+@pytest.fixture
+def base(tmp_path, run_module):
+    """A deployment's folder, as two calls leave it."""
+    folder = tmp_path / "root" / "deployments" / "sample"
+    assert not run_module("service_files", **options(folder))["failed"]
+    plan = {"path": str(folder / "plan.json"), "content": "{}\n"}
+    link = {"path": str(tmp_path / "current"), "target": "somewhere"}
+    assert not run_module("service_files", directory=str(folder), name="plan", files=[plan], links=[link])["failed"]
+    (folder / "logs" / "engine-0.log").write_text("of the service")
+    return folder
+
+
+def absent(run_module, base, **more):
+    return run_module("service_files", directory=str(base), name="plan", state="absent", **more)
+
+
+def paths(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_all_that_was_made_is_removed(run_module, base, tmp_path):
+    planned, before = absent(run_module, base, check=True), paths(tmp_path)
+    assert paths(tmp_path) == before
+    done = absent(run_module, base)
+    assert done["changed"] and done["kept"] == [] and not base.exists() and not (tmp_path / "current").is_symlink()
+    assert sorted(file["path"] for file in planned["files"]) == sorted(file["path"] for file in done["files"])
+    again = absent(run_module, base)
+    assert not again["changed"] and again["kept"] == []
+
+
+@pytest.mark.parametrize("place", ["note.txt", "services/note.txt", "mine/deep/note.txt", "services/.hidden"])
+def test_what_others_put_there_stays_and_is_reported(run_module, base, place):
+    (base / place).parent.mkdir(parents=True, exist_ok=True)
+    (base / place).write_text("precious")
+    done = absent(run_module, base)
+    topmost = base / "mine" if place.startswith("mine") else base / place
+    assert done["kept"] == [str(topmost)] and (base / place).read_text() == "precious"
+    left = [path for path in base.rglob("*") if path.is_file()]
+    assert left == [base / place]
+    assert not absent(run_module, base)["changed"]
+
+
+def test_a_file_that_somebody_changed_is_kept_beside(run_module, base):
+    (base / "services/run.sh").write_text("by hand")
+    (kept,) = absent(run_module, base)["kept"]
+    assert kept.startswith(str(base / "services/run.sh.")) and pathlib.Path(kept).read_text() == "by hand"
+
+
+def test_our_own_backups_are_removed(run_module, base):
+    (base / "services/run.sh").write_text("by hand")
+    assert run_module("service_files", **options(base, "two\n"))["files"][0]["backup"]
+    assert absent(run_module, base)["kept"] == [] and not base.exists()
+
+
+def test_a_secret_that_somebody_changed_is_not_kept(run_module, base):
+    secret = {"path": str(base / "secrets.sh"), "content": "x\n", "private": True}
+    run_module("service_files", directory=str(base), name="secrets", files=[secret])
+    (base / "secrets.sh").write_text("PLANTED")
+    assert absent(run_module, base)["kept"] == [] and not base.exists()
+
+
+def test_a_link_that_leads_elsewhere_by_now_stays(run_module, base, tmp_path):
+    (tmp_path / "current").unlink()
+    (tmp_path / "current").symlink_to("mine")
+    absent(run_module, base)
+    assert os.readlink(tmp_path / "current") == "mine"
+
+
+def test_a_folder_without_manifests_is_somebody_s(run_module, tmp_path):
+    folder = tmp_path / "root" / "deployments" / "sample"
+    folder.mkdir(parents=True)
+    (folder / "run.sh").write_text("mine")
+    done = absent(run_module, folder)
+    assert (done["changed"], done["kept"]) == (False, [str(folder)]) and (folder / "run.sh").exists()
+
+
+def test_removal_leads_through_no_link(run_module, base, tmp_path):
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim/precious").write_text("x")
+    os.rename(base / "services", tmp_path / "moved")
+    (base / "services").symlink_to(tmp_path / "victim")
+    (base / "logs/link").symlink_to(tmp_path / "victim")
+    absent(run_module, base)
+    assert (tmp_path / "victim/precious").exists()
+
+
+@pytest.mark.parametrize(
+    "directory", ["/usr/deployments/x", "/deployments/x", "/home/deployments/x", "/usr", "/etc/a/b"]
+)
+def test_system_folders_are_refused(run_module, directory):
+    done = absent(run_module, pathlib.Path(directory))
+    assert done["failed"] and "is a folder of the system" in done["msg"]
+
+
+def test_a_link_to_a_system_folder_is_refused(run_module, tmp_path):
+    (tmp_path / "root").symlink_to("/usr")
+    for module, given in (
+        ("service_files", {"directory": str(tmp_path / "root/deployments/x"), "name": "plan", "state": "absent"}),
+        ("shared_removal", {"root": str(tmp_path / "root"), "caches": True}),
+    ):
+        done = run_module(module, **given)
+        assert done["failed"] and "(a link to /usr)" in done["msg"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/usr", "/usr/", "//usr/../home", "/home", "/var/lib", "/etc/x", "/usr/local", "/root"]
+)
+def test_folders_of_the_system(path):
+    assert system_folders.is_system_folder(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["/opt/ascend-inference", "/home/user/inference", "/data", "/usr/local/inference", "/var/lib/x"]
+)
+def test_folders_of_their_own(path):
+    assert not system_folders.is_system_folder(path)
+
+
+# What deployments share.
+
+
+@pytest.fixture
+def root(base):
+    """A root with what deployments share, and with what is somebody's."""
+    folder = base.parent.parent
+    stamps = folder / "venvs" / "engine" / venv.STAMPS
+    stamps.mkdir(parents=True)
+    (folder / "venvs" / "current-sample").symlink_to(folder / "venvs" / "engine")
+    for path in ("venvs/mine/x", "cache/other_team/precious", "mine/y"):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("precious")
+    (folder / "cache/vllm/compiled").write_text("of the service")
+    return folder
+
+
+def test_caches_go_by_their_marks(run_module, base, root):
+    assert (root / "cache/vllm" / tree.MADE).exists()
+    absent(run_module, base)
+    planned, before = run_module("shared_removal", root=str(root), caches=True, check=True), paths(root)
+    assert paths(root) == before
+    done = run_module("shared_removal", root=str(root), caches=True)
+    assert planned["removed"] == done["removed"]
+    assert paths(root) == [
+        "cache",
+        "cache/other_team",
+        "cache/other_team/precious",
+        "mine",
+        "mine/y",
+        "venvs",
+        "venvs/mine",
+        "venvs/mine/x",
+    ]
+    assert [item["path"] for item in done["kept"]] == [
+        str(root / name) for name in ("venvs/mine", "cache/other_team", "mine")
+    ]
+    assert not run_module("shared_removal", root=str(root), caches=True)["changed"]
+
+
+def test_caches_stay_as_long_as_there_is_a_deployment(run_module, root):
+    before = paths(root)
+    done = run_module("shared_removal", root=str(root), caches=True)
+    assert paths(root) == before and not done["changed"]
+    assert "is shared with sample" in [item["reason"] for item in done["kept"]]
+
+
+def test_caches_stay_without_a_demand(run_module, base, root):
+    absent(run_module, base)
+    assert not run_module("shared_removal", root=str(root))["changed"]
+    assert (root / "venvs/engine").exists() and (root / "cache/vllm").exists()
+
+
+def test_a_cache_that_was_there_before_is_somebody_s(run_module, tmp_path):
+    base = tmp_path / "root" / "deployments" / "sample"
+    (tmp_path / "root/cache/vllm").mkdir(parents=True)
+    run_module("service_files", **options(base))
+    absent(run_module, base)
+    done = run_module("shared_removal", root=str(tmp_path / "root"), caches=True)
+    assert not done["changed"] and (tmp_path / "root/cache/vllm").exists()
+
+
+@pytest.mark.parametrize(("mark", "gone"), [(".ascend-inference-tiny-1", True), ("config.json", False)])
+def test_a_model_goes_only_if_it_was_made_here(run_module, tmp_path, mark, gone):
+    model = tmp_path / "root/models/tiny"
+    model.mkdir(parents=True)
+    (model / mark).touch()
+    done = run_module("shared_removal", root=str(tmp_path / "root"), model=str(model))
+    assert (done["changed"], model.exists()) == (gone, not gone)
+    assert (tmp_path / "root").exists() is not gone  # empty folders go
+    assert bool(done["kept"]) is not gone
