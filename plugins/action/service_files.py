@@ -8,9 +8,12 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ansible import constants
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import lookup_loader
+
+from ..plugin_utils.lifecycle.run import this_run
 
 Record = dict[str, t.Any]
 
@@ -35,7 +38,7 @@ class ActionModule(ActionBase):
         for template in templates:
             for service in services if template.get("each", True) else [{}]:
                 files.append(self._file(lookup, template, service, task_vars))
-        arguments["files"] = files
+        arguments.update(files=files, run=this_run(constants.DEFAULT_LOCAL_TMP))
         result.update(
             self._execute_module("ascend.inference.service_files", module_args=arguments, task_vars=task_vars)
         )

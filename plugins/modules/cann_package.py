@@ -102,6 +102,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host import ascend_software as software
 from ..module_utils.install import cann
+from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.runner import run
 
 
@@ -158,11 +159,22 @@ def main():
         module.fail_json(msg="Nothing was installed. " + "; ".join(complaints))
     before = software.installed(root, os.uname().machine)
     try:
-        for package in [] if module.check_mode else missing:
-            cann.install(run, root, package, params["for_all"], params["timeout"])
-    except cann.InstallError as error:
+        if missing and not module.check_mode:
+            install(params, missing)
+    except (cann.InstallError, Busy, OSError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(**result(root, missing, before, module.check_mode))
+
+
+def install(params, missing):
+    """Install what is missing; one process at a time below the same folder, and what another one installed is left alone."""
+    root = params["install_path"]
+    os.makedirs(root, exist_ok=True)
+    with FileLock(os.path.join(root, LOCK), params["timeout"]) as lock:
+        lock.sign()
+        for package in missing:
+            if not cann.is_installed(root, package):
+                cann.install(run, root, package, params["for_all"], params["timeout"])
 
 
 def result(root, missing, before, check_mode):

@@ -16,6 +16,7 @@ description:
     imports them as proof, and only then writes a stamp.
   - An environment without its stamp, or one whose installation was interrupted, is built again from nothing. With the
     stamp in place and the same requirements nothing is run at all.
+  - One process at a time builds below the same folder, also if hosts share it over NFS. The others wait, and find what they need.
   - The package index, extra indexes, folders of wheels and the certificate bundle of C(pip)'s own configuration hold for
     C(uv) too. Keep credentials there or in C(.netrc), not in this module's options.
 attributes:
@@ -106,6 +107,10 @@ options:
     description: Name of a file in the environment into which everything that is installed is written, with versions.
     type: str
     default: ""
+  lock_timeout:
+    description: Seconds to wait for another process that builds an environment beside this one.
+    type: int
+    default: 3600
   advice:
     description: What to do if a requirement cannot be had; ends the error message.
     type: str
@@ -133,11 +138,13 @@ python:
   sample: /opt/ascend-inference/venvs/router/bin/python
 """
 
+import os
 import sys
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.install.venv import Builder, VenvError, half_made, read_stamp
+from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
@@ -158,6 +165,7 @@ ARGUMENTS = {
     "sources": {"type": "list", "elements": "path", "default": []},
     "check": {"type": "bool", "default": False},
     "lock": {"type": "str", "default": ""},
+    "lock_timeout": {"type": "int", "default": 3600},
     "advice": {"type": "str", "default": ""},
 }
 # What changes the result, and so belongs into the stamp, but only where it is asked for: stamps outlive this module.
@@ -175,8 +183,8 @@ def wanted(params):
     return wish
 
 
-def builder(params):
-    """The builder that these parameters ask for."""
+def builder(params, inherited):
+    """The builder that these parameters ask for; its commands keep the descriptors ``inherited``."""
     words = {
         "index-url": [params["index_url"]] if params["index_url"] else [],
         "extra-index-url": params["extra_index_urls"],
@@ -187,8 +195,21 @@ def builder(params):
         "env": {name: str(value) for name, value in params["environment"].items()},
         "advice": params["advice"],
         "no_index": params["no_index"],
+        "inherited": inherited,
     }
     return Builder(params["path"], params["python"] or sys.executable, params["tools"], words, **more)
+
+
+def build(params, wish):
+    """Build the layer; false if another process did meanwhile."""
+    beside = os.path.dirname(params["path"].rstrip("/"))
+    os.makedirs(beside, mode=0o755, exist_ok=True)
+    with FileLock(os.path.join(beside, LOCK), params["lock_timeout"]) as lock:
+        if read_stamp(params["path"], params["layer"]) == wish:
+            return False
+        lock.sign()
+        builder(params, (lock.descriptor,)).build(params["layer"], wish, params["fallback_index_urls"])
+        return True
 
 
 def main():
@@ -210,8 +231,8 @@ def main():
         if result["changed"]:
             half_made(params["path"])
         if result["changed"] and not module.check_mode:
-            builder(params).build(params["layer"], wish, params["fallback_index_urls"])
-    except (VenvError, OSError) as error:
+            result["changed"] = build(params, wish)
+    except (VenvError, Busy, OSError) as error:
         module.fail_json(msg=str(error), **{**result, "changed": False})
     module.exit_json(**result)
 

@@ -136,6 +136,14 @@ options:
         written into other sets. Give it to the last call of a deployment.
     type: list
     elements: str
+  unlock:
+    description: Whether the call ends with the release of the deployment's lock, if this run holds it.
+    type: bool
+    default: false
+  run:
+    description: This run, as M(ascend.inference.deployment_run) records it. The action plugin fills it in.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -190,9 +198,10 @@ import pwd
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import removal, system_folders, tree
+from ..module_utils.files import deployment_lock, removal, system_folders, tree
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
+from ..module_utils.tools.file_lock import Busy
 
 FOLDER = {
     "path": {"type": "path", "required": True},
@@ -221,6 +230,8 @@ ARGUMENTS = {
     "services": {"type": "list", "elements": "raw"},
     "templates": {"type": "list", "elements": "raw"},
     "sets": {"type": "list", "elements": "str"},
+    "unlock": {"type": "bool", "default": False},
+    "run": {"type": "dict", "default": {}},
 }
 
 
@@ -292,6 +303,8 @@ def work(params, check):
     if not check:
         update.apply()
     outdated = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
+    if params["unlock"] and not check:
+        deployment_lock.release(base, params["run"].get("id"))
     done = [{"path": step["path"], "action": step["action"], "backup": step.get("saved", "")} for step in update.steps]
     gone = _removals(outdated)
     done += gone["files"]
@@ -307,7 +320,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     try:
         module.exit_json(**work(module.params, module.check_mode))
-    except (tree.TreeError, OSError) as error:
+    except (tree.TreeError, Busy, OSError) as error:
         module.fail_json(msg="Files of {}: {}".format(module.params["directory"], error))
 
 

@@ -14,6 +14,7 @@ import errno
 import os
 import shutil
 import stat
+import tempfile
 
 FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LINKS = (errno.ELOOP, errno.ENOTDIR)
@@ -137,15 +138,17 @@ def make_shared(path, mode, uid, gid, mark=False):
         return
     parent, name = os.path.split(path)
     make_shared(parent, 0o755, -1, -1)
-    fresh = os.path.join(parent, f".{name}{FRESH}")
-    if os.path.isdir(fresh):  # left behind by a run that was killed
-        shutil.rmtree(fresh)
-    os.mkdir(fresh, 0o700)
+    fresh = tempfile.mkdtemp(prefix=f".{name}.", suffix=FRESH, dir=parent)
     if mark:
         os.close(os.open(os.path.join(fresh, MADE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
     os.chmod(fresh, mode)
     os.chown(fresh, uid, gid)
-    os.rename(fresh, path)
+    try:
+        os.rename(fresh, path)
+    except OSError as error:
+        shutil.rmtree(fresh)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was quicker
+            raise
 
 
 def write(folder, name, content, mode, uid, gid):

@@ -14,6 +14,7 @@ import pwd
 import shutil
 
 from ..files import tree
+from ..tools.file_lock import LOCK
 from .venv import STAMPS
 
 USER_COMMENT = "Runs the units of ascend.inference"  # of the user that the role service makes
@@ -66,11 +67,11 @@ def _stays(path, reason):
 
 
 def _environment(path):
-    """An environment of ours, or the link of a deployment to it."""
+    """An environment of ours, the lock beside them, or the link of a deployment to one."""
     if os.path.islink(path):
         beside = os.path.dirname(os.readlink(path)) == os.path.dirname(path)
         return os.path.basename(path).startswith("current-") and beside
-    return os.path.isdir(os.path.join(path, STAMPS))
+    return os.path.basename(path) == LOCK or os.path.isdir(os.path.join(path, STAMPS))
 
 
 def _cache(path):
@@ -84,7 +85,9 @@ def _cache(path):
 
 def remove(root, paths):
     """Remove what ``decide`` named, then folders of the layout that are empty."""
-    for path in paths:
+    folders = [root, *(os.path.join(root, name) for name in LAYOUT)]
+    begun = [os.path.join(folder, name) for folder in folders for name in names(folder) if name.endswith(tree.FRESH)]
+    for path in [*paths, *begun]:
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)
         else:

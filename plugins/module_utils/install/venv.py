@@ -10,6 +10,7 @@ is half-made and is built again from nothing.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -118,14 +119,27 @@ def contradiction(text):
 class Builder:
     """Builds layers of one environment. ``run(argv, env) -> (rc, output)`` can be replaced in tests.
 
+    Commands inherit the descriptors ``inherited``: of a lock that they keep if this process is killed and they live on.
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
     ``advice`` ends the message when something cannot be had.
     """
 
-    def __init__(self, path, python, tools="", words=None, run=None, sources=(), env=None, advice="", no_index=False):
+    def __init__(
+        self,
+        path,
+        python,
+        tools="",
+        words=None,
+        run=None,
+        sources=(),
+        env=None,
+        advice="",
+        no_index=False,
+        inherited=(),
+    ):
         self.path, self.python, self.tools, self.words = path, python, tools, words or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
-        self.run = run or run_command
+        self.run = run or functools.partial(run_command, inherited=inherited)
         self.own_python = os.path.join(path, "bin", "python")
 
     def build(self, layer, wish, fallback=()):
@@ -244,12 +258,15 @@ class Builder:
             raise VenvError(f"{modules} cannot be imported in {self.path}:\n{tail(output)}{hint}")
 
 
-def run_command(argv, env):
-    """Run ``argv`` with ``env`` added to the environment; returns the exit code and all output. OSError if it hangs."""
+def run_command(argv, env, inherited=()):
+    """Run ``argv`` with ``env`` added to the environment; returns the exit code and all output. OSError if it hangs.
+
+    ``inherited``: descriptors that the command keeps open.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     environment.update(env)
     environment["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
-    done = execute(argv, TIMEOUT, environment, cwd="/", merged=True, most=MOST_LOG)
+    done = execute(argv, TIMEOUT, environment, cwd="/", merged=True, most=MOST_LOG, inherited=inherited)
     if done.timed_out:
         raise TimeoutError("{} did not end within {} s:\n{}".format(" ".join(argv), TIMEOUT, tail(done.stdout)))
     return done.rc, done.stdout

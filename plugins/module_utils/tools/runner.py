@@ -80,11 +80,11 @@ def run(argv, timeout, stdin=None, env=None):
     return execute(argv, timeout, environment(env), stdin)
 
 
-def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None):
+def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, inherited=()):
     """As :func:`run`, with ``env`` as the whole environment and ``cwd`` as the working directory.
 
     ``merged``: both streams come in the order in which they were printed, in ``stdout``. More than ``most`` bytes of a stream
-    end the command (None: MOST_OUTPUT).
+    end the command (None: MOST_OUTPUT). ``inherited``: descriptors that the command keeps open.
     """
     most = MOST_OUTPUT if most is None else most
     # Not AnsibleModule.run_command: what hangs has to be killed with its children, and threads share this.
@@ -97,6 +97,7 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None):
             env=env,
             cwd=cwd,
             start_new_session=True,
+            pass_fds=inherited,
         )
     except OSError as error:
         raise ToolMissing(f"{argv[0]} cannot be started: {error.strerror or error}") from error

@@ -24,6 +24,7 @@ PREFIX = "inference_"
 
 # Variables that control one run of a playbook and describe no deployment: the planner ignores them.
 RUN_VARIABLES = {
+    "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",

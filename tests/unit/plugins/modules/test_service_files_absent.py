@@ -215,3 +215,10 @@ def test_a_model_goes_only_if_it_was_made_here(run_module, tmp_path, mark, gone)
     assert (done["changed"], model.exists()) == (gone, not gone)
     assert (tmp_path / "root").exists() is not gone  # empty folders go
     assert bool(done["kept"]) is not gone
+
+
+def test_a_folder_that_a_killed_run_began_is_no_hindrance(run_module, tmp_path):
+    begun = tmp_path / "root" / f".cache.x{tree.FRESH}"
+    begun.mkdir(parents=True)
+    assert run_module("shared_removal", root=str(tmp_path / "root"))["kept"] == []
+    assert not (tmp_path / "root").exists()

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lock of a deployment on one host: held by a run of ansible-playbook, over many calls of modules.
+
+It is the file ``.NAME.lock`` beside the deployment's folder, which holds a record of the run: ``id``, ``owner``, ``controller``,
+``since`` and what the controller recognises its own process by. No time limit ends it: a run may wait an hour for an engine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ..tools.file_lock import FileLock
+from . import tree
+
+GUARD = 30  # seconds; each holder of the guard needs milliseconds
+
+
+def path_of(directory):
+    """The lock's file for a deployment's folder."""
+    parent, name = os.path.split(directory)
+    return os.path.join(parent, f".{name}.lock")
+
+
+def take(directory, run, replace="", make=True):
+    """Take the lock for ``run``; returns the record of the run that holds it afterwards.
+
+    ``replace`` is the id of a run whose lock may be taken over. Without ``make`` nothing is locked where nothing was deployed.
+    """
+    parent = os.path.dirname(directory)
+    if make:
+        tree.make_shared(parent, 0o755, -1, -1)
+    elif not os.path.isdir(parent):
+        return run
+    with FileLock(path_of(directory), GUARD) as lock:
+        holder = _record(lock.text())
+        if not holder or holder["id"] in (run["id"], replace):
+            lock.write(json.dumps(run, sort_keys=True) + "\n")
+            return run
+        return holder
+
+
+def release(directory, run_id):
+    """Release the lock if this run holds it."""
+    path = path_of(directory)
+    if not os.path.exists(path):
+        return
+    with FileLock(path, GUARD) as lock:
+        if _record(lock.text()).get("id") == run_id:
+            os.unlink(path)
+
+
+def holder_of(directory):
+    """The record of the run that holds the lock; ``{}`` if none does."""
+    try:
+        with open(path_of(directory), encoding="utf-8") as stream:
+            return _record(stream.read())
+    except OSError:
+        return {}
+
+
+def _record(text):
+    """A lock that was interrupted while it was taken has no record: nobody holds it."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and found.get("id") else {}

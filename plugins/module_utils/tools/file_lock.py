@@ -1,0 +1,81 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A lock between processes: flock(2) on a file, which also says who holds it.
+
+The kernel releases it when the holder ends, however it ends. Children that inherit the descriptor keep it: an installer that lives
+on after its module was killed is still at work. On NFS the lock holds between hosts (Linux 2.6.12 and later), for which the file
+has to be open for writing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import time
+
+LOCK = ".ascend-inference.lock"  # the usual name, in the folder whose content it is about
+FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Busy(Exception):
+    """Another process holds the lock and did not release it in time; the text says who, and what to do."""
+
+
+class FileLock:
+    """``with FileLock(path, seconds) as lock``: ``lock.text()`` and ``lock.write(text)`` are about the file's content."""
+
+    def __init__(self, path, patience, interval=0.2):
+        self.path, self.patience, self.interval = path, patience, interval
+        self.descriptor = -1
+
+    def __enter__(self):
+        deadline = time.monotonic() + self.patience
+        while not self._taken():
+            if time.monotonic() >= deadline:
+                raise Busy(
+                    f"{self.path} is held by {self._holder()} since more than {self.patience:.0f} s: what it protects is being "
+                    "changed. Nothing was changed here. Fix: wait until that process has ended, then run again."
+                )
+            time.sleep(self.interval)
+        return self
+
+    def __exit__(self, *unused):
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+    def _taken(self):
+        descriptor = os.open(self.path, FLAGS, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_ino == os.stat(self.path).st_ino:  # else its holder removed it meanwhile
+                self.descriptor = descriptor
+                return True
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        os.close(descriptor)
+        return False
+
+    def _holder(self):
+        try:
+            with open(self.path, encoding="utf-8", errors="replace") as stream:
+                return stream.read(200).strip() or "another process"
+        except OSError:
+            return "another process"
+
+    def text(self):
+        """The file's content; empty for a file that was just made."""
+        with open(self.path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+
+    def write(self, text):
+        """Replace the file's content."""
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, text.encode("utf-8"), 0)
+        os.fsync(self.descriptor)
+
+    def sign(self):
+        """Write who holds the lock: process and host."""
+        self.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        return self

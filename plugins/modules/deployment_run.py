@@ -1,0 +1,119 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module deployment_run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: deployment_run
+short_description: Begin or end a change of a deployment on a host
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - A deployment is changed by one run at a time. V(begin) takes the lock on the host and fails if another run holds it. V(end) releases
+    what this run holds.
+  - The lock of a run that has ended without releasing it is taken over if the controller can prove the end, which is the same machine and
+    a process that is gone. Any other lock is taken over only by O(break_lock).
+  - Reports no change, as a lock is no state of the deployment.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+    details: No lock is taken or released.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: none
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    support: full
+options:
+  directory:
+    description: The deployment's folder on the host. The lock lies beside it.
+    type: path
+    required: true
+  state:
+    description: Whether the change begins or ends.
+    type: str
+    choices: [begin, end]
+    required: true
+  make:
+    description: Whether V(begin) makes the folder that holds deployments. If not, and there is none, nothing is locked.
+    type: bool
+    default: true
+  break_lock:
+    description: The id of a run whose lock is taken over, as the error message names it. Evaluated on the controller.
+    type: str
+    default: ""
+  run:
+    description: The run, with C(id), C(owner), C(controller) and C(since). The action plugin fills it in.
+    type: dict
+    default: {}
+  replace:
+    description: The id of the run whose lock is taken over. The action plugin fills it in.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Lock the deployment
+  ascend.inference.deployment_run:
+    directory: /opt/ascend-inference/deployments/inference
+    state: begin
+    break_lock: "{{ inference_break_lock | default('') }}"
+
+- name: Release the lock
+  ascend.inference.deployment_run:
+    directory: /opt/ascend-inference/deployments/inference
+    state: end
+"""
+
+RETURN = r"""
+holder:
+  description: The run that holds the lock, in check mode as it is. Empty if none does.
+  returned: success
+  type: dict
+  sample: {id: ansible-local-4711x, owner: deploy, controller: bastion, since: "2026-11-22T02:00:00Z"}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.files import deployment_lock, system_folders, tree
+from ..module_utils.tools.file_lock import Busy
+
+ARGUMENTS = {
+    "directory": {"type": "path", "required": True},
+    "state": {"type": "str", "required": True, "choices": ["begin", "end"]},
+    "make": {"type": "bool", "default": True},
+    "break_lock": {"type": "str", "default": ""},
+    "run": {"type": "dict", "default": {}},
+    "replace": {"type": "str", "default": ""},
+}
+
+
+def work(params, check):
+    """The result of one call."""
+    directory = params["directory"].rstrip("/")
+    problem = system_folders.refusal(directory.rpartition("/deployments/")[0] or "/")
+    if problem:
+        raise tree.TreeError(problem)
+    if check:
+        return {"holder": deployment_lock.holder_of(directory)}
+    if params["state"] == "begin":
+        return {"holder": deployment_lock.take(directory, params["run"], params["replace"], params["make"])}
+    deployment_lock.release(directory, params["run"].get("id"))
+    return {"holder": deployment_lock.holder_of(directory)}
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    try:
+        module.exit_json(changed=False, **work(module.params, module.check_mode))
+    except (tree.TreeError, Busy, OSError) as error:
+        module.fail_json(msg="Lock of {}: {}".format(module.params["directory"], error))
+
+
+if __name__ == "__main__":
+    main()

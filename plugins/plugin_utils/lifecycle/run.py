@@ -1,0 +1,74 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""This run of ansible-playbook, as it signs locks: who, where, since when, and by what its process is recognised."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import pathlib
+import socket
+import time
+import typing as t
+
+Run = dict[str, t.Any]
+PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
+
+
+def this_run(temporary: str) -> Run:
+    """The record of this run; ``temporary`` is its temporary folder, whose name is the run's id.
+
+    ``process`` and ``start`` are those of ansible-playbook, which is this process or, for a task, its parent. ``space`` is where a
+    process id means the same process: one boot of one machine, one container. Without Linux' /proc it is empty.
+    """
+    name = os.path.basename(temporary.rstrip("/"))
+    process = next((pid for pid in (os.getppid(), os.getpid()) if name.startswith(f"{PREFIX}{pid}")), 0)
+    return {
+        "id": name,
+        "owner": _user(),
+        "controller": socket.gethostname(),
+        "since": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "process": process,
+        "start": start_of(process),
+        "space": space(),
+    }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in containers
+        return str(os.getuid())
+
+
+def space() -> str:
+    """The machine's boot and the namespace of process ids; empty if they cannot be read."""
+    with contextlib.suppress(OSError):
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    return ""
+
+
+def start_of(process: int) -> str:
+    """When a process started, in the kernel's ticks (field 22 of proc(5) stat); empty if there is no such process."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    return ""
+
+
+def ended(holder: t.Mapping[str, t.Any], here: Run) -> bool:
+    """Whether the run that holds a lock has ended for certain: it ran where this run does, and its process is gone."""
+    known = holder.get("process") and holder.get("start") and holder.get("space")
+    return bool(known and holder["space"] == here["space"] and start_of(int(holder["process"])) != holder["start"])
+
+
+def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
+    """The error for a deployment that another run is changing."""
+    name, run = os.path.basename(directory.rstrip("/")), holder["id"]
+    return (
+        f"{host}: deployment {name} is being changed by {holder.get('owner')} on {holder.get('controller')} since {holder.get('since')} "
+        f"(run {run}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
+        f"If it has ended for certain, run again with -e inference_break_lock={run}"
+    )

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""By what a run is recognised, and when it has ended for certain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import run
+
+HERE = run.this_run(f"/tmp/{run.PREFIX}{os.getpid()}abc")
+pytestmark = pytest.mark.skipif(not run.space(), reason="needs Linux' /proc")
+
+
+def test_the_process_is_the_one_that_the_temporary_folder_names():
+    assert (HERE["id"], HERE["process"]) == (f"{run.PREFIX}{os.getpid()}abc", os.getpid())
+    assert run.this_run(f"/tmp/{run.PREFIX}{os.getppid()}abc/")["process"] == os.getppid()
+    assert run.this_run("/tmp/elsewhere")["process"] == 0
+
+
+def test_a_run_that_lives_has_not_ended():
+    assert not run.ended(HERE, HERE)
+
+
+def test_a_run_whose_process_is_gone_has_ended():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        holder = {**HERE, "process": process.pid, "start": run.start_of(process.pid)}
+        assert not run.ended(holder, HERE)
+        process.communicate(b"\n")
+    assert run.ended(holder, HERE)
+
+
+def test_a_process_id_that_another_process_has_by_now_is_no_life():
+    assert run.ended({**HERE, "start": "1"}, HERE)
+
+
+@pytest.mark.parametrize("unknown", [{"space": "other"}, {"space": ""}, {"process": 0}, {"start": ""}])
+def test_what_cannot_be_known_is_not_taken_for_an_end(unknown):
+    assert not run.ended(
+        {**HERE, "process": 2**30, "start": "1", **unknown}, {**HERE, **{k: v for k, v in unknown.items() if v == ""}}
+    )
+
+
+def test_the_refusal_says_who_and_what_to_do():
+    text = run.refusal(
+        "h1", "/opt/x/deployments/sample", {**HERE, "owner": "anna", "controller": "bastion", "id": "r1"}
+    )
+    assert "h1: deployment sample is being changed by anna on bastion since 20" in text
+    assert text.endswith("-e inference_break_lock=r1")
