@@ -19,6 +19,7 @@ from .venv import STAMPS
 
 USER_COMMENT = "Runs the units of ascend.inference"  # of the user that the role service makes
 MODEL_MARK = ".ascend-inference-"
+SOURCES = "-source"  # ends the name of the folder with an environment's sources
 LAYOUT = ("deployments", "venvs", "cache", "models")
 FOREIGN = "was not made by this collection"
 
@@ -67,11 +68,12 @@ def _stays(path, reason):
 
 
 def _environment(path):
-    """An environment of ours, the lock beside them, or the link of a deployment to one."""
+    """An environment of ours with the sources that it was built from, the lock beside them, or the link of a deployment to one."""
     if os.path.islink(path):
         beside = os.path.dirname(os.readlink(path)) == os.path.dirname(path)
         return os.path.basename(path).startswith("current-") and beside
-    return os.path.basename(path) == LOCK or os.path.isdir(os.path.join(path, STAMPS))
+    built = path[: -len(SOURCES)] if path.endswith(SOURCES) else path
+    return os.path.basename(path) == LOCK or os.path.isdir(os.path.join(built, STAMPS))
 
 
 def _cache(path):

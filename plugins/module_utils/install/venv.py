@@ -4,8 +4,8 @@
 """Virtual environments that are whole or absent.
 
 An environment holds layers (sets of requirements), each with a stamp that is written when its installation has been proved.
-While anything is being installed a mark lies beside the stamps; an environment that still has it, or has no stamp at all,
-is half-made and is built again from nothing.
+A mark lies beside the stamps from before the environment itself is made until its installation is proved; an environment that still
+has it, or has no stamp at all, is half-made and is built again from nothing. What is half-made loses its mark last.
 """
 
 from __future__ import annotations
@@ -64,6 +64,35 @@ def half_made(path):
     if os.path.exists(os.path.join(path, "pyvenv.cfg")):
         raise VenvError(f"{path} is a virtual environment that this collection did not make. Name another path.")
     raise VenvError(f"{path} exists and is no virtual environment. Name another path or move it away.")
+
+
+def set_mark(path, layer):
+    """Note in an environment, or in the empty folder that becomes one, that it is being worked on; on the disk before the work begins."""
+    stamps = os.path.join(path, STAMPS)
+    os.makedirs(stamps, exist_ok=True)
+    with open(os.path.join(stamps, MARK), "w") as stream:
+        stream.write(layer + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def discard(path):
+    """Remove what ``half_made`` is true of; its mark goes last, so that what an interruption leaves is still known as half-made."""
+    if not os.path.isdir(path) or not os.listdir(path):
+        return
+    set_mark(path, "removal")
+    for name in sorted(os.listdir(path)):
+        inside = os.path.join(path, name)
+        if name == STAMPS:
+            continue
+        if os.path.isdir(inside) and not os.path.islink(inside):
+            shutil.rmtree(inside)
+        else:
+            os.unlink(inside)
+    for name in os.listdir(os.path.join(path, STAMPS)):
+        if name != MARK:
+            os.unlink(os.path.join(path, STAMPS, name))
+    shutil.rmtree(path)
 
 
 def settings(listing, words):
@@ -148,14 +177,10 @@ class Builder:
         ``fallback`` are indexes that are looked into as well if installation fails without them.
         """
         if half_made(self.path):
-            if os.path.isdir(self.path):
-                shutil.rmtree(self.path)
+            discard(self.path)
+            set_mark(self.path, layer)
             self.must([self.python, "-m", "venv", self.path])
-        stamps = os.path.join(self.path, STAMPS)
-        os.makedirs(stamps, exist_ok=True)
-        mark = os.path.join(stamps, MARK)
-        with open(mark, "w") as stream:
-            stream.write(layer + "\n")
+        set_mark(self.path, layer)
         self._install(wish, list(fallback))
         self._prove(wish["imports"])
         if wish.get("check"):
@@ -163,7 +188,7 @@ class Builder:
         if wish.get("lock"):
             self._lock(wish["lock"])
         write_atomically(stamp_path(self.path, layer), json.dumps(wish, indent=1, sort_keys=True) + "\n")
-        os.unlink(mark)
+        os.unlink(os.path.join(self.path, STAMPS, MARK))
 
     def must(self, argv, env=None):
         """Run a command; its output's end is the error."""
@@ -175,11 +200,18 @@ class Builder:
     def uv(self):
         """Path of uv, installed into the tools environment on first need; empty if it cannot be had."""
         found = os.path.join(self.tools, "bin", "uv")
-        if not self.tools or os.access(found, os.X_OK):
+        marked = os.path.exists(os.path.join(self.tools, STAMPS, MARK))
+        if not self.tools or (os.access(found, os.X_OK) and not marked):
             return found if self.tools else ""
-        if not os.path.exists(os.path.join(self.tools, "bin", "python")):
+        if marked or not os.path.exists(os.path.join(self.tools, "bin", "python")):
+            half_made(self.tools)
+            discard(self.tools)
+            set_mark(self.tools, "uv")
             self.must([self.python, "-m", "venv", self.tools])
         code, _output = self.run([os.path.join(self.tools, "bin", "python"), "-m", "pip", "install", "-q", "uv"], {})
+        if not code and os.path.exists(os.path.join(self.tools, STAMPS)):
+            write_atomically(stamp_path(self.tools, "uv"), "{}\n")
+            os.unlink(os.path.join(self.tools, STAMPS, MARK))
         return "" if code else found
 
     def _install(self, wish, fallback):

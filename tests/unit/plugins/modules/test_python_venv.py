@@ -1,13 +1,17 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Module python_venv in processes of its own: two at once, and one that is killed."""
+"""Module python_venv in processes of its own: two at once, and one that is killed at any moment."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import pathlib
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -95,3 +99,50 @@ def test_an_installer_that_outlives_its_module_keeps_the_lock(host, tmp_path):
     worker.join()
     assert "is held by" in work(host(lock_timeout=0))
     assert work(host(lock_timeout=30)) is True
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.05, 0.15, 0.25, 0.35, 0.45, 0.6])
+def test_killed_at_any_moment_the_next_call_completes_it(host, tmp_path, moment):
+    """All of its processes are killed, as by a crash of the host."""
+    script = "import json, sys; from ansible_collections.ascend.inference.plugins.modules import python_venv as m; "
+    script += "print('begins', flush=True); p = json.loads(sys.argv[1]); m.build(p, m.wanted(p))"
+    argv = [sys.executable, "-c", script, json.dumps(host())]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        time.sleep(moment)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert work(host(lock_timeout=10)) in (True, False)
+    assert venv.read_stamp(host()["path"], "base") == python_venv.wanted(host())
+    assert (pathlib.Path(host()["path"]) / "package").read_text() == "installed\n"
+
+
+def test_killed_while_a_half_made_environment_is_removed(host, monkeypatch):
+    """The mark goes last: what is left of the environment is still known as ours."""
+    path = pathlib.Path(host()["path"])
+    work(host())
+    (path / venv.STAMPS / venv.MARK).touch()
+    real = venv.shutil.rmtree
+
+    def killed(name, *rest):
+        real(name, *rest)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(venv.shutil, "rmtree", killed)
+    for _round in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            python_venv.build(host(), {**python_venv.wanted(host()), "exclude": ["b"]})
+        assert not path.exists() or venv.half_made(str(path))
+        if not path.exists():
+            break
+    monkeypatch.undo()
+    assert work(host()) is True
+
+
+def test_a_full_disk_leaves_an_environment_that_is_built_again(host, monkeypatch):
+    def full(*unused):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(venv, "write_atomically", full)
+    assert "No space left" in work(host())
+    monkeypatch.undo()
+    assert venv.half_made(host()["path"]) and work(host()) is True

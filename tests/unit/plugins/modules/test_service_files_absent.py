@@ -154,6 +154,7 @@ def root(base):
     stamps = folder / "venvs" / "engine" / venv.STAMPS
     stamps.mkdir(parents=True)
     (folder / "venvs" / "current-sample").symlink_to(folder / "venvs" / "engine")
+    (folder / "venvs" / "engine-source" / "vllm").mkdir(parents=True)
     for path in ("venvs/mine/x", "cache/other_team/precious", "mine/y"):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("precious")
