@@ -1,14 +1,14 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Private filters of the playbook upgrade."""
+"""Private filters of the playbooks upgrade and rollback."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle import upgrade
+from ..plugin_utils.lifecycle import rollback, upgrade
 
 
 def adapted(function: t.Callable[..., t.Any], fact: str) -> t.Callable[..., t.Any]:
@@ -26,6 +26,7 @@ class FilterModule:
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file; a leading underscore marks them as private."""
         return {
+            "_rollback_refusals": adapted(rollback.refusals, "__inference_previous"),
             "_upgrade_refusals": adapted(upgrade.refusals, "__inference_previous"),
             "_upgrade_lagging": adapted(upgrade.lagging, "__inference_upgrade"),
             "_upgrade_outcome": adapted(upgrade.outcome, "__inference_upgrade"),

@@ -17,6 +17,8 @@ description:
     what this run holds.
   - The lock of a run that has ended without releasing it is taken over if the controller can prove the end, which is the same machine and
     a process that is gone. Any other lock is taken over only by O(break_lock).
+  - The host keeps a journal of the deployment's changes. With O(previous) it returns the plan to go back to, with O(verified) it notes that
+    the deployed plan is verified.
   - Reports no change, as a lock is no state of the deployment.
 attributes:
   check_mode:
@@ -43,6 +45,17 @@ options:
     description: Whether V(begin) makes the folder that holds deployments. If not, and there is none, nothing is locked.
     type: bool
     default: true
+  previous:
+    description:
+      - What RV(previous) is needed for. V(upgrade) wants the last verified plan, or the deployed one where none was ever verified.
+        V(rollback) wants the last verified plan, or the one before it if that is what runs.
+    type: str
+    choices: ["", upgrade, rollback]
+    default: ""
+  verified:
+    description: With V(end), the digest of the plan that was verified. Noted if it is the deployed one. Empty notes nothing.
+    type: str
+    default: ""
   break_lock:
     description: The id of a run whose lock is taken over, as the error message names it. Evaluated on the controller.
     type: str
@@ -71,6 +84,15 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+previous:
+  description: The plan to go back to, empty if there is none.
+  returned: with O(previous)
+  type: dict
+  sample: {}
+verified:
+  description: Whether O(verified) is the digest of the plan that is deployed.
+  returned: with O(verified)
+  type: bool
 holder:
   description: The run that holds the lock, in check mode as it is. Empty if none does.
   returned: success
@@ -78,15 +100,19 @@ holder:
   sample: {id: ansible-local-4711x, owner: deploy, controller: bastion, since: "2026-11-22T02:00:00Z"}
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import deployment_lock, system_folders, tree
+from ..module_utils.files import deployment_lock, journal, system_folders, tree
 from ..module_utils.tools.file_lock import Busy
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "state": {"type": "str", "required": True, "choices": ["begin", "end"]},
     "make": {"type": "bool", "default": True},
+    "previous": {"type": "str", "default": "", "choices": ["", "upgrade", "rollback"]},
+    "verified": {"type": "str", "default": ""},
     "break_lock": {"type": "str", "default": ""},
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
@@ -96,15 +122,18 @@ ARGUMENTS = {
 def work(params, check):
     """The result of one call."""
     directory = params["directory"].rstrip("/")
-    problem = system_folders.refusal(directory.rpartition("/deployments/")[0] or "/")
+    problem = system_folders.refusal(os.path.dirname(os.path.dirname(directory)) or "/")
     if problem:
         raise tree.TreeError(problem)
+    result = {"previous": journal.previous(directory, params["previous"])} if params["previous"] else {}
     if check:
-        return {"holder": deployment_lock.holder_of(directory)}
+        return dict(result, holder=deployment_lock.holder_of(directory))
     if params["state"] == "begin":
-        return {"holder": deployment_lock.take(directory, params["run"], params["replace"], params["make"])}
+        return dict(result, holder=deployment_lock.take(directory, params["run"], params["replace"], params["make"]))
+    if params["verified"]:
+        result["verified"] = journal.verified(directory, params["verified"], params["run"])
     deployment_lock.release(directory, params["run"].get("id"))
-    return {"holder": deployment_lock.holder_of(directory)}
+    return dict(result, holder=deployment_lock.holder_of(directory))
 
 
 def main():

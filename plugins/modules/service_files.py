@@ -136,6 +136,17 @@ options:
         written into other sets. Give it to the last call of a deployment.
     type: list
     elements: str
+  phase:
+    description:
+      - The phase that begins, for the deployment's journal. V(changing) is noted before the first change, and only if there is one.
+        V(deployed) is noted after the last one, and if something was V(changing) before. Empty notes nothing.
+    type: str
+    choices: ["", changing, deployed]
+    default: ""
+  plan:
+    description: The C(digest) and C(release) of the plan that O(phase) is about.
+    type: dict
+    default: {}
   unlock:
     description: Whether the call ends with the release of the deployment's lock, if this run holds it.
     type: bool
@@ -198,7 +209,7 @@ import pwd
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import deployment_lock, removal, system_folders, tree
+from ..module_utils.files import deployment_lock, journal, removal, system_folders, tree
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.file_lock import Busy
@@ -230,6 +241,8 @@ ARGUMENTS = {
     "services": {"type": "list", "elements": "raw"},
     "templates": {"type": "list", "elements": "raw"},
     "sets": {"type": "list", "elements": "str"},
+    "phase": {"type": "str", "default": "", "choices": ["", "changing", "deployed"]},
+    "plan": {"type": "dict", "default": {}},
     "unlock": {"type": "bool", "default": False},
     "run": {"type": "dict", "default": {}},
 }
@@ -284,6 +297,15 @@ def _removals(steps):
     }
 
 
+def ended(params, base, changed, noted):
+    """After the last change of a call: note that the plan is deployed, release the lock, as far as the call asks for it."""
+    interrupted = journal.read(base).get("phase") == journal.CHANGING
+    if params["phase"] == journal.DEPLOYED and (changed or interrupted):
+        journal.note(*noted)
+    if params["unlock"]:
+        deployment_lock.release(base, params["run"].get("id"))
+
+
 def work(params, check):
     """The result of one call."""
     base = params["directory"].rstrip("/")
@@ -301,10 +323,11 @@ def work(params, check):
     if update.errors:
         raise tree.TreeError("\n".join(update.errors))
     if not check:
-        update.apply()
+        noted = (base, params["phase"], params["plan"], params["run"])
+        update.apply(before=lambda: journal.note(*noted) if params["phase"] == journal.CHANGING else None)
     outdated = [] if params["sets"] is None else removal.remove(base, params["sets"], check)
-    if params["unlock"] and not check:
-        deployment_lock.release(base, params["run"].get("id"))
+    if not check:
+        ended(params, base, bool(update.steps), noted)
     done = [{"path": step["path"], "action": step["action"], "backup": step.get("saved", "")} for step in update.steps]
     gone = _removals(outdated)
     done += gone["files"]

@@ -127,6 +127,7 @@ plan_digest:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import deployed, question
@@ -139,6 +140,24 @@ ARGUMENTS = {
     "timeout": {"type": "int", "default": 5},
     "lines": {"type": "int", "default": 5},
 }
+
+
+def unfinished(directory):
+    """What the journal says of a change that has not ended, for the host's findings."""
+    try:
+        known = journal.read(directory)
+    except (tree.TreeError, OSError):
+        return []
+    if known.get("phase") != journal.CHANGING:
+        return []
+    run, last = known.get("run", {}), known.get("verified") or {}
+    text = "a change to release {} began at {} (by {} on {}) and has not ended. Fix: if it does not run any more, run site again".format(
+        known.get("plan", {}).get("release"), known.get("since"), run.get("owner"), run.get("controller")
+    )
+    back = ", or rollback, which goes back to release {} (verified at {})".format(
+        last.get("release"), last.get("since")
+    )
+    return [text + (back if last else "")]
 
 
 def main():
@@ -156,6 +175,7 @@ def main():
     except RuntimeProblem as error:
         module.fail_json(msg=str(error), services=[], findings=[str(error)], plan_digest="")
     rows, findings = Host(runtime, found, said["planned"]).look(said["timeout"], said["lines"])
+    findings[:0] = unfinished(said["directory"])
     if problem:
         findings.insert(0, f"no deployment was finished here: {problem}. Fix: run ascend.inference.deploy")
     module.exit_json(changed=False, services=rows, findings=findings, plan_digest=plan["digest"] if plan else "")

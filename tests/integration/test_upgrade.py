@@ -47,17 +47,13 @@ VERIFY = [
     },
 ]  # fmt: skip
 KEEP = """
-import json
-import os
 from ansible import constants
 from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import folder_of, hand_over
 
 class ActionModule(ActionBase):
     def run(self, tmp=None, task_vars=None):
-        folder = os.path.join(constants.DEFAULT_LOCAL_TMP, "ascend-inference-plan")
-        os.makedirs(folder)
-        with open(os.path.join(folder, "plan.json"), "w") as stream:
-            json.dump(self._task.args["plan"], stream)
+        hand_over(self._task.args["plan"], folder_of(constants.DEFAULT_LOCAL_TMP))
         return {}
 """
 PLAN = [
@@ -93,7 +89,9 @@ def plan(folder, release):
     more = {
         "runtime": "systemd",
         "root": str(folder),
-        "directory": str(folder),
+        "directory": f"{folder}/deployments/inference",
+        "digest": f"d-{release}",
+        "services": [],
         "software": software,
         "runtime_facts": {"contained": False},
     }
@@ -105,10 +103,10 @@ def upgrade(tmp_path):
     """Run the playbook with a fault -> (exit status, output in one line, host -> actions on it)."""
     book = tmp_path / "ansible_collections/ascend/inference/playbooks"
     book.mkdir(parents=True)
-    shutil.copy(ROOT / "playbooks/upgrade.yml", book)
+    for name in ("upgrade", "rollback"):
+        shutil.copy(ROOT / f"playbooks/{name}.yml", book)
     shutil.copytree(ROOT / "playbooks/shared", book / "shared")
-    for folder in ("filter", "lookup", "module_utils", "plugin_utils"):
-        shutil.copytree(ROOT / "plugins" / folder, book.parent / "plugins" / folder)
+    shutil.copytree(ROOT / "plugins", book.parent / "plugins")
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
@@ -124,14 +122,17 @@ def upgrade(tmp_path):
         "ansible_host": "127.0.0.1",
         "ansible_port": 1,
         "ansible_python_interpreter": sys.executable,
+        "inference_model": "cannot be planned",
+        "inference_root": str(tmp_path),
     }
     inventory = {"all": {"hosts": dict.fromkeys(HOSTS, variables)}}
     (tmp_path / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
-    (tmp_path / "plan.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
+    (tmp_path / "deployments/inference").mkdir(parents=True)
+    (tmp_path / "deployments/inference/plan.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
 
-    def run(fault, faulty=(NEW,)):
+    def run(fault, faulty=(NEW,), playbook="upgrade"):
         given = {"fault": fault, "faulty": faulty, "folder": str(tmp_path), "planned": plan(tmp_path, NEW)}
-        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), "ascend.inference.upgrade"]
+        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), f"ascend.inference.{playbook}"]
         environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path), "ANSIBLE_HOME": str(tmp_path / "home")}
         done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         runs = {name: re.findall(rf"{name} (\w+ \d.\d)", done.stdout) for name in HOSTS}
@@ -172,3 +173,34 @@ def test_running_services_are_not_changed(upgrade):
     code, output, runs = upgrade("prepare")
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
     assert "h2: release 2.0 is not installed, for the reason above. No service was changed" in output
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """The hosts as a run leaves them whose controller died after it had changed the services and before it verified them."""
+    folder = tmp_path / "deployments/inference"
+    (folder / "plan.json").write_text(json.dumps(plan(tmp_path, NEW)), encoding="utf-8")
+    (folder / "verified.json").write_text(json.dumps(plan(tmp_path, OLD)), encoding="utf-8")
+    (folder / "journal.json").write_text(json.dumps({"phase": "changing"}), encoding="utf-8")
+    return folder
+
+
+def test_after_an_interruption_the_verified_plan_is_gone_back_to(upgrade, interrupted):
+    code, output, runs = upgrade("verify")
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, THERE_AND_BACK)), output
+    assert "Release 1.0 was started again and is verified." in output
+    assert not list(interrupted.parent.glob(".*.lock")), "the lock is released"
+
+
+def test_rollback_starts_the_verified_plan_without_a_plan_of_the_inventory(upgrade, interrupted):
+    code, output, runs = upgrade("", playbook="rollback")
+    assert (code, runs) == (0, dict.fromkeys(HOSTS, ["runs 1.0"])), output
+    assert "no plan can be made" in output
+    assert not list(interrupted.parent.glob(".*.lock")), "the lock is released"
+
+
+def test_rollback_without_a_verified_plan_changes_nothing(upgrade, tmp_path):
+    code, output, runs = upgrade("", playbook="rollback")
+    assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
+    assert "No host has a verified plan to go back to" in output
+    assert not list((tmp_path / "deployments").glob(".*.lock")), "the lock is released"

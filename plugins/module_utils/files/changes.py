@@ -113,8 +113,11 @@ class Update:
             raise tree.TreeError(f"{wanted['path']} is no symbolic link. Fix: move it away.")
         return None if entry.target == wanted["target"] else {"action": "changed", "before": entry.target + "\n"}
 
-    def apply(self):
-        """Do the steps; the manifest says before the first one what may be there after any of them."""
+    def apply(self, before=None):
+        """Do the steps; the manifest says before the first one what may be there after any of them.
+
+        ``before`` is called before the first file is replaced, with the folders in place, if there is any step.
+        """
         written = {file["path"]: file["content"].encode("utf-8") for file in self.files}
         made = {
             folder["path"]: bool(folder.get("service_owned")) for folder in self.folders if folder["path"] != self.base
@@ -136,6 +139,8 @@ class Update:
                     continue
                 tree.make_shared(os.path.dirname(self.base), 0o755, -1, -1)
                 tree.make_folder(self.base, step["path"], mode, *owners)
+        if self.steps and before:
+            before()
         self._note(manifest.during(self.old, new))
         for step in self.steps:
             if step["kind"] != "folder":

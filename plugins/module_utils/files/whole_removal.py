@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 
-from . import manifest, removal, tree
+from . import journal, manifest, removal, tree
 
 
 def remove_deployment(base, check):
@@ -34,7 +34,7 @@ def remove_deployment(base, check):
 def _foreign(base, folder, found):
     """Paths below ``folder`` that no manifest names; the topmost of each branch."""
     ours = {path for each in found.values() for path in [*each["files"], *each["backups"], *each["links"]]}
-    ours |= {os.path.join(base, manifest.file_name(name)) for name in found}
+    ours |= {os.path.join(base, name) for name in [*map(manifest.file_name, found), *journal.NAMES]}
     folders = {path: record["service"] for each in found.values() for path, record in each["folders"].items()}
     descriptor = tree.open_folder(base, folder)
     if descriptor is None:
@@ -55,9 +55,10 @@ def _foreign(base, folder, found):
 
 
 def _backups(base, found, check):
-    """Files that we saved before we replaced them."""
+    """Files that we saved before we replaced them, and the journal."""
     done = []
-    for path in sorted({path for each in found.values() for path in each["backups"]}):
+    written = {path for each in found.values() for path in each["backups"]}
+    for path in sorted(written | {os.path.join(base, name) for name in journal.NAMES}):
         folder = tree.open_folder(base, os.path.dirname(path)) if removal.inside(base, path) else None
         if folder is None:
             continue

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a host remembers of a deployment's changes, so that the next run can go on or go back after the controller died.
+
+In the deployment's folder, which belongs to root: ``journal.json`` with ``{phase, since, plan, run, verified}``, ``verified.json``, the last
+plan that was verified, and ``before.json``, the verified plan before that one. Phases:
+
+* ``changing``: files of the services are being replaced; until ``deployed`` some services may run the old plan and some the new one,
+* ``deployed``: the services run ``plan.json`` and answer,
+* ``verified``: a verification of that plan succeeded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from . import tree
+
+JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json", "plan.json"
+NAMES = (JOURNAL, VERIFIED, BEFORE)
+CHANGING, DEPLOYED = "changing", "deployed"
+
+
+class Folder:
+    """The deployment's open folder; nothing is read or written through a link."""
+
+    def __init__(self, base):
+        self.descriptor = tree.open_folder(base, base)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+    def read(self, name):
+        """The content of a JSON file as a dict; ``{}`` if it is missing or broken."""
+        entry = tree.look(self.descriptor, name) if self.descriptor is not None else None
+        try:
+            found = json.loads(entry.content.decode("utf-8")) if entry is not None and entry.kind == "file" else {}
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def write(self, name, value):
+        """Replace a file in one step."""
+        content = (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
+        tree.write(self.descriptor, name, content, 0o600, -1, -1)
+
+
+def read(base):
+    """The journal; ``{}`` if there is none."""
+    with Folder(base) as folder:
+        return folder.read(JOURNAL)
+
+
+def note(base, phase, plan, run):
+    """Note that a phase began. ``plan``: ``{digest, release}`` of the new plan; ``run``: a record of the run."""
+    with Folder(base) as folder:
+        if folder.descriptor is not None:
+            known = {key: run.get(key, "") for key in ("id", "owner", "controller")}
+            entry = {"phase": phase, "since": _now(), "plan": dict(plan), "run": known}
+            folder.write(JOURNAL, dict(entry, verified=folder.read(JOURNAL).get("verified") or {}))
+
+
+def verified(base, digest, run):
+    """Note that the deployed plan is verified, if it is the one with this digest; says whether it is."""
+    with Folder(base) as folder:
+        plan, journal = folder.read(PLAN), folder.read(JOURNAL)
+        if not digest or plan.get("digest") != digest:
+            return False
+        last = folder.read(VERIFIED)
+        if last.get("digest") != digest:
+            if last:
+                folder.write(BEFORE, last)
+            folder.write(VERIFIED, plan)
+        about = {"digest": digest, "release": plan.get("release", "")}
+        if journal.get("phase") != "verified" or (journal.get("verified") or {}).get("digest") != digest:
+            known = {key: run.get(key, "") for key in ("id", "owner", "controller")}
+            now = _now()
+            folder.write(
+                JOURNAL,
+                {"phase": "verified", "since": now, "plan": about, "run": known, "verified": dict(about, since=now)},
+            )
+        return True
+
+
+def previous(base, purpose):
+    """The plan to go back to, or ``{}``.
+
+    ``upgrade``: the last verified plan; where none was ever verified the deployed one, unless a change of it was interrupted.
+    ``rollback``: the last verified plan, or the one before it if that is what is deployed and nothing was changed since.
+    """
+    with Folder(base) as folder:
+        phase, last, deployed = folder.read(JOURNAL).get("phase", ""), folder.read(VERIFIED), folder.read(PLAN)
+        if purpose == "rollback":
+            at_rest = phase == "verified" and deployed.get("digest") == last.get("digest")
+            return folder.read(BEFORE) if at_rest else last
+        return last or ({} if phase == CHANGING else deployed)
+
+
+def _now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

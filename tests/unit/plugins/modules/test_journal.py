@@ -1,0 +1,187 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The journal on a host: at each moment at which the controller may die, the host knows what was verified last."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import journal, tree
+
+RUN = {"id": "r1", "owner": "anna", "controller": "bastion"}
+
+
+class Deployment:
+    """The calls of one host's role service and of the verification, with plans that are their release only."""
+
+    def __init__(self, run_module, base):
+        self.run_module, self.base = run_module, base
+
+    def _write(self, name, release, phase, content, **more):
+        path = {"services": "services/run.sh", "plan": "plan.json"}[name]
+        done = self.run_module(
+            "service_files",
+            directory=str(self.base),
+            name=name,
+            folders=[{"path": str(self.base)}, {"path": str(self.base / "services")}] if name == "services" else [],
+            files=[{"path": str(self.base / path), "content": content}],
+            phase=phase,
+            plan={"digest": "d-" + release, "release": release},
+            run=RUN,
+            **more,
+        )
+        assert not done["failed"], done["msg"]
+        return done["changed"]
+
+    def services(self, release, **more):
+        return self._write("services", release, "changing", f"run {release}\n", **more)
+
+    def plan(self, release, **more):
+        content = json.dumps({"digest": "d-" + release, "release": release})
+        return self._write("plan", release, "deployed", content, sets=["services", "plan"], **more)
+
+    def verify(self, release):
+        return self.run_module(
+            "deployment_run", directory=str(self.base), state="end", verified="d-" + release, run=RUN
+        )["verified"]
+
+    def deploy(self, release):
+        self.services(release)
+        self.plan(release)
+
+    def back(self, purpose):
+        found = self.run_module("deployment_run", directory=str(self.base), state="begin", previous=purpose, run=RUN)
+        return found["previous"].get("release", "")
+
+    @property
+    def phase(self):
+        return journal.read(str(self.base)).get("phase", "")
+
+
+@pytest.fixture
+def host(tmp_path, run_module):
+    return Deployment(run_module, tmp_path / "root" / "deployments" / "sample")
+
+
+def test_phases_of_a_deployment(host):
+    assert (host.phase, host.back("upgrade"), host.back("rollback")) == ("", "", "")
+    host.services("1.0")
+    assert (host.phase, host.back("upgrade"), host.back("rollback")) == ("changing", "", "")
+    host.plan("1.0")
+    assert (host.phase, host.back("upgrade"), host.back("rollback")) == ("deployed", "1.0", "")
+    assert host.verify("1.0")
+    assert (host.phase, host.back("upgrade"), host.back("rollback")) == ("verified", "1.0", "")
+
+
+@pytest.mark.parametrize(
+    ("steps", "phase"),
+    [((), "verified"), (("services",), "changing"), (("services", "plan"), "deployed")],
+)
+def test_wherever_the_controller_dies_the_verified_plan_is_what_is_gone_back_to(host, steps, phase):
+    host.deploy("1.0")
+    host.verify("1.0")
+    for step in steps:
+        getattr(host, step)("2.0")
+    assert (host.phase, host.back("upgrade")) == (phase, "1.0")
+    assert host.back("rollback") == ("1.0" if steps else "")
+    assert journal.read(str(host.base))["verified"]["release"] == "1.0"
+
+
+def test_rollback_from_a_verified_plan_is_to_the_one_before(host):
+    for release in ("1.0", "2.0"):
+        host.deploy(release)
+        host.verify(release)
+    assert (host.back("upgrade"), host.back("rollback")) == ("2.0", "1.0")
+    host.deploy("1.0")
+    host.verify("1.0")
+    assert (host.back("upgrade"), host.back("rollback")) == ("1.0", "2.0")
+
+
+def test_a_run_that_changes_nothing_leaves_the_journal_alone(host):
+    host.deploy("1.0")
+    host.verify("1.0")
+    before = {path.name: path.stat().st_mtime_ns for path in host.base.iterdir() if path.is_file()}
+    assert not host.services("1.0") and not host.plan("1.0") and host.verify("1.0")
+    assert {path.name: path.stat().st_mtime_ns for path in host.base.iterdir() if path.is_file()} == before
+    host.services("2.0", check=True)
+    assert host.phase == "verified"
+
+
+def test_a_change_that_was_interrupted_is_noted_as_ended_by_the_next_run(host):
+    host.deploy("1.0")
+    host.services("2.0")
+    host.services("1.0")
+    assert host.phase == "changing" and not host.plan("1.0"), "plan.json itself is the old one"
+    assert host.phase == "deployed"
+
+
+def test_another_plan_than_the_deployed_one_is_not_noted_as_verified(host):
+    host.deploy("1.0")
+    assert not host.verify("2.0") and host.phase == "deployed"
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{"])
+def test_a_broken_journal_is_no_journal(host, content):
+    host.deploy("1.0")
+    host.verify("1.0")
+    (host.base / journal.JOURNAL).write_text(content)
+    assert host.back("upgrade") == "1.0"
+
+
+def test_the_journal_is_read_and_written_through_no_link(host, tmp_path):
+    host.deploy("1.0")
+    (tmp_path / "victim").write_text(json.dumps({"phase": "verified"}))
+    (host.base / journal.JOURNAL).unlink()
+    (host.base / journal.JOURNAL).symlink_to(tmp_path / "victim")
+    assert host.phase == ""
+    host.services("2.0")
+    assert host.phase == "changing" and "changing" not in (tmp_path / "victim").read_text()
+    moved = tmp_path / "moved"
+    host.base.rename(moved)
+    host.base.symlink_to(moved)
+    with pytest.raises(tree.TreeError, match="symbolic link"):
+        journal.read(str(host.base))
+
+
+def test_removal_takes_the_journal_along(host):
+    host.deploy("1.0")
+    host.verify("1.0")
+    host.deploy("2.0")
+    host.verify("2.0")
+    done = host.run_module("service_files", directory=str(host.base), name="plan", state="absent")
+    assert done["kept"] == [] and not host.base.exists()
+
+
+def test_status_shows_a_change_that_has_not_ended(host):
+    host.deploy("1.0")
+    host.verify("1.0")
+    host.services("2.0")
+    asked = {"directory": str(host.base), "host": "h1"}
+    planned = {
+        "runtime": "docker",
+        "runtime_settings": {"deployment": "x"},
+        "deployment": "x",
+        "directory": "",
+        "digest": "",
+        "services": [],
+    }
+    findings = host.run_module("service_status", planned=planned, **asked)["findings"]
+    (text,) = [finding for finding in findings if "has not ended" in finding]
+    assert (
+        "a change to release 2.0 began at 20" in text
+        and "by anna on bastion" in text
+        and "goes back to release 1.0" in text
+    )
+
+
+def test_only_the_call_that_ends_the_run_releases_the_lock(host):
+    lock = host.base.parent / ".sample.lock"
+    host.back("upgrade")
+    host.deploy("1.0")
+    assert lock.exists()
+    host.plan("1.0", unlock=True, check=True)
+    assert lock.exists()
+    host.plan("1.0", unlock=True)
+    assert not lock.exists()

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a rollback may begin."""
+
+from __future__ import annotations
+
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.rollback import refusals
+
+FOLDER = "/opt/x/deployments/sample"
+
+
+def plan(release="1.0", hosts=("h1", "h2"), folder=FOLDER, version=PLAN_VERSION):
+    return {
+        "digest": "d-" + release,
+        "plan_version": version,
+        "release": release,
+        "directory": folder,
+        "hosts": [{"name": name} for name in hosts],
+    }
+
+
+def test_one_plan_on_all_of_its_hosts_may_begin():
+    assert refusals({"h1": plan(), "h2": plan(), "unrelated": {}}, FOLDER) == []
+
+
+def test_nothing_to_go_back_to():
+    (text,) = refusals({"h1": {}, "h2": {}}, FOLDER)
+    assert "No host has a verified plan" in text
+
+
+def test_hosts_with_different_plans():
+    (text,) = refusals({"h1": plan(), "h2": plan("2.0")}, FOLDER)
+    assert "h1 release 1.0, h2 release 2.0" in text
+
+
+def test_a_host_of_the_plan_is_missing():
+    (text,) = refusals({"h1": plan(), "h2": {}}, FOLDER)
+    assert text.startswith("h2: part of the verified plan")
+
+
+def test_a_host_that_the_plan_does_not_have():
+    (text,) = refusals({"h1": plan(), "h2": plan(), "h3": plan()}, FOLDER)
+    assert text.startswith("h3: not part of the verified plan")
+
+
+def test_a_plan_of_another_folder():
+    assert (
+        "h1: the plan to go back to is about /elsewhere"
+        in refusals({"h1": plan(hosts=["h1"], folder="/elsewhere")}, FOLDER)[0]
+    )
+
+
+def test_a_plan_of_another_version_of_the_collection():
+    (text,) = refusals({"h1": plan(hosts=["h1"], version=1)}, FOLDER)
+    assert text.startswith("h1: the verified plan was written by another version")
