@@ -15,6 +15,7 @@ from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
 from ..verify.client import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
+from .cause import LINES, finding, in_loop
 from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -203,6 +204,8 @@ class Host:
             "log": [],
         }
         row["findings"] = self._findings(service, state, answer, row, digests)
+        if digests[1] and in_loop(state, answer["answers"], self.clock()):
+            row["findings"].insert(0, finding(state, self._log(service, LINES)))
         if lines and self.deployed and (state["state"] not in ("running", "absent") or answer["answers"] is False):
             row["log"] = self._log(service, lines)
         return row

@@ -37,6 +37,7 @@ RUN_VARIABLES = {
     "plan_show": "What the playbook plan prints: table, commands, json, rules or diff.",
     "remove_caches": "Remove environments and caches as well.",
     "remove_models": "Remove a model that the collection installed as well.",
+    "services": "Names of the services that the playbook restart restarts. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "verify_file": "File for the report of the verification, as JSON.",

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why a service ends again and again: when that is so, and which line of its log says why."""
+
+from __future__ import annotations
+
+import re
+
+ENDS = 3  # unexpected ends from which on it is a loop
+YOUNG = 60  # seconds that a process without a health URL may be alive when it is looked at
+LINES = 80  # of the log, in which the cause is looked for
+# The line of an exception, or of a program that names its level; the last one is what ended the process.
+CAUSE = re.compile(
+    r"\b(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|CRITICAL\b|FATAL\b|panic:|[Ss]egmentation fault|Killed\b|[Oo]ut of memory"
+    r"|cannot open shared object file|error:)"
+)
+LIMIT = "start-limit-hit"  # systemd's word for a unit that ended too often
+
+
+def in_loop(state, answers, now):
+    """Whether a service ends again and again. ``state``: of its runtime; ``answers``: whether it is ready (None: unknown)."""
+    if (state["restarts"] or 0) < ENDS and LIMIT not in state["detail"]:
+        return False
+    young = state["since"] is not None and now - state["since"] < YOUNG
+    return state["state"] != "running" or answers is False or (answers is None and young)
+
+
+def cause(lines):
+    """The line that says why the last life ended; the last line if none looks like it."""
+    said = [line.strip() for line in lines if line.strip()]
+    found = [line for line in said if CAUSE.search(line)]
+    return ((found or said or ["its log is empty"])[-1])[:300]
+
+
+def finding(state, lines):
+    """The finding for a service in a loop."""
+    times = "" if state["restarts"] is None else " {} times".format(state["restarts"])
+    then = "systemd gave up" if LIMIT in state["detail"] else "it is started again after a pause"
+    return (
+        f"is in a crash loop: it ended{times}, and {then}. Its log says: {cause(lines)}. "
+        "Fix: remove the cause, then run ascend.inference.deploy"
+    )
