@@ -78,13 +78,23 @@ class Instance:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a pool lies on its hosts: ``span`` hosts an instance, ``nodes`` hosts a rank, ``rows`` places side by side."""
+    """How a pool lies on its hosts: ``span`` hosts an instance, ``nodes`` hosts a rank, ``rows`` places side by side.
+
+    ``ranks`` has the data-parallel ranks of each host where hosts of unequal size share one instance; else it is empty.
+    """
 
     members: tuple[Host, ...]
     span: int
     nodes: int
     rows: int
     row_of: t.Mapping[str, int]
+    ranks: tuple[int, ...] = ()
+
+    def share(self, pool: Pool, host: Host) -> int:
+        """Devices that one instance takes of a host."""
+        if self.ranks:
+            return self.ranks[self.members.index(host)] * pool.rank_devices
+        return pool.devices_per_instance // self.span
 
     @property
     def broken(self) -> bool:
@@ -127,7 +137,28 @@ def _shape(description: Description, pool: Pool, members: list[Host]) -> Shape:
     else:
         span, nodes = _span(pool, min((len(_usable(host, pool)) for host in members), default=0))
     rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
-    return Shape(tuple(members), span, nodes, len(members) // span if span else 0, rows)
+    count = len(members) // span if span else 0
+    ranks = () if count or description.engine == "vllm_cpu" else _unequal_ranks(pool, members)
+    if ranks:
+        used = tuple(members[: len(ranks)])
+        return Shape(used, len(ranks), 1, 1, {host.name: 0 for host in used}, ranks)
+    return Shape(tuple(members), span, nodes, count, rows)
+
+
+def _unequal_ranks(pool: Pool, members: list[Host]) -> tuple[int, ...]:
+    """Ranks of each host where a single instance needs hosts of unequal size; empty where that is not so or does not fit.
+
+    vLLM takes each host's number of ranks from that host (--data-parallel-size-local), so they may differ.
+    """
+    fits = [len(_usable(host, pool)) // pool.rank_devices for host in members]
+    if pool.instances != 1 or pool.hosts_per_instance or len(set(fits)) < 2 or 0 in fits:
+        return ()
+    left, ranks = pool.data_parallel_size, []
+    for fit in fits:
+        if left:
+            ranks.append(min(fit, left))
+            left -= ranks[-1]
+    return () if left else tuple(ranks)
 
 
 def _span(pool: Pool, capacity: int) -> tuple[int, int]:
@@ -162,8 +193,8 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
             f"{pool.rank_devices}) does not fit the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
             f"have {smallest} devices each",
             "Add hosts to the group, or choose sizes that the hosts divide.",
-            why="Each host carries an equal number of data-parallel ranks or, without data parallelism, an equal share of "
-            "one rank.",
+            why="Each host carries whole data-parallel ranks or, without data parallelism, an equal share of one rank. Hosts "
+            "of unequal size can share a pool's only instance.",
         )
     return None
 
@@ -184,9 +215,9 @@ def _place_one(
             value=str(pool.instances),
             why=FULL,
         )
-    share = pool.devices_per_instance // shape.span
     processes: list[Process] = []
     for host in shape.members[row * shape.span : (row + 1) * shape.span]:
+        share = shape.share(pool, host)
         devices = _devices(description, host, name, slot, share, shapes)
         if devices is None:
             return None, Finding(
@@ -198,20 +229,25 @@ def _place_one(
                 value=str(pool.instances),
                 why=FULL,
             )
-        processes += _processes(pool, shape, host, devices, len(processes))
+        processes += _processes(pool, shape, host, devices, processes)
     return Instance(name, pool, number, slot, tuple(processes), shape.nodes), None
 
 
-def _processes(pool: Pool, shape: Shape, host: Host, devices: tuple[int, ...], before: int) -> list[Process]:
-    """A host's processes of one instance; ``before`` counts those on the hosts before it."""
+def _processes(
+    pool: Pool, shape: Shape, host: Host, devices: tuple[int, ...], others: t.Sequence[Process]
+) -> list[Process]:
+    """A host's processes of one instance; ``others`` are those on the hosts before it."""
+    before = len(others)
     if shape.nodes > 1:
         return [Process(host, before, 0, 1, 0, devices, before * len(devices))]
-    local, size = pool.data_parallel_size // shape.span, pool.rank_devices
+    size = pool.rank_devices
+    local = shape.share(pool, host) // size
+    first = sum(process.local_ranks for process in others)
     if pool.load_balancing != "external" or pool.data_parallel_size == 1:
-        return [Process(host, before, before * local, local, 0, devices, before * local * size)]
+        return [Process(host, before, first, local, 0, devices, first * size)]
     return [
         Process(host, rank, rank, 1, index, devices[index * size : (index + 1) * size], rank * size)
-        for index, rank in enumerate(range(before, before + local))
+        for index, rank in enumerate(range(first, first + local))
     ]
 
 
@@ -272,4 +308,4 @@ def _demand(host: Host, pool: Pool, shape: Shape) -> int:
         slots = max(0, min(pool.instances_per_host, pool.instances - row * pool.instances_per_host))
     else:
         slots = pool.instances // shape.rows + (row < pool.instances % shape.rows)
-    return slots * (pool.devices_per_instance // shape.span)
+    return slots * shape.share(pool, host)

@@ -13,6 +13,8 @@ from . import (
     arguments,
     connectors,
     environment,
+    environment_values,
+    host_values,
     model,
     port_choice,
     ports,
@@ -30,13 +32,13 @@ from .base import Case, Rule, Rules
 THEMES: dict[str, t.Iterable[Rule]] = {
     "Topology and devices": topology.RULES,
     "Parallel sizes": sizes.RULES,
-    "Values": values.RULES,
+    "Values": (*values.RULES, *host_values.RULES),
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": (*connectors.RULES, *transfer_pairs.RULES),
     "Shared KV cache store": store.RULES,
     "Arguments of vLLM": arguments.RULES,
     "The model and its serving": model.RULES,
-    "Environment": environment.RULES,
+    "Environment": (*environment.RULES, *environment_values.RULES),
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
     **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},
@@ -46,6 +48,7 @@ OF_SETTINGS = (
     *arguments.RULES,
     *connectors.RULES,
     *environment.RULES,
+    *environment_values.RULES,
     *model.RULES,
 )  # rules that judge settings alone, whatever hosts carry them
 OWN = Rules()

@@ -202,6 +202,9 @@ def of_release(case: Case) -> t.Iterator[Finding]:
             instead = key if key.partition(".")[0] in release.additional_config else ""
             fix = f"Set {instead} in args.additional-config instead." if instead else "Remove it."
             yield Finding.at(path, value, f"release {release.name} does not read {name}", fix)
+        elif name == "ASCEND_BUFFER_POOL" and not release.buffer_pool_env and value != "0:0":
+            problem = f"release {release.name} has no {name}"
+            yield Finding.at(path, value, problem, "Remove it: HCCL_INTRA_ROCE_ENABLE took its place.")
         elif name == "ASCEND_BASE_PORT" and not release.ascend_base_port_env:
             problem = f"Mooncake {release.mooncake} of release {release.name} does not read {name}; 0.3.8 and later do"
             yield Finding.at(path, value, problem)

@@ -14,23 +14,71 @@ from .base import Case, Rules
 from .connectors import TOP_KEYS
 
 RULES = Rules()
-COUNTS = ("max-num-seqs", "max-num-batched-tokens", "block-size", "max-num-partial-prefills")
+# flag -> least and most; the largest that anybody documents is far below the latter
+COUNTS = {
+    "max-num-seqs": (1, 10**6),
+    "max-num-batched-tokens": (1, 10**8),
+    "max-model-len": (-1, 10**9),
+    "block-size": (1, 10**5),
+    "max-num-partial-prefills": (1, 10**6),
+    "long-prefill-token-threshold": (0, 10**9),
+    "api-server-count": (0, 1024),
+    "max-logprobs": (-1, 10**7),
+    "max-loras": (1, 10**5),
+    "max-lora-rank": (1, 10**5),
+    "max-cpu-loras": (1, 10**6),
+}
 NUMERIC = re.compile(r"[\d.]+|.*:.*")
 
 
 @RULES.rule(
-    "ARG-POSITIVE", "Set a whole number of at least 1, or leave it out.", "vLLM config/scheduler.py, config/cache.py"
+    "ARG-POSITIVE",
+    "Set a number in this span, or leave it out.",
+    "vLLM config/scheduler.py, config/cache.py, config/model.py, config/lora.py",
 )
 def counts(case: Case) -> t.Iterator[Finding]:
-    """A count of sequences, tokens or blocks is below 1.
+    """A count of sequences, tokens, blocks or processes is senseless.
 
-    The engine refuses it at start, or never schedules a request.
+    The engine refuses it at start, never schedules a request, or runs out of memory.
     """
     for view in case.engine_views:
-        for flag in COUNTS:
+        for flag, (least, most) in COUNTS.items():
             found = view.integer(flag)
-            if found is not None and found < 1:
-                yield Finding.at(view.path(flag), view.value(flag), f"{flag} is below 1")
+            if found is not None and not least <= found <= most:
+                bound = f"below {least}" if found < least else f"above {most}"
+                yield Finding.at(view.path(flag), view.value(flag), f"{flag} is {bound}")
+
+
+@RULES.rule(
+    "FLAG-NEEDS",
+    "Set the other flag as well, or remove this one.",
+    "vllm/entrypoints/openai/cli_args.py: enable_auto_tool_choice; vllm/lora: modules need the adapter's manager",
+)
+def needs(case: Case) -> t.Iterator[Finding]:
+    """A flag needs another one that is not set.
+
+    vLLM ends at start.
+    """
+    for view in case.engine_views:
+        for flag, other in (("enable-auto-tool-choice", "tool-call-parser"), ("lora-modules", "enable-lora")):
+            on = view.truth(flag) if flag.startswith("enable-") else flag in view.table
+            if on and other not in view.table:
+                yield Finding.at(view.path(flag), view.value(flag), f"{flag} is set without {other}")
+
+
+@RULES.rule(
+    "FLAG-MODEL",
+    "Remove it, and set inference_model.path or the pool's own model.",
+    "vllm serve: the model is the positional argument",
+)
+def model_flag(case: Case) -> t.Iterator[Finding]:
+    """The model is named by a flag as well.
+
+    vLLM refuses it, or loads another model than the plan has checked.
+    """
+    for view in case.engine_views:
+        if view.user_value("model"):
+            yield Finding.at(view.path("model"), view.value("model"), "model is set in args")
 
 
 @RULES.rule(
@@ -91,7 +139,7 @@ def link(case: Case) -> t.Iterator[Finding]:
     "CANN: HCCL_IF_IP is an IP address; vLLM: VLLM_HOST_IP",
 )
 def address_form(case: Case) -> t.Iterator[Finding]:
-    """A host's address is no IP address.
+    """A host's address is no IP address of a host.
 
     HCCL takes none but an IP address, and no peer reaches a wrong one. The planner resolves no names, so that a plan is
     the same wherever it is made.
@@ -101,9 +149,22 @@ def address_form(case: Case) -> t.Iterator[Finding]:
     engines = {service.host for service, dummy, dummy in case.engines}
     for name in sorted({service.host for service in case.services}):
         address = case.context.hosts[name].address
+        kind = _unusable(address)
+        if kind:
+            yield Finding.at(f"{name}.inference_address", address, f"{address} is {kind}")
         if _is_address(address) or not (NUMERIC.fullmatch(address) or case.npu and name in engines):
             continue
         yield Finding.at(f"{name}.inference_address", address, f"{address} is not an IP address")
+
+
+def _unusable(text: str) -> str:
+    """What kind of address no host can have for its peers; empty for the others and for what is none."""
+    if not _is_address(text):
+        return ""
+    found = ipaddress.ip_address(text)
+    if found.is_multicast or text == "255.255.255.255":
+        return "an address of many hosts"
+    return "valid on one link only" if found.version == 4 and found.is_link_local else ""
 
 
 def _is_address(text: str) -> bool:

@@ -1,0 +1,99 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of single environment variables: values that the program which reads them does not take."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...description.findings import Finding
+from .base import Case, Rules
+from .environment import user_variables
+
+RULES = Rules()
+SWITCH = ("0|1", "0 or 1")
+COUNT = (r"[1-9]\d*", "a whole number above 0")
+# torch_npu's allocator takes these settings (torch_npu/csrc/core/npu/NPUAllocatorConfig.cpp)
+ALLOCATOR = (
+    "max_split_size_mb",
+    "garbage_collection_threshold",
+    "expandable_segments",
+    "base_addr_aligned_kb",
+    "page_size",
+    "segment_size_mb",
+    "multi_stream_lazy_reclaim",
+    "pinned_mem_register",
+    "pin_memory_expandable_segments",
+    "roundup_power2_divisions",
+)
+SETTING = rf"(?:{'|'.join(ALLOCATOR)}):(?:True|False|[\w.\[\]-]+)"
+# name -> (the whole value, what the reader takes); sources: CANN's environment variables, torch_npu, vllm/envs.py,
+# vllm_ascend/envs.py, OpenMP 5.2
+VALUES: dict[str, tuple[str, str]] = {
+    "HCCL_OP_EXPANSION_MODE": (
+        "AI_CPU|AIV|HOST|HOST_TS|CCU_MS|CCU_SCHED|AIV_ONLY",
+        "one of AI_CPU, AIV, HOST, HOST_TS, CCU_MS and CCU_SCHED, in capitals",
+    ),
+    "HCCL_DETERMINISTIC": ("(?i:true|false|strict)", "true, false or strict"),
+    "HCCL_INTRA_ROCE_ENABLE": SWITCH,
+    "HCCL_INTRA_PCIE_ENABLE": SWITCH,
+    "HCCL_WHITELIST_DISABLE": SWITCH,
+    "HCCL_RDMA_TC": (r"0|[1-9]\d*", "a multiple of 4 from 0 to 252"),
+    "HCCL_RDMA_SL": ("[0-7]", "a number from 0 to 7"),
+    "HCCL_RDMA_RETRY_CNT": ("[1-7]", "a number from 1 to 7"),
+    "ASCEND_GLOBAL_LOG_LEVEL": ("[0-4]", "a number from 0 to 4"),
+    "ASCEND_SLOG_PRINT_TO_STDOUT": SWITCH,
+    "ASCEND_LAUNCH_BLOCKING": SWITCH,
+    "ASCEND_AGGREGATE_ENABLE": SWITCH,
+    "ASCEND_BUFFER_POOL": (r"\d+:\d+", "two numbers with a colon, such as 4:8"),
+    "TASK_QUEUE_ENABLE": ("[0-2]", "0, 1 or 2"),
+    "PYTORCH_NPU_ALLOC_CONF": (rf"{SETTING}(,\s*{SETTING})*", f"NAME:VALUE of {', '.join(ALLOCATOR[:5])}"),
+    "OMP_NUM_THREADS": (r"[1-9]\d*(,\s*[1-9]\d*)*", "a whole number above 0"),
+    "OMP_PROC_BIND": (
+        "(?i:true|false|(?:master|primary|close|spread)(?:,(?:master|primary|close|spread))*)",
+        "true, false, primary, close or spread",
+    ),
+    "DYNAMIC_EPLB": ("(?i:true|false|0|1)", "true or false"),
+    "VLLM_USE_V1": SWITCH,
+    "VLLM_RPC_TIMEOUT": COUNT,
+    "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS": COUNT,
+    "VLLM_ENGINE_READY_TIMEOUT_S": COUNT,
+    "VLLM_ENGINE_ITERATION_TIMEOUT_S": COUNT,
+    "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": COUNT,
+    "VLLM_LOGGING_LEVEL": (
+        "(?i:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL|NOTSET)",
+        "one of DEBUG, INFO, WARNING, ERROR and CRITICAL",
+    ),
+    "VLLM_WORKER_MULTIPROC_METHOD": ("fork|spawn", "fork or spawn"),
+    "VLLM_USE_MODELSCOPE": ("(?i:0|1|true|false)", "true or false"),
+    "MC_TRANSFER_TIMEOUT": COUNT,
+}
+# Read as bool(int(...)) or int(...): a word such as "true" ends the engine with a ValueError
+NUMBERS = re.compile(r"VLLM_ASCEND_(ENABLE_\w+|BALANCE_SCHEDULING|FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK)")
+
+
+@RULES.rule(
+    "ENV-VALUE",
+    "Write a value that the program takes.",
+    "CANN: environment variables; torch_npu NPUAllocatorConfig.cpp; vllm/envs.py; vllm_ascend/envs.py; OpenMP 5.2",
+)
+def value(case: Case) -> t.Iterator[Finding]:
+    """An environment variable has a value that the program which reads it does not take.
+
+    The engine ends at start, or the setting is silently dropped.
+    """
+    for path, name, text in user_variables(case) if case.npu else ():
+        if "$" in text:
+            continue  # ENV-SHELL judges it; a pod fills it in
+        pattern, expected = VALUES.get(name, ("", ""))
+        if NUMBERS.fullmatch(name):
+            pattern, expected = r"\d+", "a number: 1 for on, 0 for off"
+        if not pattern:
+            continue
+        wrong = not re.fullmatch(pattern, text.strip())
+        if name == "HCCL_RDMA_TC" and not wrong:
+            wrong = int(text) > 252 or int(text) % 4 > 0
+        if wrong:
+            yield Finding.at(path, text, f"'{text}' is not {expected}")

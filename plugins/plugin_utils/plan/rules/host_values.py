@@ -1,0 +1,148 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of what the planner hands to the host's own programs: interfaces, users, folders, containers' settings."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+import typing as t
+
+from ...description.findings import Finding, nearest
+from ..placement import hosts_of
+from .base import Case, Rules
+
+RULES = Rules()
+MOUNT_OPTIONS = re.compile(
+    r"(ro|rw|z|Z|shared|slave|private|rshared|rslave|rprivate|nocopy|cached|delegated|consistent)"
+)
+SIZE = re.compile(r"[1-9]\d*[bkmgBKMG]?")
+PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+IMAGE = re.compile(
+    rf"(?:[A-Za-z0-9.-]+(?::\d+)?/|\[[0-9a-fA-F:]+\](?::\d+)?/)?{PART}(?:/{PART})*(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
+)
+
+
+@RULES.rule(
+    "INTERFACE-NAME",
+    "Write the name of one interface as `ip link` prints it.",
+    "Linux if.h: IFNAMSIZ; names have at most 15 bytes, no blank and no slash",
+)
+def interface_name(case: Case) -> t.Iterator[Finding]:
+    """inference_interface cannot be the name of a network interface.
+
+    Gloo and HCCL find no such interface and end the engine at start.
+    """
+    for name in sorted({service.host for service, dummy, dummy in case.engines} if not case.in_pods else ()):
+        interface = case.context.hosts[name].interface
+        if interface and (len(interface.encode()) > 15 or re.search(r"[\s/]", interface)):
+            yield Finding.at(f"{name}.inference_interface", interface, f"'{interface}' is not the name of an interface")
+
+
+@RULES.rule("USER-NAME", "Write the name of a user of the hosts.", "useradd(8)")
+def user_name(case: Case) -> t.Iterator[Finding]:
+    """inference_user cannot be the name of a user.
+
+    The units that run as this user are refused.
+    """
+    user = case.context.description.user
+    if user and not re.fullmatch(r"[A-Za-z_][\w.-]{0,30}\$?|\d+", user):
+        yield Finding.at("inference_user", user, f"'{user}' is not the name of a user")
+
+
+@RULES.rule("CANN-PATH", "Write the absolute path of the folder, such as /usr/local/Ascend.", "CANN installation guide")
+def cann_path(case: Case) -> t.Iterator[Finding]:
+    """inference_cann_path is not an absolute path.
+
+    Services source CANN's set_env.sh below it, and find none.
+    """
+    path = case.context.description.cann_path
+    if not posixpath.isabs(path) or re.search(r"\s", path):
+        yield Finding.at("inference_cann_path", path, f"'{path}' is not an absolute path without blanks")
+
+
+@RULES.rule(
+    "GROUP-EMPTY",
+    "Correct the name of the group, or put a host into it.",
+    "design of the planner: without a host in the group the first engine's host is taken",
+    "warning",
+)
+def group_empty(case: Case) -> t.Iterator[Finding]:
+    """A named group has no host.
+
+    The service runs on the first host with an engine instead of where it was meant to run.
+    """
+    description = case.context.description
+    groups = sorted({group for host in case.context.hosts.values() for group in host.groups})
+    for path, group, usual, kind in (
+        ("inference_router.group", description.router.group, "router", "router"),
+        ("inference_mooncake_master.group", description.mooncake_master.group, "mooncake_master", "mooncake_master"),
+    ):
+        if group != usual and not case.in_pods and case.named(kind) and not hosts_of(group, case.context.hosts):
+            yield Finding.at(path, group, f"no host is in group '{group}'", nearest(group, groups))
+
+
+@RULES.rule("BIND-ADDRESS", "Write an IP address of the host, 0.0.0.0 or ::.", "bind(2)")
+def bind_address(case: Case) -> t.Iterator[Finding]:
+    """The router is to listen on something that is not an IP address.
+
+    It ends at start, and no request is answered.
+    """
+    router = case.context.description.router
+    for path, address in (
+        ("inference_router.bind", router.bind),
+        ("inference_router.frontend_bind", router.frontend_bind),
+    ):
+        if address and address != "localhost" and not _is_address(address):
+            yield Finding.at(path, address, f"'{address}' is not an IP address")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+@RULES.rule(
+    "MOUNT-FORM",
+    "Write /folder/on/the/host:/folder/in/the/container, with :ro behind it for a read-only mount.",
+    "docker run --volume",
+)
+def mounts(case: Case) -> t.Iterator[Finding]:
+    """A mount is not SOURCE:TARGET with absolute paths.
+
+    The container is refused, or gets an empty volume instead of the host's folder.
+    """
+    for index, mount in enumerate(case.context.description.container.mounts if case.context.contained else ()):
+        parts = mount.split(":")
+        options = parts[2].split(",") if len(parts) == 3 else []
+        paths = all(posixpath.isabs(part) for part in parts[:2])
+        if len(parts) not in (2, 3) or not paths or not all(MOUNT_OPTIONS.fullmatch(option) for option in options):
+            path = f"inference_container.mounts[{index}]"
+            yield Finding.at(path, mount, f"'{mount}' is not SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths")
+
+
+@RULES.rule("SHM-SIZE", "Write a number with b, k, m or g, such as 64g.", "docker run --shm-size")
+def shm_size(case: Case) -> t.Iterator[Finding]:
+    """The size of the containers' shared memory is not a size.
+
+    The container is refused.
+    """
+    size = case.context.description.container.shm_size
+    if case.context.contained and not SIZE.fullmatch(size):
+        yield Finding.at("inference_container.shm_size", size, f"'{size}' is not a size such as 64g")
+
+
+@RULES.rule("IMAGE-NAME", "Write registry/name:tag or registry/name@sha256:digest.", "distribution reference grammar")
+def image_name(case: Case) -> t.Iterator[Finding]:
+    """inference_image is not the name of an image.
+
+    It cannot be pulled, and no container starts.
+    """
+    image = case.context.description.image
+    if image and not IMAGE.fullmatch(image):
+        yield Finding.at("inference_image", image, f"'{image}' is not the name of an image")

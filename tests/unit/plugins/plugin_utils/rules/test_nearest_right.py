@@ -1,0 +1,94 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The value that is nearest to a mistake and right is planned without a finding: no rule refuses too much."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import APART, family, hosts
+
+P, D = "inference_pools.prefill", "inference_pools.decode"
+DIGEST = "sha256:" + 64 * "a"
+
+ENVIRONMENT = [
+    ("HCCL_OP_EXPANSION_MODE", "AIV"),
+    ("OMP_NUM_THREADS", "1"),
+    ("OMP_PROC_BIND", "false"),
+    ("OMP_PROC_BIND", "FALSE"),
+    ("TASK_QUEUE_ENABLE", "2"),
+    ("PYTORCH_NPU_ALLOC_CONF", "expandable_segments:True"),
+    ("PYTORCH_NPU_ALLOC_CONF", "max_split_size_mb:256,garbage_collection_threshold:0.8"),
+    ("VLLM_RPC_TIMEOUT", "3600000"),
+    ("VLLM_ASCEND_ENABLE_MLAPO", "1"),
+    ("VLLM_ASCEND_ENABLE_NZ", "2"),
+    ("HCCL_RDMA_TC", "132"),
+    ("HCCL_RDMA_TC", "252"),
+    ("HCCL_RDMA_SL", "7"),
+    ("ASCEND_GLOBAL_LOG_LEVEL", "4"),
+    ("VLLM_LOGGING_LEVEL", "debug"),
+    ("DYNAMIC_EPLB", "true"),
+    ("HCCL_BUFFSIZE", "1100"),
+]
+
+
+def findings(name, changes):
+    return launch_plan(*family(name, changes))["findings"]
+
+
+@pytest.mark.parametrize(("name", "text"), ENVIRONMENT)
+def test_of_the_environment(name, text):
+    assert findings("p2p", {f"{D}.env.{name}": text}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("p2p", {f"{D}.args.max-logprobs": -1}),
+        ("p2p", {f"{D}.args.api-server-count": 16}),
+        ("p2p", {f"{D}.args.enable-auto-tool-choice": True, f"{D}.args.tool-call-parser": "hermes"}),
+        ("p2p", {f"{D}.args.lora-modules": "adapter=/models/adapter", f"{D}.args.enable-lora": True}),
+        ("p2p", {"node1.inference_interface": "bond0.100"}),
+        ("p2p", {"node1.inference_interface": "a12345678901234"}),
+        ("p2p", {"inference_user": "vllm-user"}),
+        ("p2p", {"inference_cann_path": "/opt/ascend"}),
+        ("p2p", {"inference_router.bind": "0.0.0.0"}),
+        ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
+        ("docker", {"inference_container.shm_size": "64g"}),
+        ("docker", {"inference_image": f"registry.example:5000/ascend/vllm-ascend@{DIGEST}"}),
+        ("docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3"}),
+    ],
+    ids=str,
+)
+def test_of_other_values(name, changes):
+    assert findings(name, changes) == []
+
+
+def unequal(**changes):
+    found = {"inventory": hosts(5, {**APART, "decode": (3, 4, 5)})}
+    return {**found, "node4.inference_devices": 8, "node5.inference_devices": 8, **changes}
+
+
+def test_hosts_of_unequal_size_share_an_instance():
+    plan = launch_plan(*family("p2p", unequal()))
+    argv = [service["argv"] for service in plan["services"] if service["kind"] == "decode"]
+    after = {
+        flag: [args[args.index(flag) + 1] for args in argv if flag in args]
+        for flag in ("--data-parallel-size-local", "--data-parallel-start-rank")
+    }
+    assert after == {
+        "--data-parallel-size-local": ["16", "8", "8"],
+        "--data-parallel-start-rank": ["16", "24"],
+    }
+    assert plan["findings"] == []
+
+
+def test_hosts_of_unequal_size_carry_external_ranks():
+    plan = launch_plan(*family("p2p", unequal(**{f"{D}.load_balancing": "external"})))
+    decode = [service for service in plan["services"] if service["kind"] == "decode"]
+    assert [service["host"] for service in decode].count("node3") == 16
+    assert [service["argv"][service["argv"].index("--data-parallel-rank") + 1] for service in decode] == [
+        str(rank) for rank in range(32)
+    ]
+    assert {service["devices"][0] for service in decode if service["host"] == "node5"} == set(range(8))
