@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import typing as t
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
@@ -116,6 +117,8 @@ HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
 ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.
 ADDITIONAL_CONFIG: the same for the keys of --additional-config that any of its modules reads.
+ADDITIONAL_VALUES: the same for what is known of the keys: ``key:kind``, ``key.inner:kind``, ``key=value`` that it takes, ``!`` and
+``!key`` where the release refuses other keys (there).
 REPLACED: environment variable and the key of --additional-config that stands in its place, from upstream's own table.
 """
 
@@ -137,6 +140,12 @@ def write_data(path: pathlib.Path, collected: t.Mapping[str, Facts]) -> None:
         "PROXY_SHA256": digests(collected),
         "ENVIRONMENT": spans(own),
         "ADDITIONAL_CONFIG": spans({name: facts["additional_config"] for name, facts in collected.items()}),
+        "ADDITIONAL_VALUES": spans(
+            {
+                name: [word for word in facts["additional_values"] if not re.fullmatch(r"\w+:", word)]
+                for name, facts in collected.items()
+            }
+        ),
         "REPLACED": [f"{name}|{key}" for name, key in sorted(replaced.items())],
     }
     listed = "".join(f'    "{name}",\n' for name in collected)

@@ -15,6 +15,8 @@ import pathlib
 import re
 import typing as t
 
+from ansible_collections.ascend.inference.tests.releases import ascend_values
+
 # flavour -> the proxy's file in examples/; some moved from folder to folder
 PROXIES = {
     "load_balance": "load_balance_proxy_server_example.py",
@@ -57,6 +59,7 @@ def read(folder: pathlib.Path) -> dict[str, t.Any]:
         "proxies": proxies(folder),
         "environment": environment(folder),
         "additional_config": additional_config(folder),
+        "additional_values": ascend_values.read(folder),
         "replaced_environment": replaced_environment(folder),
         "matrix": matrix_row(folder, str(metadata["Version"])),
     }
@@ -177,30 +180,9 @@ def environment(folder: pathlib.Path) -> list[str]:
 
 
 def additional_config(folder: pathlib.Path) -> list[str]:
-    """Keys of --additional-config that any module reads: x.additional_config.get("key"), and AscendConfig's fields."""
-    names: set[str] = set()
-    for tree in _trees(folder, "vllm_ascend/**/*.py", "additional_config"):
-        for call in _calls(tree, "get"):
-            if not (call.args and isinstance(call.args[0], ast.Constant) and isinstance(call.func, ast.Attribute)):
-                continue
-            if re.search(r"additional_config(\s+or\s+\{\}\))?$", ast.unparse(call.func.value)):
-                names.add(str(call.args[0].value))
-    names |= set(_fields(folder, "AscendConfig")) - {"extra_ctx"}
-    return sorted(names)
-
-
-def _fields(folder: pathlib.Path, name: str) -> dict[str, str]:
-    """Fields and their types of a class of ascend_config.py; empty before the release that has it as a data class."""
-    for tree in _trees(folder, "vllm_ascend/**/ascend_config.py", name):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name == name and node.decorator_list:
-                lines = [
-                    line
-                    for line in node.body
-                    if isinstance(line, ast.AnnAssign) and "init=False" not in ast.unparse(line)
-                ]
-                return {ast.unparse(line.target): ast.unparse(line.annotation) for line in lines}
-    return {}
+    """Keys of --additional-config that any module reads."""
+    words = ascend_values.read(folder)
+    return sorted({word.partition(":")[0] for word in words if ":" in word and "." not in word})
 
 
 def _published(folder: pathlib.Path, hardware: str) -> bool:

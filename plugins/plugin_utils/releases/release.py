@@ -68,6 +68,7 @@ class Release:
         str, ...
     ] = ()  # of vllm_ascend/envs.py, those of vLLM-Ascend itself; () if nothing was collected
     additional_config: tuple[str, ...] = ()  # keys that any of its modules reads
+    additional_values: tuple[str, ...] = ()  # what is known of them; the words of releases/values.py
 
     @property
     def vllm_version(self) -> tuple[int, ...]:
@@ -152,6 +153,7 @@ def _release(name: str) -> Release:
         proxy_sha256={flavour: digest for flavour in proxies if (digest := _digest(flavour, index))},
         environment=_names(sources.ENVIRONMENT, index),
         additional_config=_names(sources.ADDITIONAL_CONFIG, index),
+        additional_values=_names(sources.ADDITIONAL_VALUES, index),
         **facts_,
     )
 
@@ -271,6 +273,11 @@ def assumed(name: str, described: t.Mapping[str, t.Any], base: str) -> dict[str,
 
 
 REPLACED = dict(line.split("|") for line in sources.REPLACED.split())
+# Key of --additional-config -> first and last release of each span that reads it
+ADDITIONAL_SPANS: dict[str, list[tuple[str, str]]] = {}
+for _line in sources.ADDITIONAL_CONFIG.split():
+    _name, _first, _last = [*_line.split("|"), "", ""][:3]
+    ADDITIONAL_SPANS.setdefault(_name, []).append((_first, _last))
 # Every name that some release reads or read
 ASCEND_NAMES = {line.split("|")[0] for line in sources.ENVIRONMENT.split()}
 

@@ -10,11 +10,13 @@ import typing as t
 from ...description.findings import Finding, nearest
 from ...runtimes.registry import runtimes
 from . import (
+    additional_config,
     arguments,
     connectors,
     environment,
     environment_values,
     host_values,
+    json_values,
     model,
     port_choice,
     ports,
@@ -36,7 +38,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Ports": (*ports.RULES, *port_choice.RULES),
     "Connectors": (*connectors.RULES, *transfer_pairs.RULES),
     "Shared KV cache store": store.RULES,
-    "Arguments of vLLM": arguments.RULES,
+    "Arguments of vLLM": (*arguments.RULES, *json_values.RULES, *additional_config.RULES),
     "The model and its serving": model.RULES,
     "Environment": (*environment.RULES, *environment_values.RULES),
     "Router": router.RULES,
@@ -45,10 +47,12 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "What is installed": software.RULES,
 }
 OF_SETTINGS = (
+    *additional_config.RULES,
     *arguments.RULES,
     *connectors.RULES,
     *environment.RULES,
     *environment_values.RULES,
+    *json_values.RULES,
     *model.RULES,
 )  # rules that judge settings alone, whatever hosts carry them
 OWN = Rules()

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import typing as t
 
 from ...description.findings import Finding
+from ...releases import values as data
+from ...releases.release import ASCEND_NAMES
 from .base import Case, Rules
-from .environment import user_variables
+from .environment import HOLD, OWN, TIMEOUTS, user_variables
 
 RULES = Rules()
 SWITCH = ("0|1", "0 or 1")
@@ -97,3 +100,23 @@ def value(case: Case) -> t.Iterator[Finding]:
             wrong = int(text) > 252 or int(text) % 4 > 0
         if wrong:
             yield Finding.at(path, text, f"'{text}' is not {expected}")
+
+
+@RULES.rule(
+    "ENV-TYPO",
+    "Correct the name.",
+    "vllm/envs.py of every version, vllm_ascend/envs.py of every release, CANN: environment variables",
+    "warning",
+)
+def typo(case: Case) -> t.Iterator[Finding]:
+    """An environment variable is spelt almost as one that is read, and nothing reads it.
+
+    The setting has no effect, and no program says so.
+    """
+    known = data.environment_of_any() | ASCEND_NAMES | {*VALUES, *HOLD, *OWN, *TIMEOUTS, "HCCL_BUFFSIZE"}
+    for path, name, text in user_variables(case):
+        if name in known or not name.startswith(("VLLM_", "HCCL_", "ASCEND_", "OMP_", "PYTORCH_NPU_")):
+            continue
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.93)
+        if close:
+            yield Finding.at(path, text, f"nothing reads {name}", f"Did you mean '{close[0]}'?")

@@ -54,6 +54,10 @@ SMALL = {"instances": 2, "tensor_parallel_size": 4, "args": {"max-num-seqs": 16}
 
 FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
     "p2p": (_apart("0.23.0", "mooncake"), hosts(4, APART)),
+    "newest": (
+        _apart("0.30.0rc2", "mooncake", inference_engine_install="site", inference_rules_ignore=["RELEASE-CANDIDATE"]),
+        hosts(4, APART),
+    ),
     "p2p-0.18": (_apart("0.18.0", "mooncake"), hosts(4, APART)),
     "p2p-0.13": (_apart("0.13.0", "mooncake"), hosts(4, APART)),
     "p2p-0.11": (_apart("0.11.0", "mooncake"), hosts(4, APART)),
