@@ -279,7 +279,8 @@ class Description:
         "User that runs the units of the runtime systemd. Default: service_user of the role service.", ""
     )
     kv_transfer: str = documented(
-        "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, llmdatadist, store, combinations "
+        "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, mooncake_v2, mooncake_pull, "
+        "mooncake_d2rh, llmdatadist, store, combinations "
         "such as mooncake+store, none, and others that the release registers. Default: mooncake if there are prefill and "
         "decode pools.",
         "",
@@ -315,7 +316,10 @@ class Description:
     secrets: dict[str, t.Any] = documented(
         "Values that appear in no command line, plan, log or diff, such as api_key and client_keys.", words()
     )
-    rules_ignore: tuple[str, ...] = documented("Ids of rules whose findings are accepted.", ())
+    rules_ignore: tuple[t.Any, ...] = documented(
+        "Rules whose findings are accepted: an id, an id with a place (FLAG-UNKNOWN:decode), or {rule: ..., place: ..., reason: ...}.",
+        (),
+    )
 
 
 @dataclass(frozen=True)

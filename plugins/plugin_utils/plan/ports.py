@@ -32,8 +32,11 @@ KV_SPAN, KV_STEP = 2600, 100
 ASCEND_DIRECT_BASE = 20000
 TRANSFER_ENGINE = Port("transfer_engine", 15000, 2001)
 STORE_CLIENT = Port("store_client", 12300, 2001)
-P2P = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "llmdatadist", "sfa_remote_d2h")
-WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")  # connectors with a listening port for each worker
+# Connectors with a listening port for each worker, and those of them whose schedulers listen behind the workers' ports, one
+# for each data-parallel rank (vllm-ascend kv_p2p/mooncake/base_scheduler.py)
+WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "mooncake_v2", "mooncake_pull", "mooncake_d2rh")
+WITH_SCHEDULER_PORT = ("mooncake_v2", "mooncake_pull")
+P2P = (*WITH_PORT, "llmdatadist", "sfa_remote_d2h")
 EPHEMERAL = 32768  # from here on the kernel hands out ports (net.ipv4.ip_local_port_range)
 
 
@@ -88,6 +91,8 @@ def assign(instances: t.Iterable[Instance], release: Release) -> dict[str, Assig
 def _assigned(instance: Instance, process: Process, release: Release) -> Assigned:
     pool, order, slot = instance.pool, ORDER[instance.kind], instance.slot
     step = -(-pool.devices_per_instance // KV_STEP) * KV_STEP
+    if release.scheduler_ports:
+        step = -(-(pool.devices_per_instance + pool.data_parallel_size) // KV_STEP) * KV_STEP
     workers = instance.workers(process)
 
     def first(name: str, base: int, distance: int) -> int:
@@ -145,6 +150,9 @@ def bound(
     workers = instance.workers(process)
     if any(word in WITH_PORT for word in words):
         found.append(Port("kv", assigned.kv + process.first_worker, workers))
+    if any(word in WITH_SCHEDULER_PORT for word in words):
+        behind = assigned.kv + instance.pool.devices_per_instance + process.first_rank
+        found.append(Port("kv_scheduler", behind, process.local_ranks))
     if "llmdatadist" in words:
         found.append(Port("llmdatadist", assigned.llmdatadist, workers))
     if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):

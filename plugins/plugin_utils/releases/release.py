@@ -76,6 +76,11 @@ class Release:
         return numbers(self.vllm)[:3]
 
     @property
+    def scheduler_ports(self) -> bool:
+        """Whether a connector of the release has ports of its schedulers behind those of its workers."""
+        return "MooncakeConnectorV2" in self.connectors
+
+    @property
     def mooncake_version(self) -> tuple[int, ...]:
         """Mooncake's version, with a post-release as fourth number; what an unshipped one is compared as is 0.3.7."""
         return numbers(self.mooncake or "0.3.7")

@@ -16,7 +16,7 @@ Flags = dict[str, t.Any]
 
 # Connectors from prefill to decode, by how a proxy has to drive them: it hands decode what prefill answered, or decode
 # calls it back at /v1/metaserver and prefill pushes layer by layer.
-ANSWERED = frozenset({"mooncake", "mooncake_hybrid", "llmdatadist"})
+ANSWERED = frozenset({"mooncake", "mooncake_hybrid", "mooncake_v2", "mooncake_pull", "mooncake_d2rh", "llmdatadist"})
 CALLED_BACK = frozenset({"mooncake_layerwise"})
 EITHER = frozenset({"sfa_remote_d2h"})
 

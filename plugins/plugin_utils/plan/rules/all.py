@@ -29,6 +29,7 @@ from . import (
     transfer_pairs,
     values,
 )
+from .accepted import Accepted
 from .base import Case, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
@@ -56,6 +57,7 @@ OF_SETTINGS = (
     *model.RULES,
 )  # rules that judge settings alone, whatever hosts carry them
 OWN = Rules()
+CERTAIN = ("PLACE-", "VARIABLE-", "RELEASE-UNKNOWN", "RELEASE-FACT", "PORT-LIST")  # what leaves nothing to plan
 THEMES["Rules about rules"] = OWN
 
 
@@ -66,9 +68,15 @@ def ignored(case: Case) -> t.Iterator[Finding]:
     It accepts nothing, so the finding that it was meant for is still reported.
     """
     known = [rule.id for rule in RULES]
-    for index, id_ in enumerate(case.context.description.rules_ignore):
-        if id_ not in known:
-            yield Finding.at(f"inference_rules_ignore[{index}]", id_, f"unknown rule id {id_}", nearest(id_, known))
+    for index, written in enumerate(case.context.description.rules_ignore):
+        entry, path = Accepted.read(written), f"inference_rules_ignore[{index}]"
+        if entry.problem:
+            yield Finding.at(path, written, entry.problem, "Write {rule: ..., place: ..., reason: ...}.")
+        elif entry.rule.startswith(CERTAIN):
+            yield Finding.at(path, entry.rule, f"{entry.rule} cannot be accepted: without it there is no plan")
+        elif entry.rule not in known:
+            fix = nearest(entry.rule, known)
+            yield Finding.at(path, entry.rule, f"unknown rule id {entry.rule}", fix)
 
 
 RULES: tuple[Rule, ...] = tuple(sorted((rule for rules in THEMES.values() for rule in rules), key=lambda rule: rule.id))

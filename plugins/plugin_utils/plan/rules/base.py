@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import typing as t
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from ...description.findings import Finding
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
+from .accepted import Accepted, accepted
 from .engine_view import EngineView
 
 ENGINES = ("prefill", "decode", "colocated", "encode")
@@ -111,23 +113,31 @@ def paragraphs(check: t.Callable[..., t.Any]) -> list[str]:
     return [" ".join(part.split()) for part in (check.__doc__ or "").split("\n\n")]
 
 
-def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Collection[str]) -> list[Finding]:
-    """Every violation of every rule; an ignored rule's come back with severity ``accepted``."""
+def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Iterable[t.Any]) -> list[Finding]:
+    """Every violation of every rule.
+
+    ``ignored`` has the entries of inference_rules_ignore; what they accept comes back with severity ``accepted`` and, in
+    place of the fix, with the reason that they give.
+    """
+    entries = [Accepted.read(entry) for entry in ignored]
     findings = set()
     for rule in rules:
         for violation in rule.check(case):
-            findings.add(
-                Finding(
-                    violation.path,
-                    rule.id,
-                    violation.problem or rule.problem,
-                    f"{violation.fix.rstrip()} {rule.fix}".strip(),
-                    "accepted" if rule.id in ignored else violation.severity or rule.severity,
-                    violation.value,
-                    violation.why or rule.why,
-                    rule.source,
-                )
+            finding = Finding(
+                violation.path,
+                rule.id,
+                violation.problem or rule.problem,
+                f"{violation.fix.rstrip()} {rule.fix}".strip(),
+                violation.severity or rule.severity,
+                violation.value,
+                violation.why or rule.why,
+                rule.source,
             )
+            entry = accepted(finding, entries)
+            if entry:
+                fix = f"Accepted: {entry.reason}" if entry.reason else finding.fix
+                finding = dataclasses.replace(finding, severity="accepted", fix=fix)
+            findings.add(finding)
     return sorted(findings)
 
 

@@ -9,12 +9,13 @@ import re
 import typing as t
 
 from ...description.findings import Finding
+from ..ports import WITH_PORT
 from .base import Case, Rules
 
 RULES = Rules()
 # Names of families without experts; Qwen3-30B-A3B and the like say with A that they have some
 DENSE = re.compile(r"(?:^|[/ _-])(?:qwen[23](?:\.5)?-(?:vl-)?\d+(?:\.\d+)?b(?!-a\d)|llama-?[23])", re.IGNORECASE)
-CONNECTED = ("mooncake", "mooncake_hybrid", "mooncake_layerwise")
+CONNECTED = WITH_PORT
 
 
 def connected(case: Case) -> bool:

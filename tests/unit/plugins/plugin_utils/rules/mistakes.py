@@ -529,6 +529,8 @@ MISTAKES: tuple[Mistake, ...] = (
     W("STOP-TIMEOUT", "p2p", {"inference_args.shutdown-timeout": 600}),
     W("ROOT-USER", "p2p", {"inference_user": "root"}),
     M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["TP-DIVIDE"]}, "inference_rules_ignore[0]"),
+    M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["PLACE-SPAN"]}, "inference_rules_ignore[0]"),
+    M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": [{"id": "TP-DIVIDES"}]}, "inference_rules_ignore[0]"),
     # kubernetes
     M("K8S-MANIFEST", "kubernetes", {"inference_kubernetes.serving": {"replcas": 2}}, "ModelServing/demo.spec.replcas"),
     M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""inference_rules_ignore accepts a rule everywhere, or at one place, and keeps the reason."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+P, D = "inference_pools.prefill", "inference_pools.decode"
+BOTH = {f"{P}.args.gpu-memory-utilization": 1.5, f"{D}.args.gpu-memory-utilization": 2}
+
+
+def outcome(entries):
+    """Severity of each finding by its path: of the plan, or of what refuses it."""
+    try:
+        found = launch_plan(*family("p2p", {**BOTH, "inference_rules_ignore": entries}))["findings"]
+    except PlanError as error:
+        found = [finding.as_dict() for finding in error.findings]
+    return {item["path"].split(".")[1]: item["severity"] for item in found}
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("GPU-MEMORY", {"prefill": "accepted", "decode": "accepted"}),
+        ("GPU-MEMORY:decode", {"prefill": "error"}),
+        ("GPU-MEMORY:prefill", {"decode": "error"}),
+        (f"GPU-MEMORY:{D}.args", {"prefill": "error"}),
+        ("GPU-MEMORY:gpu-memory-utilization", {"prefill": "accepted", "decode": "accepted"}),
+        ("GPU-MEMORY:code", {"prefill": "error", "decode": "error"}),
+        ({"rule": "GPU-MEMORY", "place": "decode"}, {"prefill": "error"}),
+    ],
+    ids=str,
+)
+def test_an_entry_accepts_at_its_place_only(entry, expected):
+    assert outcome([entry]) == expected
+
+
+def test_the_plan_keeps_the_reason():
+    entry = {"rule": "GPU-MEMORY", "reason": "tried on this host"}
+    found = launch_plan(*family("p2p", {**BOTH, "inference_rules_ignore": [entry]}))["findings"]
+    assert {item["fix"] for item in found} == {"Accepted: tried on this host"}
+
+
+@pytest.mark.parametrize("word", ["mooncake_v2", "mooncake_pull", "mooncake_d2rh"])
+def test_newer_connectors_are_planned_where_the_release_has_them(word):
+    plan = launch_plan(*family("newest", {"inference_kv_transfer": word}))
+    assert [item for item in plan["findings"] if item["severity"] != "accepted"] == []
+    decode = next(service for service in plan["services"] if service["name"] == "decode-0-1")
+    ports = {port["name"]: (port["first"], port["count"]) for port in decode["ports"]}
+    first = ports["kv"][0] - 16
+    expected = {"kv_scheduler": (first + 32 + 16, 16)} if word != "mooncake_d2rh" else {}
+    assert {name: ports[name] for name in ports if name == "kv_scheduler"} == expected
+    with pytest.raises(PlanError, match="CONNECTOR-RELEASE"):
+        launch_plan(*family("p2p", {"inference_kv_transfer": word}))
+
+
+def test_ports_of_older_releases_stay():
+    assert [name for name in RELEASES if RELEASES[name].scheduler_ports][0] == "0.28.0rc1"
