@@ -256,6 +256,10 @@ class Description:
 
     model: Model = documented("The model to serve.")
     pools: Pools = documented("The pools of engines: which kinds, how many instances, of which size.")
+    recipe: str = documented(
+        "Documented deployment whose settings are taken where this inventory has none; the playbook recipes lists them.",
+        "",
+    )
     release: str = documented("Release of vLLM-Ascend. Default: 0.23.0.", "")
     release_base: str = documented(
         "For a release that the collection does not know: the known release to derive it from.", ""

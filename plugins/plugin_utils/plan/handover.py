@@ -20,7 +20,7 @@ from .planner import launch_plan
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
 WHOLE = "plan.json"
-OF_THE_WHOLE = ("services", "hosts", "verify", "findings", "kubernetes")  # sections that no host's part has
+OF_THE_WHOLE = ("services", "hosts", "verify", "findings", "kubernetes", "recipe")  # sections that no host's part has
 
 
 def planned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> Plan:

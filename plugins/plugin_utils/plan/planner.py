@@ -14,6 +14,7 @@ from ...module_utils.status.plan import PLAN_VERSION
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
+from ..recipes.apply import origin, with_recipe
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context
@@ -63,7 +64,10 @@ def collector_at_rest() -> t.Iterator[None]:
 def _launch_plan(
     variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding]
 ) -> dict[str, t.Any]:
+    origin_, variables = origin(variables), dict(variables)
+    variables, unknown = with_recipe(variables)
     description, unreadable = read_description(variables)
+    unreadable += unknown
     hosts, more = read_hosts(inventory, description)
     unreadable += [*more, *conflicts, *unknown_flavour(description)]
     too_many = _too_many_pods(description)
@@ -76,7 +80,8 @@ def _launch_plan(
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise PlanError(errors)
-    return _plan(context, services, findings)
+    plan = _plan(context, services, findings)
+    return {**plan, "recipe": origin_} if origin_ else plan
 
 
 def _too_many_pods(description: Description) -> list[Finding]:

@@ -32,8 +32,18 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     ]
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
+    head += _recipe(plan)
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
+
+
+def _recipe(plan: Plan) -> list[str]:
+    """Which recipe was used, and what of it the user replaced."""
+    recipe = plan.get("recipe")
+    if not recipe:
+        return []
+    replaced = ", ".join(recipe["replaced"]) or "nothing"
+    return [f"Recipe {recipe['name']} ({recipe['source']}); replaced by the inventory: {replaced}"]
 
 
 def count(things: t.Sized, noun: str, plural: str = "s") -> str:

@@ -1,0 +1,111 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Recipes on their way into a description: what the user sets wins, and it is kept what came from where."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+
+from ..description.findings import Finding, nearest
+from .catalogue import RECIPES
+
+WORD = "inference_recipe"
+Words = dict[str, t.Any]
+
+
+def with_recipe(variables: t.Mapping[str, t.Any]) -> tuple[Words, list[Finding]]:
+    """The variables on top of those of the recipe that they name; an unknown recipe is a finding."""
+    name = variables.get(WORD)
+    if not name:
+        return dict(variables), []
+    recipe = RECIPES.get(str(name))
+    if recipe is None:
+        close = nearest(str(name), RECIPES)
+        fix = f"{close}The playbook ascend.inference.recipes lists them: {', '.join(RECIPES)}."
+        why = "It is not known which arguments and sizes to take."
+        return dict(variables), [
+            Finding(WORD, "RECIPE-UNKNOWN", f"unknown recipe {name}", fix, value=str(name), why=why)
+        ]
+    return merged(copy.deepcopy(recipe["variables"]), variables), []
+
+
+def merged(base: Words, over: t.Mapping[str, t.Any]) -> Words:
+    """``over`` on top of ``base``, mapping by mapping; a null leaves out what the base has."""
+    result = dict(base)
+    for key, value in over.items():
+        mapping = isinstance(value, t.Mapping) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if mapping else value
+    return result
+
+
+def origin(variables: t.Mapping[str, t.Any]) -> Words:
+    """What a plan says of its recipe: name, source, release, and the paths that it brought and that the user replaced."""
+    name = str(variables.get(WORD) or "")
+    if name not in RECIPES:
+        return {}
+    recipe = RECIPES[name]
+    brought, replaced = [], []
+    for path, value in leaves(recipe["variables"]):
+        found = _at(variables, path)
+        (replaced if found is not MISSING and str(found) != str(value) else brought).append(".".join(path))
+    facts = {key: recipe[key] for key in ("model", "hardware", "release", "source")}
+    return {"name": name, **facts, "brought": brought, "replaced": replaced}
+
+
+MISSING = object()
+
+
+def leaves(value: t.Any, path: tuple[str, ...] = ()) -> t.Iterator[tuple[tuple[str, ...], t.Any]]:
+    """Every value that is no mapping, with its path."""
+    if isinstance(value, t.Mapping) and value:
+        for key in value:
+            yield from leaves(value[key], (*path, str(key)))
+    else:
+        yield path, value
+
+
+def _at(variables: t.Mapping[str, t.Any], path: tuple[str, ...]) -> t.Any:
+    """The user's value at a path, or that of something around it that is no mapping; MISSING if the user says nothing."""
+    found: t.Any = variables
+    for key in path:
+        if not isinstance(found, t.Mapping):
+            return found
+        if key not in found:
+            return MISSING
+        found = found[key]
+    return found
+
+
+def recipe_lines() -> list[str]:
+    """Every recipe as lines for people."""
+    lines: list[str] = []
+    for name, recipe in RECIPES.items():
+        lines += [
+            name,
+            f"  {sizes(recipe)} on {recipe['hosts']} {recipe['hardware'].upper()} host{'s' if recipe['hosts'] > 1 else ''}, "
+            f"{recipe['variables'].get('inference_kv_transfer', 'none')}; documented for {recipe['release']}",
+            f"  {recipe['source']}",
+        ]
+    return lines
+
+
+def sizes(recipe: t.Mapping[str, t.Any]) -> str:
+    """The pools of a recipe: '2 x prefill (DP 2, TP 8), 1 x decode (DP 32)'."""
+    parts = []
+    for kind, pool in sorted(recipe["variables"]["inference_pools"].items(), key=lambda item: ORDER.index(item[0])):
+        shown = [
+            f"{short} {pool[word]}"
+            for short, word in (
+                ("DP", "data_parallel_size"),
+                ("TP", "tensor_parallel_size"),
+                ("PP", "pipeline_parallel_size"),
+            )
+            if word in pool
+        ]
+        parts.append(f"{pool['instances']} x {kind}{f' ({chr(44).join(shown)})' if shown else ''}".replace(",", ", "))
+    return ", ".join(parts)
+
+
+ORDER = ("encode", "prefill", "decode", "colocated")

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Each recipe plans what its source documents; what the user sets wins; the plan says what came from where."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.ascend.inference.docs import recipes_page
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.apply import recipe_lines
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
+from ansible_collections.ascend.inference.tests.conformance import make_recipes
+from ansible_collections.ascend.inference.tests.conformance.compare import compare
+from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
+from ansible_collections.ascend.inference.tests.conformance.translate import translate
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+ENTRIES = {
+    entry["recipe"]: entry
+    for entry in json.loads((ROOT / "tests/conformance/recipes.json").read_text(encoding="utf-8"))
+}
+# Settings of one host of the source, which a recipe leaves out
+OF_HOSTS = {"deepseek-r1-w8a8-a3"}
+
+
+def described(name, **more):
+    """A few words of a user and an inventory like the source's hosts, and what the source documents."""
+    documented = read_entry(ENTRIES[name])
+    words, inventory = translate(documented, False)
+    for process in documented.processes:
+        make_recipes.strip(process.args, process.env)
+    own = {"inference_recipe": name, "inference_model": words["inference_model"], "inference_engine_install": "site"}
+    if documented.proxy is None:
+        own["inference_router"] = {"flavour": "none"}
+    return {**own, **more}, inventory, documented
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_a_recipe_is_reproduced(name):
+    words, inventory, documented = described(name)
+    plan = launch_plan(words, inventory)
+    differences = [item for item in compare(documented, plan, False) if not item.reason]
+    if name in OF_HOSTS:
+        assert differences and {item.facet for item in differences} <= {"args", "env"}
+    else:
+        assert differences == []
+    assert plan["recipe"]["name"] == name
+    assert plan["recipe"]["replaced"] == []
+
+
+def test_there_are_recipes_of_many_kinds():
+    assert len(RECIPES) >= 15
+    assert {recipe["hardware"] for recipe in RECIPES.values()} >= {"a2", "a3"}
+    for recipe in RECIPES.values():
+        assert {"model", "hardware", "hosts", "release", "source", "variables"} == set(recipe)
+        assert ":" in recipe["source"]
+    assert sorted(RECIPES) == sorted(make_recipes.CHOSEN) == sorted(ENTRIES)
+
+
+def test_what_the_user_sets_wins_and_the_plan_says_so():
+    own = {"decode": {"args": {"max-num-seqs": 7, "seed": None}, "env": {"OMP_NUM_THREADS": "3"}}}
+    words, inventory, _documented = described("qwen3-235b-w8a8-a3", inference_pools=own)
+    plan = launch_plan(words, inventory)
+    decode = next(service for service in plan["services"] if service["kind"] == "decode")
+    prefill = next(service for service in plan["services"] if service["kind"] == "prefill")
+    assert decode["argv"][decode["argv"].index("--max-num-seqs") + 1] == "7"
+    assert "--seed" not in decode["argv"] and "--seed" in prefill["argv"]
+    assert decode["env"]["OMP_NUM_THREADS"] == "3" != prefill["env"]["OMP_NUM_THREADS"]
+    replaced = set(plan["recipe"]["replaced"])
+    assert replaced == {
+        "inference_pools.decode.args.max-num-seqs",
+        "inference_pools.decode.args.seed",
+        "inference_pools.decode.env.OMP_NUM_THREADS",
+    }
+    assert "inference_pools.prefill.args.max-num-seqs" in plan["recipe"]["brought"]
+    table = "\n".join(plan_table(plan))
+    assert "Recipe qwen3-235b-w8a8-a3" in table and "inference_pools.decode.args.max-num-seqs" in table
+
+
+def test_an_unknown_recipe_is_refused_with_the_nearest():
+    words, inventory, _documented = described("qwen3-235b-w8a8-a3")
+    with pytest.raises(PlanError, match=r"Did you mean 'qwen3-235b-w8a8-a3'\?.*") as caught:
+        launch_plan({**words, "inference_recipe": "qwen3-235b-w8a8"}, inventory)
+    assert "RECIPE-UNKNOWN" in {finding.id for finding in caught.value.findings}
+
+
+def test_a_plan_without_a_recipe_has_no_such_section():
+    words, inventory = translate(read_entry(ENTRIES["qwen3-235b-w8a8-a3"]), False)
+    assert "recipe" not in launch_plan(words, inventory)
+
+
+def test_the_list_names_each_recipe():
+    assert set(RECIPES) <= set(recipe_lines())
+
+
+def test_the_page_is_in_step():
+    script = ROOT / "docs" / "recipes_page.py"
+    shown = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True).stdout
+    assert shown == recipes_page.PAGE.read_text(encoding="utf-8"), "run: python docs/recipes_page.py --write"
