@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action plan: turn the inventory into the plan once, show it, write it, and keep it for the other plays of this run."""
+"""Action plan: create the plan from the inventory, show it, and store it for the other plays of this run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned
-from ..plugin_utils.plan.planner import collector_at_rest
+from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
 
 ARGUMENTS = {
@@ -24,7 +24,7 @@ ARGUMENTS = {
 
 
 class ActionModule(ActionBase):
-    """Adapter: Ansible's variables in, what the following plays go by out."""
+    """Adapter: Ansible's variables in, the selection of hosts for the following plays out."""
 
     _requires_connection = False
 
@@ -33,7 +33,7 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         hostvars = task_vars["hostvars"]
-        with collector_at_rest():
+        with garbage_collection_suspended():
             try:
                 plan = planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
                 self._show(plan, options["show"])
@@ -45,7 +45,7 @@ class ActionModule(ActionBase):
         return {**result, "changed": False, "selection": {**selection(plan, options["only"]), "show": options["show"]}}
 
     def _refusal(self, report: str, show: str) -> dict[str, str]:
-        """The report as text, once; the task's message is its first line. Where nothing is to be shown the message has it all."""
+        """Print the report once as text; the task's message is its first line, or all of it if nothing is printed."""
         if show == "none":
             return {"msg": report}
         Display().display(report)
@@ -59,9 +59,9 @@ class ActionModule(ActionBase):
 
 
 def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
-    """What the playbooks choose their hosts and roles by; ``only`` leaves them none.
+    """The selection of hosts and roles for the playbooks; empty with ``only``.
 
-    No ``ansible_facts``: those outlive the run in a fact cache, and the plan does not.
+    Not ``ansible_facts``, which a fact cache would keep beyond the run.
     """
     router = ((plan.get("kubernetes") or {}).get("router") or {}).get("hosts", [])
     cluster = ["localhost"] if plan["runtime_facts"]["in_cluster"] else []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action print_text: text on the controller's screen as it is, so that it can be copied and piped."""
+"""Action print_text: print text unchanged on the controller, so that it can be copied and piped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible.utils.display import Display
 
 
 class ActionModule(ActionBase):
-    """Adapter: the text goes where Ansible's own output goes."""
+    """Adapter: the text is printed through Ansible's display."""
 
     _requires_connection = False
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action service_files: render a template for each service here, and write all of them on the host in one call."""
+"""Action service_files: render the templates of each service on the controller, and write all files on the host in one call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Record = dict[str, t.Any]
 
 
 def place_of(template: t.Mapping[str, t.Any], service: t.Mapping[str, t.Any]) -> str:
-    """Where a service's file goes: ``dest`` in its own folder, or in ``folder`` under what it has as ``key``."""
+    """Path of a service's file: ``dest`` in its own folder, or in ``folder`` with the name in its key ``key``."""
     if "folder" in template:
         return posixpath.join(str(template["folder"]), str(service[template.get("key", "name")]))
     return posixpath.join(str(service["work_directory"]), str(template["dest"]))
@@ -51,5 +51,5 @@ class ActionModule(ActionBase):
         path = place_of(template, service) if service else str(template["dest"])
         known = {key: template[key] for key in ("mode", "service_owned", "private") if key in template}
         if not texts:
-            raise AnsibleActionFail(f"the template {name} is not there")
+            raise AnsibleActionFail(f"the template {name} does not exist")
         return {"path": path, "content": str(texts[0]), "service": str(service.get("name", "")), **known}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters check_facts, fabric_peers and fabric_plane: what was recorded on all hosts, and who pings whom."""
+"""Filters check_facts, fabric_peers and fabric_plane: facts of all hosts, and pairs of devices to ping."""
 
 from __future__ import annotations
 

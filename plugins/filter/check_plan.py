@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter check_plan: a plan and what was observed become findings."""
+"""Filter check_plan: findings from a plan and gathered facts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..plugin_utils.hosts.check_plan import check_plan
 
 
 def check_plan_filter(plan: t.Any, facts: t.Any, ignore: t.Any = (), options: t.Any = None) -> list[dict[str, str]]:
-    """Findings of a plan about what was observed on its hosts."""
+    """Findings for the hosts of a plan."""
     try:
         return check_plan(plain(plan), plain(facts), plain(list(ignore)), plain(options or {}))
     except ValueError as error:

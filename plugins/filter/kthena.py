@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters of the role kthena; the documents lie beside, one for each."""
+"""Filters of the role kthena, documented in one file each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..plugin_utils.runtimes.kubernetes.filters import FILTERS
 
 
 def adapted(name: str, function: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
-    """The function as a filter: plain data in, errors that name the filter out."""
+    """The function as a filter: converts input to plain data and errors to AnsibleFilterError."""
 
     def call(*arguments: t.Any) -> t.Any:
         try:

@@ -1,20 +1,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter kthena_check: what is wrong with a manifest, before any server sees it."""
+"""Filter kthena_check: check a manifest without a server."""
 
 from __future__ import annotations
 
 DOCUMENTATION = """
 name: kthena_check
-short_description: Judges manifests of Kthena and of the objects that go with them
+short_description: Check manifests of Kthena and of related objects
 version_added: 0.1.0
 author: The ascend.inference contributors (@ascend-inference)
 description:
-  - Judges a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(Pod), C(ConfigMap), C(Service) or C(Deployment).
-  - Knows the structural schema of Kthena's CRDs, their CEL rules, the rules of Kthena's webhooks, and what server and
-    webhooks accept in a role's template although its pods can never be created, such as a file mode of 777 in decimal.
-  - Asks no server.
+  - Checks a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(Pod), C(ConfigMap), C(Service) or C(Deployment).
+  - Covers the structural schema of Kthena's CRDs, their CEL rules, the rules of Kthena's webhooks, and errors that server and
+    webhooks accept in a role's template although its pods are never created, such as a file mode of 777 in decimal.
+  - Contacts no server.
 positional: version
 options:
   _input:
@@ -22,7 +22,7 @@ options:
     type: raw
     required: true
   version:
-    description: The version of Kthena that the cluster runs.
+    description: The version of Kthena in the cluster.
     type: str
     choices: [v0.4.0, v1.0.0]
     default: v1.0.0
@@ -39,7 +39,7 @@ EXAMPLES = """
 
 RETURN = """
 _value:
-  description: The findings, in a stable order; an empty list if there is nothing to say.
+  description: The findings, in a stable order; an empty list without findings.
   type: list
   elements: dict
   contains:
@@ -48,14 +48,14 @@ _value:
       type: str
       sample: POD-MODE
     path:
-      description: The place in the manifest.
+      description: The path in the manifest.
       type: str
       sample: ModelServing/demo.spec.replicas
     value:
-      description: What stands there.
+      description: The value at this path.
       type: str
     problem:
-      description: What is wrong.
+      description: The problem.
       type: str
     why:
       description: What follows from it.
@@ -67,10 +67,10 @@ _value:
       description: Always V(error).
       type: str
     source:
-      description: Where the rule comes from.
+      description: What the rule is based on.
       type: str
     text:
-      description: All of it in one line.
+      description: The finding as one line.
       type: str
 """
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter launch_plan: the user's variables and the inventory become the plan."""
+"""Filter launch_plan: create the plan from the user's variables and the inventory."""
 
 from __future__ import annotations
 

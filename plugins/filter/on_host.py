@@ -13,7 +13,7 @@ from ..plugin_utils.plan.planner import on_host
 
 
 def on_host_filter(plan: t.Any, host: t.Any, made: t.Any = None) -> list[dict[str, t.Any]]:
-    """Services of one host, with their generated files where these are given."""
+    """Services of one host, with their generated files if given."""
     services = on_host(plan, host)
     return filled(plain(services), plain(made)) if made else services
 

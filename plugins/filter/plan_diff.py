@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter plan_diff: what a plan would change of the one that is deployed."""
+"""Filter plan_diff: compare a plan with the deployed one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter rank_table: a plan and the devices' facts become LLMDataDist's rank table."""
+"""Filter rank_table: create LLMDataDist's rank table from a plan and facts of devices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..plugin_utils.hosts.rank_table import rank_table
 
 
 def rank_table_filter(plan: t.Any, facts: t.Any) -> dict[str, t.Any]:
-    """The rank table of a plan, or one error that names every device of which something is missing."""
+    """The rank table of a plan, or one error with all devices with missing facts."""
     try:
         return rank_table(plain(plan), plain(facts))
     except PlanError as error:
-        lines = ["LLMDataDist's rank table cannot be made.", *(finding.text() for finding in error.findings)]
+        lines = ["LLMDataDist's rank table cannot be created.", *(finding.text() for finding in error.findings)]
         raise AnsibleFilterError("\n".join(lines)) from error
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ..module_utils.status.plan import question
+from ..module_utils.status.plan import status_plan
 from ..plugin_utils.description.loader import plain
 
 
 def status_question(plan: t.Any, host: t.Any) -> dict[str, t.Any]:
     """Adapter: a plan on the left, a host's name as the argument."""
-    return question(plain(plan), str(host))
+    return status_plan(plain(plan), str(host))
 
 
 class FilterModule:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filters status_report and status_table: what the hosts said of their services, for machines and for people."""
+"""Filters status_report and status_table: the status of services as data and as text."""
 
 from __future__ import annotations
 

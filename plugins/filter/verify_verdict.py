@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: verify_verdict
-short_description: Join what the requests showed with what the logs say
+short_description: Combine a verification report with the services' logs
 version_added: 0.1.0
 description:
-  - Takes the report of M(ascend.inference.service_verify) and adds what M(ascend.inference.service_log) read on each host.
-    A red flag in a log, or a probe request without its transfer line, fails a report that was green before.
+  - Adds the results of M(ascend.inference.service_log) from each host to the report of M(ascend.inference.service_verify).
+    A red flag in a log, or a probe request without its transfer line, fails the report.
 author:
   - The ascend.inference contributors (@ascend-inference)
 positional: _input, verify, logs
@@ -31,7 +31,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: The last word
+- name: Show the verdict
   ansible.builtin.debug:
     msg: "{{ gate.report | ascend.inference.verify_verdict(inference_plan.verify, [after.logs]) }}"
 """
@@ -39,9 +39,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    The report, with the step C(logs) judged, C(transfer_ms) from the logs, C(tails) (last lines of each service that a failure names),
-    C(request) (a curl line that asks the service) and
-    C(explanation) (all of it as lines).
+    The report, with the step C(logs) evaluated, C(transfer_ms) from the logs, C(tails) (last log lines of each failed service),
+    C(request) (a curl command for the service) and
+    C(explanation) (the report as lines).
   type: dict
 """
 
@@ -53,16 +53,16 @@ from ..plugin_utils.views.verify_text import verify_text
 
 
 def verify_verdict(report, verify, logs):
-    """The joined report. Raises AnsibleFilterError for a section that is not the plan's."""
+    """The combined report. Raises AnsibleFilterError for an invalid section."""
     try:
         joined = verdict(read_plan(verify), report, logs)
     except PlanError as error:
-        raise AnsibleFilterError(f"The plan's section verify cannot be used: {error}.") from error
+        raise AnsibleFilterError(f"The plan's section verify is invalid: {error}.") from error
     return {**joined, "explanation": verify_text(joined)}
 
 
 class FilterModule:
-    """Names the filter to Ansible."""
+    """Ansible's entry point."""
 
     def filters(self):
         return {"verify_verdict": verify_verdict}

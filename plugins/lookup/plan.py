@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lookup plan: the plan that this run made, or one host's part of it."""
+"""Lookup plan: the plan of this run, or one host's part of it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Reads what M(ascend.inference.plan) made earlier in the same run of C(ansible-playbook).
-  - A host's part has the form of the plan, with the host's own record and services only, and C(stages), the stages of all hosts.
+  - Reads the plan that M(ascend.inference.plan) created earlier in the same run of C(ansible-playbook).
+  - A host's part has the structure of the plan, with only the host's record and services, and C(stages), the stages of all hosts.
 options:
   _terms:
-    description: Names of hosts. Without one the whole plan is read, which takes longer in large deployments.
+    description: Names of hosts. By default the whole plan is read, which takes longer in large deployments.
     type: list
     elements: str
 """
@@ -29,7 +29,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: The plan, or the part of each host that was named.
+  description: The plan, or the part of each given host.
   type: list
   elements: dict
 """
@@ -47,7 +47,7 @@ class LookupModule(LookupBase):
     """Ansible's entry point."""
 
     def run(self, terms: list[str], variables: t.Any = None, **kwargs: t.Any) -> list[dict[str, t.Any]]:
-        """One plan for each name, the whole one for none."""
+        """One part for each name, or the whole plan without names."""
         folder = folder_of(constants.DEFAULT_LOCAL_TMP)
         try:
             return [take(folder, str(host)) for host in terms or [""]]

@@ -11,13 +11,13 @@ short_description: Install CANN packages from their self-extracting archives
 version_added: 0.1.0
 description:
   - Installs toolkit, kernels (called ops from CANN 8.5 on) and NNAL from C(.run) files, side by side with other versions.
-  - What is installed is read from the files that the installers write last, and read again after each installation. The
-    exit status of an installer is not believed.
-  - An installation that broke off is recognised by the next run, removed and done again.
-  - Driver and firmware are never touched.
+  - Installed versions are read from the files that the installers write last, and read again after each installation. The
+    exit status of an installer is not relied on.
+  - An interrupted installation is detected by the next run, removed and repeated.
+  - Driver and firmware are never changed.
 options:
   packages:
-    description: Paths of the packages on the host. They are installed in the order that they need.
+    description: Paths of the packages on the host. They are installed in the required order.
     type: list
     elements: path
     required: true
@@ -30,15 +30,15 @@ options:
     type: bool
     default: true
   missing_ok:
-    description: Do not complain of package files that do not exist. Only for finding out, in check mode, what would be installed.
+    description: Ignore package files that do not exist. Only for check mode, to show what would be installed.
     type: bool
     default: false
   free_mib:
-    description: Space in MiB that has to be free on the file system of O(install_path) before anything is installed.
+    description: Required free space in MiB on the file system of O(install_path).
     type: int
     default: 10240
   timeout:
-    description: Seconds that one installer may take.
+    description: Timeout of one installer in seconds.
     type: float
     default: 3600
 extends_documentation_fragment:
@@ -63,33 +63,33 @@ EXAMPLES = r"""
       - /srv/cann/Ascend-cann-nnal_9.1.0_linux-aarch64.run
   register: cann
 
-- name: Show what a process has to source
+- name: Show the files that a process must source
   ansible.builtin.debug:
     var: cann.environment
 """
 
 RETURN = r"""
 installed:
-  description: Kind of package to version to where it is, after the run.
+  description: Installed packages after the run, by kind and version, with their path.
   returned: success
   type: dict
   sample: {toolkit: {"9.1.0": {path: /usr/local/Ascend/cann-9.1.0, arch: aarch64}}, kernels: {}, nnal: {}}
 current:
-  description: The toolkit's version that the environment leads to.
+  description: The toolkit's version that set_env.sh selects.
   returned: success
   type: str
 environment:
-  description: Shell files that a process has to source, in order.
+  description: Shell files that a process must source, in order.
   returned: success
   type: list
   elements: str
 driver:
-  description: Versions of driver and firmware, empty where they are missing.
+  description: Versions of driver and firmware; empty if not installed.
   returned: success
   type: dict
   sample: {driver: 25.5.1, firmware: 7.8.0.2.212}
 actions:
-  description: What was installed, or in check mode would be.
+  description: Installed packages; in check mode those that would be installed.
   returned: success
   type: list
   elements: str
@@ -107,34 +107,36 @@ from ..module_utils.tools.runner import run
 
 
 def wanted(params):
-    """The packages that are missing, in the order that they need; complaints about all that cannot be installed."""
-    packages, complaints = [], []
+    """The missing packages in installation order, and problems of those that cannot be installed."""
+    packages, problems = [], []
     for path in params["packages"]:
         try:
             packages.append(software.package_of(path))
         except ValueError as error:
-            complaints.append(str(error))
+            problems.append(str(error))
     machine = os.uname().machine
-    complaints += [
-        f"{package.name} is for {package.arch}, this host is {machine}"
+    problems += [
+        f"{package.name} is for {package.arch}, but this host is {machine}"
         for package in packages
         if package.arch != machine
     ]
     missing = [package for package in packages if not cann.is_installed(params["install_path"], package)]
     absent = [] if params["missing_ok"] else [item for item in missing if not os.path.isfile(item.path)]
-    complaints += [f"{item.path} does not exist" for item in absent]
-    return sorted(missing, key=lambda item: software.ORDER.index(item.kind)), complaints
+    problems += [f"{item.path} does not exist" for item in absent]
+    return sorted(missing, key=lambda item: software.ORDER.index(item.kind)), problems
 
 
 def space(params, missing):
-    """What is wrong with the free space, or nothing."""
+    """Problems with free space."""
     place = params["install_path"]
     while not os.path.isdir(place):
         place = os.path.dirname(place)
     free = shutil.disk_usage(place).free // 2**20
     if missing and free < params["free_mib"]:
         return [
-            "{} has {} MiB free, {} are needed: free some, or lower free_mib".format(place, free, params["free_mib"])
+            "{} has {} MiB free, but {} are needed: free disk space, or lower free_mib".format(
+                place, free, params["free_mib"]
+            )
         ]
     return []
 
@@ -153,10 +155,10 @@ def main():
         supports_check_mode=True,
     )
     params, root = module.params, module.params["install_path"]
-    missing, complaints = wanted(params)
-    complaints += space(params, missing)
-    if complaints:
-        module.fail_json(msg="Nothing was installed. " + "; ".join(complaints))
+    missing, problems = wanted(params)
+    problems += space(params, missing)
+    if problems:
+        module.fail_json(msg="Nothing was installed. " + "; ".join(problems))
     before = software.installed(root, os.uname().machine)
     try:
         if missing and not module.check_mode:
@@ -178,7 +180,7 @@ def install(params, missing):
 
 
 def result(root, missing, before, check_mode):
-    """What the module returns; in check mode the difference is what would come."""
+    """The module's result; in check mode with the expected difference."""
     machine = os.uname().machine
     names = [item.name for item in missing]
     after = software.installed(root, machine)

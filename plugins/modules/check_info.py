@@ -7,35 +7,35 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: check_info
-short_description: Gather everything that a check of a host judges, in one call
+short_description: Gather all facts for the check of a host in one call
 version_added: 0.1.0
 description:
   - Gathers what M(ascend.inference.host_info), M(ascend.inference.npu_info) and M(ascend.inference.hccn_info) return, in one
-    module execution. npu-smi and hccn_tool are asked at the same time.
-  - A part that fails does not lose the others. It has its message under C(error) instead of its result.
+    module execution. npu-smi and hccn_tool run at the same time.
+  - If a part fails the others are still returned. The failed part has its message under C(error) instead of its result.
   - Changes nothing.
 options:
   devices:
-    description: Physical ids of the devices whose network is looked at. Without any, NPUs are not looked at either.
+    description: Physical ids of the devices whose network is checked. Without devices, NPUs are not checked either.
     type: list
     elements: int
     default: []
   link_details:
-    description: Ask for optical module, counters, link history, MTU and speed of each device's RoCE port as well.
+    description: Also gather optical module, counters, link history, MTU and speed of each device's RoCE port.
     type: bool
     default: true
   npu_smi:
-    description: Path of npu-smi. By default it is searched in E(PATH) and in the driver's usual places.
+    description: Path of npu-smi. By default it is searched for in E(PATH) and in the driver's default folders.
     type: path
   hccn_tool:
-    description: Path of hccn_tool. By default it is searched in E(PATH) and in the driver's usual places.
+    description: Path of hccn_tool. By default it is searched for in E(PATH) and in the driver's default folders.
     type: path
   timeout:
-    description: Seconds that one call of a vendor tool may take. Then it is killed with all its children.
+    description: Timeout of one call of a vendor tool in seconds. After it the tool is killed with all its children.
     type: float
     default: 30
   workers:
-    description: How many devices hccn_tool is asked about at the same time.
+    description: Number of devices that are queried with hccn_tool at the same time.
     type: int
     default: 16
   hccn_conf:
@@ -57,7 +57,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Gather what a check judges on a host with sixteen planned devices
+- name: Gather all facts for the check of a host with sixteen planned devices
   ascend.inference.check_info:
     devices: "{{ range(16) | list }}"
     models: [/models/DeepSeek-R1_w8a8_mtp]
@@ -67,17 +67,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 host:
-  description: As M(ascend.inference.host_info) returns it, with C(warnings); or C(error) alone.
+  description: As M(ascend.inference.host_info) returns it, with C(warnings); or only C(error).
   returned: success
   type: dict
 npu:
   description:
-    - As M(ascend.inference.npu_info) returns it, with C(warnings); or C(error) alone.
-    - The parts C(board) and C(ecc) are asked, too. A part that no chip answers is a warning.
+    - As M(ascend.inference.npu_info) returns it, with C(warnings); or only C(error).
+    - The parts C(board) and C(ecc) are queried, too. If they fail for all chips it is only a warning.
   returned: when O(devices) are given
   type: dict
 hccn:
-  description: As M(ascend.inference.hccn_info) returns it, with C(warnings); or C(error) alone.
+  description: As M(ascend.inference.hccn_info) returns it, with C(warnings); or only C(error).
   returned: when O(devices) are given
   type: dict
 """
@@ -118,20 +118,20 @@ def host_part(params):
 
 
 def npu_part(params):
-    """The part ``npu``: npu-smi's table and, where chips answer, their boards and memory errors."""
+    """The part ``npu``: npu-smi's table and, if available, boards and memory errors."""
     tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"])
     return gather(tool, None, extra=("board", "ecc"))
 
 
 def hccn_part(params):
-    """The part ``hccn``: what hccn_tool says about each planned device."""
+    """The part ``hccn``: hccn_tool's state of each planned device."""
     tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"])
     queries = BASIC + (DETAILS if params["link_details"] else ())
     return report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
 
 
 def attempt(part, params):
-    """A part's result, or its error alone."""
+    """A part's result, or only its error."""
     try:
         return part(params)
     except (ToolMissing, ToolError, ValueError, OSError) as error:
@@ -144,7 +144,7 @@ def main():
     wrong = [name for name in ("timeout", "workers") if params[name] <= 0]
     wrong += ["devices"] if any(device < 0 for device in params["devices"]) else []
     if wrong:
-        module.fail_json(msg=f"{', '.join(wrong)}: a positive number is expected")
+        module.fail_json(msg=f"{', '.join(wrong)}: expected a positive number")
     with ThreadPoolExecutor(max_workers=3) as pool:
         parts = {"host": pool.submit(attempt, host_part, params)}
         if params["devices"]:

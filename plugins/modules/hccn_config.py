@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_config
-short_description: Addresses, gateway, health detection, MTU and TLS of Ascend NPUs
+short_description: Manage addresses, gateway, health detection, MTU and TLS of Ascend NPUs
 version_added: 0.1.0
 description:
-  - Sets what C(hccn_tool) sets for each device of a host. Reads first, changes only what differs on the device or in
-    C(/etc/hccn.conf), and reads everything back.
-  - All devices are checked before the first one is changed. Every complaint is reported at once.
-  - Keeps the order that the tool's side effects demand. A new address drops the gateway and the routes outside of its network.
-    A gateway that is given is set again. A gateway or route that would be lost is an error, unless O(accept_loss) is set.
-  - Stops at the first change that fails, and says which device is in which state.
+  - Configures each device of a host with C(hccn_tool). Reads first, changes only settings that differ on the device or in
+    C(/etc/hccn.conf), and reads all settings back.
+  - All devices are checked before the first one is changed. All problems are reported together.
+  - Applies the changes in the order that the tool's side effects require. A new address drops the gateway and the routes outside of its network.
+    A given gateway is set again. A gateway or route that would be lost is an error, unless O(accept_loss) is set.
+  - Stops at the first change that fails, and reports the state of each device.
   - Needs root.
 extends_documentation_fragment:
   - ascend.inference.vendor_tool
@@ -30,7 +30,7 @@ attributes:
 options:
   devices:
     description:
-      - The devices and what each shall have. What is left out is left alone.
+      - The devices and their settings. Omitted settings are not changed.
     type: list
     elements: dict
     required: true
@@ -46,23 +46,23 @@ options:
         type: str
       netmask:
         description:
-          - Netmask, written out, as in V(255.255.255.0).
+          - Netmask in dotted notation, as in V(255.255.255.0).
         type: str
       gateway:
         description:
-          - Default gateway. It has to lie in the network of the address.
+          - Default gateway. It must be in the network of the address.
         type: str
       netdetect:
         description:
-          - The address that the device pings to know its network's health, mostly the gateway.
+          - The address that the device pings to check its network, usually the gateway.
         type: str
       tls:
         description:
-          - Whether TLS is on. It has to be the same on all devices of a cluster.
+          - Whether TLS is on. It must be the same on all devices of a cluster.
         type: bool
       mtu:
         description:
-          - MTU in bytes. Not every product lets it be set.
+          - MTU in bytes. Some products do not support changing it.
         type: int
   hccn_conf:
     description:
@@ -71,17 +71,17 @@ options:
     default: /etc/hccn.conf
   backup:
     description:
-      - Copy O(hccn_conf) beside itself before the first change.
+      - Create a backup of O(hccn_conf) next to it before the first change.
     type: bool
     default: true
   accept_loss:
     description:
-      - Change an address even if that drops a gateway or routes which lie outside of its network.
+      - Change an address even if that drops a gateway or routes outside of its network.
     type: bool
     default: false
   workers:
     description:
-      - How many devices are read at the same time. Changes are made one after the other.
+      - Number of devices that are read at the same time. Changes are made serially.
     type: int
     default: 16
 seealso:
@@ -91,19 +91,19 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Address the first two NPUs, and switch TLS off
+- name: Set the addresses of the first two NPUs, and switch TLS off
   ascend.inference.hccn_config:
     devices:
       - {device: 0, ip: 10.20.0.10, netmask: 255.255.255.0, gateway: 10.20.0.1, netdetect: 10.20.0.1, tls: false}
       - {device: 1, ip: 10.20.0.11, netmask: 255.255.255.0, gateway: 10.20.0.1, netdetect: 10.20.0.1, tls: false}
   become: true
 
-- name: Switch TLS off on all sixteen, and nothing else
+- name: Only switch TLS off, on all sixteen NPUs
   ascend.inference.hccn_config:
     devices: "{{ range(16) | map('community.general.dict_kv', 'device') | map('combine', {'tls': false}) | list }}"
   become: true
 
-- name: See what would change
+- name: Show what would change
   ascend.inference.hccn_config:
     devices:
       - {device: 3, ip: 10.30.0.13, netmask: 255.255.255.0, gateway: 10.30.0.1}
@@ -131,7 +131,7 @@ steps:
   sample: [{device: 3, what: gateway, command: "-i 3 -gateway -s gateway 10.30.0.1"}]
 states:
   description:
-    - Device id (as string) to C(unchanged), C(changed), C(half set) or C(untouched) (its turn had not come).
+    - Device id (as string) to C(unchanged), C(changed), C(half set) or C(untouched) (not reached).
   returned: success and when a change failed
   type: dict
   sample: {"0": changed, "1": half set, "2": untouched}
@@ -145,7 +145,7 @@ diff:
   returned: success and when a change failed
   type: dict
 warnings:
-  description: Lost routes that were accepted, and what is doubtful in the file.
+  description: Accepted losses of routes, and problems of the file.
   returned: when there are any
   type: list
   elements: str
@@ -156,8 +156,8 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.hccn import apply as work
-from ..module_utils.hccn.changes import complaints
-from ..module_utils.hccn.gather import Patience
+from ..module_utils.hccn.changes import problems
+from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
 
@@ -175,12 +175,12 @@ DEVICE = dict(
 def configure(module):
     """Read, plan, apply, read back; the module's result, with ``failed`` and ``msg`` if a change failed."""
     params, entries = module.params, module.params["devices"]
-    wrong = complaints(entries)
+    wrong = problems(entries)
     if wrong:
         raise ToolError("Nothing was changed. " + "; ".join(wrong))
-    patient, devices = Patience(tool_of(module, "hccn_tool")), sorted(entry["device"] for entry in entries)
+    retrying_tool, devices = RetryingTool(tool_of(module, "hccn_tool")), sorted(entry["device"] for entry in entries)
     queries = work.needed_queries(entries)
-    state = work.read_state(patient, devices, queries, params["workers"])
+    state = work.read_state(retrying_tool, devices, queries, params["workers"])
     steps, notes = work.make_plan(entries, state, params["hccn_conf"], params["accept_loss"])
     before = work.view(entries, state, params["hccn_conf"])
     after = work.forecast(before, steps, work.lost_gateways(steps, state))
@@ -197,18 +197,18 @@ def configure(module):
         steps,
         before,
         after,
-        lambda: work.read_state(patient, devices, queries, params["workers"]),
+        lambda: work.read_state(retrying_tool, devices, queries, params["workers"]),
     )
 
 
 def _applied(module, result, entries, steps, before, after, read):
-    done, failed, message, notes = work.apply(Patience(tool_of(module, "hccn_tool")), steps)
+    done, failed, message, notes = work.apply(RetryingTool(tool_of(module, "hccn_tool")), steps)
     states, missing = work.outcome(entries, steps, done, failed)
     result.update(changed=bool(done), steps=[_shown(step) for step in done], warnings=result["warnings"] + notes)
     try:
         found = work.view(entries, read(), module.params["hccn_conf"])
     except ToolError as error:
-        message = message or f"All was set, but it cannot be read back: {error}"
+        message = message or f"All settings were applied, but they cannot be read back: {error}"
         return dict(
             _finished(result, before, {}, states), failed=True, msg=work.failure_message(states, missing, message)
         )

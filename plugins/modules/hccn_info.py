@@ -7,15 +7,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_info
-short_description: Network state of a host's Ascend NPUs, as hccn_tool reports it
+short_description: Gather the network state of a host's Ascend NPUs with hccn_tool
 version_added: 0.1.0
 description:
-  - Asks C(hccn_tool) about link, health, switch port, addresses and TLS of every device of the host in one call.
-  - The devices are asked concurrently. While the tool is busy the module waits and tries again. If the tool lets only one call
-    through at a time, the module falls back to that.
-  - A device that fails says so in its own C(errors). The other devices are still returned.
-  - Compares the live addresses with C(/etc/hccn.conf), for the two can disagree after an edit or a failed recovery.
-  - Speaks the grammar of A2, A3 and the first 910. The hccn_tool of a 950 has another one and is refused.
+  - Queries link, health, switch port, addresses and TLS of every device of the host with C(hccn_tool) in one call.
+  - The devices are queried concurrently. While the tool is busy the module waits and retries. If the tool allows only one call
+    at a time, the module falls back to that.
+  - A failed device has its messages in C(errors). The other devices are still returned.
+  - Compares the active addresses with C(/etc/hccn.conf), because they can differ after an edit or a failed recovery.
+  - Supports A2, A3 and the first 910. The hccn_tool of a 950 has a different syntax and is refused.
 extends_documentation_fragment:
   - ascend.inference.vendor_tool
   - ascend.inference.attributes
@@ -23,20 +23,20 @@ extends_documentation_fragment:
 options:
   devices:
     description:
-      - Physical ids of the devices to ask, N of C(/dev/davinciN).
-      - By default all that C(/dev/davinci*) shows, or npu-smi if there is none.
+      - Physical ids of the devices to query, N of C(/dev/davinciN).
+      - By default all devices of C(/dev/davinci*), else of npu-smi.
     type: list
     elements: int
   gather:
     description:
-      - What to ask each device. Each query is one call of the tool.
+      - Queries for each device. Each query is one call of the tool.
     type: list
     elements: str
     choices: [link, net_health, lldp, netdetect, gateway, ip, vnic, tls, optical, link_stat, stats, mac, mtu, speed, route, arp]
     default: [link, net_health, lldp, netdetect, gateway, ip, vnic, tls]
   workers:
     description:
-      - How many devices are asked at the same time.
+      - Number of devices that are queried at the same time.
     type: int
     default: 16
   hccn_conf:
@@ -57,7 +57,7 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Look at the NPU network
+- name: Gather the state of the NPU network
   ascend.inference.hccn_info:
   register: hccn
 
@@ -68,7 +68,7 @@ EXAMPLES = r"""
       - hccn.devices | rejectattr('healthy') | length == 0
       - hccn.devices | selectattr('tls_enabled') | length == 0
 
-- name: Compare four devices with the plan, and look at their optical modules
+- name: Compare four devices with the plan, and gather the state of their optical modules
   ascend.inference.hccn_info:
     devices: [0, 1, 2, 3]
     gather: [ip, optical]
@@ -77,7 +77,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 devices:
-  description: One entry per device, sorted by id. A key is there if its query was asked, and null if nothing is set or the query failed.
+  description: One entry per device, sorted by id. A key is present if its query was requested, and null if nothing is set or the query failed.
   returned: success
   type: list
   elements: dict
@@ -86,23 +86,23 @@ devices:
       description: Physical id.
       type: int
     errors:
-      description: Query to message for each query that failed. Empty if all went well.
+      description: Query to message for each query that failed. Empty if all succeeded.
       type: dict
     hung:
-      description: The message of the query that the device did not answer in time. Its later queries were not asked.
+      description: The message of the query that timed out. Later queries of the device were skipped.
       type: str
       returned: when a query timed out
     link:
       description: C(up) or C(down).
       type: str
     net_health:
-      description: The tool's word in snake_case, such as C(success), C(init), C(fault), C(socket_fail) or C(unreachable).
+      description: The tool's value in snake_case, such as C(success), C(init), C(fault), C(socket_fail) or C(unreachable).
       type: str
     healthy:
       description: Whether RV(devices[].net_health) is C(success) or C(init) (no detection address is set). Null if it is unknown.
       type: bool
     lldp:
-      description: The switch port on the other end with the keys C(port), C(port_type) and C(system_name).
+      description: The connected switch port with the keys C(port), C(port_type) and C(system_name).
       type: dict
     netdetect:
       description: The address that the health check pings.
@@ -117,7 +117,7 @@ devices:
       description: C(link), C(address) and C(netmask) of the virtual NIC, which an A3 uses on the HCCS plane.
       type: dict
     tls_enabled:
-      description: Whether TLS is switched on. It has to be equal on all devices of a cluster.
+      description: Whether TLS is switched on. It must be the same on all devices of a cluster.
       type: bool
     tls_certificates:
       description: The certificates with C(name), C(subject), C(issuer), C(not_before), C(not_after) and C(expiration).
@@ -160,8 +160,8 @@ hccn_conf:
   sample: {"0": {address: 10.20.0.10, netmask: 255.255.255.0, gateway: 10.20.0.1}}
 stale:
   description:
-    - Devices whose live address differs from the file or from O(expected). Needs V(ip) in O(gather).
-    - A device whose address could not be read is not here but in its C(errors).
+    - Devices whose active address differs from the file or from O(expected). Needs V(ip) in O(gather).
+    - A device whose address could not be read is not listed; see its C(errors).
   returned: success
   type: list
   elements: dict
@@ -171,7 +171,7 @@ serial:
   returned: success
   type: bool
 warnings:
-  description: What is doubtful in the answers or in the file.
+  description: Problems of the output or of the file.
   returned: when there are any
   type: list
   elements: str

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hccn_ping
-short_description: Which NPUs reach which peers over RoCE or HCCS
+short_description: Ping NPU peers over RoCE or HCCS
 version_added: 0.1.0
 description:
-  - Lets this host's NPUs ping NPUs of other hosts and returns who reaches whom, how fast and with what loss.
-  - Judges by the figures, for C(hccn_tool -hccs_ping) exits with 0 even if every packet is lost.
+  - Pings NPUs of other hosts from this host's NPUs and returns reachability, times and loss of each pair.
+  - Evaluates the figures, because C(hccn_tool -hccs_ping) exits with 0 even if every packet is lost.
   - The two dies of one A3 NPU do not reach each other over RoCE. That is normal.
-  - The output of C(-hccs_ping) is read as the driver's open source prints it. No output of a shipped driver is published.
+  - The output of C(-hccs_ping) is parsed in the format of the driver's open source. No output of a shipped driver is published.
 extends_documentation_fragment:
   - ascend.inference.vendor_tool
   - ascend.inference.attributes
@@ -21,7 +21,7 @@ extends_documentation_fragment:
 options:
   peers:
     description:
-      - Whom to ping.
+      - The peers to ping.
     type: list
     elements: dict
     required: true
@@ -36,13 +36,13 @@ options:
         type: int
       devices:
         description:
-          - The devices of this host that shall reach the peer. By default all of O(devices).
+          - The devices of this host that ping the peer. By default all of O(devices).
         type: list
         elements: int
   devices:
     description:
       - Physical ids of this host's devices.
-      - By default all that C(/dev/davinci*) shows, or npu-smi if there is none.
+      - By default all devices of C(/dev/davinci*), else of npu-smi.
     type: list
     elements: int
   kind:
@@ -63,7 +63,7 @@ options:
     default: 0
   max_time_ms:
     description:
-      - A pair whose average time is longer is unreachable. Without this any time will do.
+      - A pair whose average time is longer is unreachable. By default there is no limit.
     type: float
   fail:
     description:
@@ -72,7 +72,7 @@ options:
     default: true
   workers:
     description:
-      - How many devices ping at the same time.
+      - Number of devices that ping at the same time.
     type: int
     default: 16
 seealso:
@@ -82,13 +82,13 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Every NPU of this A2 host pings the NPUs of another
+- name: Ping the NPUs of another host from every NPU of this A2 host
   ascend.inference.hccn_ping:
     peers:
       - address: 10.20.1.10
       - address: 10.20.1.11
 
-- name: Each die of this A3 pings the die of the same index on another host over HCCS, and only reports
+- name: Ping the die of the same index on another host from each die of this A3 over HCCS, without failing
   ascend.inference.hccn_ping:
     kind: hccs
     peers:
@@ -102,7 +102,7 @@ EXAMPLES = r"""
 RETURN = r"""
 matrix:
   description: Device id (as string) to peer (its address, else its SDID) to the result.
-  returned: always when the options are right
+  returned: if the options are valid
   type: dict
   sample:
     "0":
@@ -110,15 +110,15 @@ matrix:
                    max_ms: 1.418, plane_errors: []}
 unreachable_pairs:
   description:
-    - The pairs that lost too much, took too long, failed the plane check or gave no answer, with the reason.
-    - Not called C(unreachable), for Ansible takes a result with that key for a host that it cannot reach.
-  returned: always when the options are right
+    - The pairs with too much loss, too long times, a failed plane check or no answer, with the reason.
+    - Not called C(unreachable), because Ansible treats a result with that key as an unreachable host.
+  returned: if the options are valid
   type: list
   elements: dict
-  sample: [{device_id: 3, address: 10.20.1.13, sdid: null, reason: "100 % of 3 packets lost, allowed are 0 %"}]
+  sample: [{device_id: 3, address: 10.20.1.13, sdid: null, reason: "100 % of 3 packets lost (allowed: 0 %)"}]
 given_up:
-  description: Devices whose pings did not end in time, so that the rest of their peers was left out.
-  returned: always when the options are right
+  description: Devices whose pings timed out, so that their remaining peers were skipped.
+  returned: if the options are valid
   type: list
   elements: dict
   sample: [{device_id: 3, pinged: 2, planned: 49}]
@@ -126,7 +126,7 @@ given_up:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.hccn.gather import Patience
+from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.hccn.ping import pairs, peer_errors, peer_name, ping_all
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
@@ -157,9 +157,9 @@ def ping(params, tool):
     everybody = params["devices"] is None and any(peer["devices"] is None for peer in params["peers"])
     todo = pairs(find_devices(tool) if everybody else sorted(set(params["devices"] or [])), params["peers"])
     if not todo:
-        raise ToolError("there is nothing to ping: name devices and peers")
+        raise ToolError("nothing to ping: specify devices and peers")
     limits = (params["max_loss_percent"], params["max_time_ms"])
-    return ping_all(Patience(tool), todo, params["kind"], params["count"], params["workers"], *limits)
+    return ping_all(RetryingTool(tool), todo, params["kind"], params["count"], params["workers"], *limits)
 
 
 def main():

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_info
-short_description: Facts of a host that a planned inference service depends on
+short_description: Gather the facts of a host that a planned inference service depends on
 version_added: 0.1.0
 description:
-  - Gathers in one call what is checked before a deployment touches a host. It lists listening ports with their owners,
+  - Gathers in one call the facts that are checked before a deployment changes a host. It returns listening ports with their owners,
     interfaces and their addresses, memory, huge pages, limits, the clock's state, free disk space and models.
   - Changes nothing.
 extends_documentation_fragment:
@@ -23,13 +23,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Look at a host and at the model that it is to serve
+- name: Gather the facts of a host and of the planned model
   ascend.inference.host_info:
     models: [/models/DeepSeek-R1_w8a8_mtp]
     disks: [/opt]
   register: host
 
-- name: Say who holds the API port
+- name: Show the process that uses the API port
   ansible.builtin.debug:
     msg: "{{ host.listening | selectattr('port', 'eq', 7100) | map(attribute='command') | list }}"
 """
@@ -43,7 +43,7 @@ listening:
   contains:
     address: {description: The address it is bound to., type: str}
     port: {description: The port., type: int}
-    pid: {description: A process that holds the socket; 0 where it cannot be seen., type: int}
+    pid: {description: A process with the socket; 0 if it is not visible., type: int}
     command: {description: That process' command line., type: str}
     service: {description: Directory of the service if it is one of this collection's., type: str}
   sample: [{address: 10.0.0.1, port: 7100, pid: 4711, command: vllm serve /models/ds, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
@@ -54,7 +54,7 @@ own_processes:
   elements: dict
   sample: [{pid: 4711, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
 interfaces:
-  description: Interfaces by name, whether they are up, and their addresses. Null where they are not known.
+  description: Interfaces by name, whether they are up, and their addresses. Null if they are unknown.
   returned: success
   type: dict
   sample: {eth0: {up: true, addresses: [10.0.0.1]}}
@@ -63,7 +63,7 @@ memory:
   returned: success
   type: dict
 limits:
-  description: Hard limits C(memlock_bytes) and C(nofile) of the connecting user; null is unlimited.
+  description: Hard limits C(memlock_bytes) and C(nofile) of the connected user; null is unlimited.
   returned: success
   type: dict
 sysctl:
@@ -72,11 +72,11 @@ sysctl:
   type: dict
   sample: {vm.max_map_count: 1000000}
 software:
-  description: Installed versions of C(driver), C(firmware) and C(cann). Empty where there is none.
+  description: Installed versions of C(driver), C(firmware) and C(cann). Empty if not installed.
   returned: success
   type: dict
 user:
-  description: Id of the connected user, and whether it sees the owners of all sockets and processes.
+  description: Id of the connected user, and whether the owners of all sockets and processes are visible to it.
   returned: success
   type: dict
   sample: {uid: 0, sees_processes: true}
@@ -91,7 +91,7 @@ disks:
   type: list
   elements: dict
 models:
-  description: What each model's folder holds.
+  description: Facts of each model's folder.
   returned: success
   type: list
   elements: dict

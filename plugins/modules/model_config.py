@@ -12,9 +12,9 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Adds to C(config.json) what engines on NPUs stumble over when it is missing. The file that was there is kept beside it under a
-    name with a leading dot, each change is shown as a warning and in the diff, and a file that needs nothing is left alone.
-  - Looks whether all weights that the model's index names are there, with as many bytes as it says.
+  - Adds keys to C(config.json) that engines on NPUs need. The original file is kept next to it under a
+    name with a leading dot, each change is shown as a warning and in the diff, and a complete file is not changed.
+  - Checks that all weights of the model's index exist with the stated number of bytes.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -30,7 +30,7 @@ options:
   repairs:
     description:
       - What may be repaired. V(head_dim) is computed from C(hidden_size) and C(num_attention_heads) if it is missing.
-        V(torch_dtype) becomes C(bfloat16) where the weights are quantised.
+        V(torch_dtype) becomes C(bfloat16) if the weights are quantised.
     type: list
     elements: str
     choices: [head_dim, torch_dtype]
@@ -42,7 +42,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Give the model the keys that engines on NPUs need
+- name: Add the keys that engines on NPUs need
   ascend.inference.model_config:
     path: /models/Qwen2.5-7B-Instruct-w8a8
     repairs: [head_dim, torch_dtype]
@@ -51,13 +51,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 notices:
-  description: A sentence for each change.
+  description: A message for each change.
   returned: success
   type: list
   elements: str
-  sample: ["head_dim was missing and is 128 now, hidden_size / num_attention_heads"]
+  sample: ["head_dim was missing; set to 128 (hidden_size / num_attention_heads)"]
 backup:
-  description: Where the file that was replaced is kept; empty if nothing was replaced.
+  description: Path of the backup; empty if nothing was replaced.
   returned: success
   type: str
   sample: /models/qwen/.config.json.before-repair
@@ -80,7 +80,7 @@ ARGUMENTS = {
 
 
 def replace(place, text):
-    """Keep the old file and write the new one with its mode; returns where the old one is."""
+    """Back up the old file and write the new one with its mode; returns the path of the backup."""
     backup = model.backup_path(place)
     shutil.copy2(place, backup)
     write_atomically(place, text, os.stat(place).st_mode & 0o777)
@@ -93,9 +93,9 @@ def main():
     try:
         with open(place, encoding="utf-8") as stream:
             before = stream.read()
-        lacking = model.weights_lacking(params["path"]) if params["weights"] else []
-        if lacking:
-            module.fail_json(msg="The model in {} is not whole: {}.".format(params["path"], "; ".join(lacking)))
+        missing = model.missing_weights(params["path"]) if params["weights"] else []
+        if missing:
+            module.fail_json(msg="The model in {} is incomplete: {}.".format(params["path"], "; ".join(missing)))
         quantized = model.is_quantized(params["path"])
         config, notices = model.repaired(json.loads(before), quantized, params["repairs"])
         after = json.dumps(config, indent=2, ensure_ascii=False) + "\n" if notices else before

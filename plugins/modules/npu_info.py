@@ -7,12 +7,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: npu_info
-short_description: Ascend NPUs of a host, as npu-smi reports them
+short_description: Gather facts of a host's Ascend NPUs with npu-smi
 version_added: 0.1.0
 description:
-  - Asks C(npu-smi) about every NPU of the host in one call and returns typed data.
-  - Understands the tables of drivers 22.0 to 26.x for Atlas A2 (910B), A3 (two dies per NPU), the first 910, 310P and 950.
-  - An answer that is not understood is an error that quotes it, never an empty list. What is doubtful is a warning.
+  - Queries every NPU of the host with C(npu-smi) in one call and returns typed data.
+  - Supports the tables of drivers 22.0 to 26.x for Atlas A2 (910B), A3 (two dies per NPU), the first 910, 310P and 950.
+  - Unknown output is an error that quotes it, never an empty list. Inconsistencies are warnings.
 extends_documentation_fragment:
   - ascend.inference.vendor_tool
   - ascend.inference.attributes
@@ -20,14 +20,14 @@ extends_documentation_fragment:
 options:
   gather:
     description:
-      - What to ask for. By default the table, and on A3 the super pod.
-      - V(table) is C(npu-smi info). It is read anyway if another part has to know the chips.
+      - Queries. By default the table, and on A3 the super pod.
+      - V(table) is C(npu-smi info). It is also read if another part needs the chips.
       - V(board), V(health), V(usages), V(common), V(memory) and V(ecc) are C(npu-smi info -t) of that name for each NPU or
-        chip. They end up under the keys C(board), C(health_report), C(usages), C(common), C(memory) and C(ecc) of each entry of
+        chip. They are returned under the keys C(board), C(health_report), C(usages), C(common), C(memory) and C(ecc) of each entry of
         RV(npus).
       - V(superpod) is C(npu-smi info -t spod-info) for each chip of an A3 or 950.
       - V(topology) is C(npu-smi info -t topo).
-      - A part that no chip answers is an error if it is named here. A part that some chips answer is a warning.
+      - A requested part that fails for all chips is an error. If it fails for some chips it is a warning.
     type: list
     elements: str
     choices: [table, board, health, usages, common, memory, ecc, topology, superpod]
@@ -38,35 +38,35 @@ author:
 """
 
 EXAMPLES = r"""
-- name: Look at the NPUs
+- name: Gather facts of the NPUs
   ascend.inference.npu_info:
   register: npu
 
-- name: Stop unless all sixteen dies are there, healthy and idle
+- name: Fail unless all sixteen dies are present, healthy and idle
   ansible.builtin.assert:
     that:
       - npu.npus | length == 16
       - npu.npus | rejectattr('health', 'eq', 'OK') | length == 0
       - npu.npus | map(attribute='processes') | flatten | length == 0
 
-- name: Ask for error codes, firmware versions and the links between the NPUs, too
+- name: Also gather error codes, firmware versions and the links between the NPUs
   ascend.inference.npu_info:
     gather: [table, health, board, topology]
 
-- name: Read what a colleague saved from another host
+- name: Parse output that was saved on another host
   ascend.inference.npu_info:
     executable: /root/print-saved-output.sh
 """
 
 RETURN = r"""
 npus:
-  description: One entry per chip (on A3 per die), sorted by device, NPU and chip id. What the tool prints as C(-) or C(NA) is null.
+  description: One entry per chip (on A3 per die), sorted by device, NPU and chip id. Values that the tool prints as C(-) or C(NA) are null.
   returned: success
   type: list
   elements: dict
   contains:
     npu_id:
-      description: The NPU's (card's) id. Ids may be sparse. Null if the tool left out the chip's first row and nothing else tells it.
+      description: The NPU's (card's) id. Ids may be sparse. Null if the tool omitted the chip's first row and the id cannot be inferred.
       type: int
     chip_id:
       description: The chip's number on its NPU. Null on 950.
@@ -74,7 +74,7 @@ npus:
     device_id:
       description:
         - The physical id, N of C(/dev/davinciN), from the column C(Phy-ID) of A3.
-        - On 310P it is the column C(Device), which is the logical id. Null where the table has neither, as on A2.
+        - On 310P it is the column C(Device), which is the logical id. Null if the table has neither, as on A2.
       type: int
     name:
       description: The chip's name as printed. A3 always prints Ascend910.
@@ -113,7 +113,7 @@ npus:
       description: Huge pages.
       type: int
     processes:
-      description: The processes on this chip, at most eight (the tool shows no more).
+      description: The processes on this chip, at most eight (limit of the tool).
       type: list
       elements: dict
       contains:
@@ -121,16 +121,16 @@ npus:
           description: Process id on the host.
           type: int
         name:
-          description: Process name, often cut off, and empty for a process of another container.
+          description: Process name, often truncated, and empty for a process of another container.
           type: str
         memory_mib:
-          description: Memory of the NPU that the process holds, in MiB.
+          description: Memory of the NPU that the process uses, in MiB.
           type: int
         container_pid:
           description: Process id in its container, from drivers 26.x on, else null.
           type: int
     super_pod_id:
-      description: Id of the super pod. Null if it was asked for and not answered.
+      description: Id of the super pod. Null if the query failed.
       type: int
       returned: when O(gather) contains V(superpod), and by default on A3
     super_pod_size:
@@ -146,27 +146,27 @@ npus:
       type: int
       returned: when O(gather) contains V(superpod), and by default on A3
     board:
-      description: The answer to C(-t board) with snake_case keys, such as C(firmware_version) and C(board_id).
+      description: The output of C(-t board) with snake_case keys, such as C(firmware_version) and C(board_id).
       type: dict
       returned: when O(gather) contains V(board)
     health_report:
-      description: The answer to C(-t health) with the keys C(status), C(error_codes) (hexadecimal strings) and C(messages).
+      description: The output of C(-t health) with the keys C(status), C(error_codes) (hexadecimal strings) and C(messages).
       type: dict
       returned: when O(gather) contains V(health)
     usages:
-      description: The answer to C(-t usages), such as C(hbm_usage_rate_percent). Newer drivers add keys.
+      description: The output of C(-t usages), such as C(hbm_usage_rate_percent). Newer drivers add keys.
       type: dict
       returned: when O(gather) contains V(usages)
     common:
-      description: The answer to C(-t common), such as C(aicore_count). The key C(mcu) holds the controller's own values.
+      description: The output of C(-t common), such as C(aicore_count). The key C(mcu) contains the controller's own values.
       type: dict
       returned: when O(gather) contains V(common)
     memory:
-      description: The answer to C(-t memory), such as C(hbm_capacity_mib).
+      description: The output of C(-t memory), such as C(hbm_capacity_mib).
       type: dict
       returned: when O(gather) contains V(memory)
     ecc:
-      description: The answer to C(-t ecc), such as C(hbm_double_bit_error_count).
+      description: The output of C(-t ecc), such as C(hbm_double_bit_error_count).
       type: dict
       returned: when O(gather) contains V(ecc)
   sample:
@@ -192,14 +192,14 @@ generation:
 topology:
   description:
     - C(matrix) maps each NPU id (on A3 physical id) to the link to each other one, such as C(HCCS), C(SIO) or C(SYS).
-    - C(cpu_affinity) maps it to the nearest CPUs, where the tool tells.
+    - C(cpu_affinity) maps it to the nearest CPUs, if the tool reports them.
   returned: when O(gather) contains V(topology)
   type: dict
   sample:
     matrix: {"12": {"12": X, "13": SIO}, "13": {"12": SIO, "13": X}}
     cpu_affinity: {}
 warnings:
-  description: What is missing, doubtful or contradictory in the tool's answers.
+  description: Missing or inconsistent values in the tool's output.
   returned: when there are any
   type: list
   elements: str

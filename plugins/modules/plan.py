@@ -9,20 +9,20 @@ module: plan
 short_description: Plan the deployment that the inventory describes
 version_added: 0.1.0
 description:
-  - Turns the C(inference_*) variables and the inventory into the plan, shows it, and keeps it for the other plays of this run. The
+  - Creates the plan from the C(inference_*) variables and the inventory, shows it, and stores it for the other plays of this run. The
     lookup P(ascend.inference.plan#lookup) reads it.
-  - Reports every error of the description at once. Runs on the controller and changes nothing.
+  - Reports all errors of the description together. Runs on the controller and changes nothing.
 author:
   - The ascend.inference contributors (@ascend-inference)
 extends_documentation_fragment:
   - ascend.inference.attributes.controller_action
 options:
   show:
-    description: What to print of the plan, which is V(table), V(commands), V(json), V(rules), V(diff) or V(none).
+    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(diff) or V(none).
     type: str
     default: table
   only:
-    description: Whether the plays that follow match no host.
+    description: Whether the following plays match no hosts.
     type: bool
     default: false
 seealso:
@@ -31,7 +31,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Turn the description into a plan
+- name: Create the plan
   ascend.inference.plan:
     show: commands
 """
@@ -39,7 +39,7 @@ EXAMPLES = r"""
 RETURN = r"""
 selection:
   description:
-    - What the playbooks choose their hosts by. No facts, because a fact cache would keep them beyond the run, and the plan is the run's.
+    - The selection of hosts for the playbooks. Not facts, because a fact cache would keep them beyond the run.
   returned: success
   type: dict
   contains:
@@ -59,7 +59,7 @@ selection:
       description: Name of the engine.
       type: str
     runtime_facts:
-      description: What is true of the runtime.
+      description: Facts of the runtime.
       type: dict
     show:
       description: The value of O(show).

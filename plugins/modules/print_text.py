@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: print_text
-short_description: Print text as it is
+short_description: Print text unchanged
 version_added: 0.1.0
 description:
   - Prints text on the controller, line by line, without quotes or indentation, so that it can be copied and piped.
@@ -17,7 +17,7 @@ extends_documentation_fragment:
   - ascend.inference.attributes.controller_action
 options:
   text:
-    description: What to print.
+    description: The text to print.
     type: str
     required: true
 seealso:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: python_venv
-short_description: Build a Python virtual environment, whole or not at all
+short_description: Create a Python virtual environment atomically
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
@@ -28,34 +28,34 @@ attributes:
     support: full
 options:
   path:
-    description: Directory of the environment. What lies there and is not an environment of this module is never touched.
+    description: Directory of the environment. An existing directory that is not an environment of this module is never changed.
     type: path
     required: true
   layer:
-    description: Name of this set of requirements. One environment may hold several layers.
+    description: Name of this set of requirements. One environment may have several layers.
     type: str
     default: base
   requirements:
-    description: Requirements as C(pip) takes them. Pin them; a range is not looked at again once it is installed.
+    description: Requirements in the format of C(pip). Pin them; a range is not evaluated again once it is installed.
     type: list
     elements: str
     required: true
   exclude:
-    description: Distributions that are left out although something depends on them. Needs C(uv); ignored with C(pip).
+    description: Distributions to exclude although others depend on them. Needs C(uv); ignored with C(pip).
     type: list
     elements: str
     default: []
   imports:
-    description: Modules that have to be importable afterwards.
+    description: Modules that must be importable afterwards.
     type: list
     elements: str
     default: []
   python:
-    description: Interpreter for a new environment. Default is the one that runs this module.
+    description: Interpreter for a new environment. By default the one that runs this module.
     type: str
     default: ""
   tools:
-    description: Environment that holds C(uv); made on first need. Empty means C(pip).
+    description: Environment with C(uv), created when first needed. Empty means C(pip).
     type: str
     default: ""
   index_url:
@@ -63,7 +63,7 @@ options:
     type: str
     default: ""
   extra_index_urls:
-    description: Indexes to look into as well.
+    description: Additional indexes.
     type: list
     elements: str
     default: []
@@ -73,38 +73,38 @@ options:
     elements: str
     default: []
   find_links:
-    description: Folders or pages of wheels to look into as well.
+    description: Additional folders or pages of wheels.
     type: list
     elements: str
     default: []
   no_index:
-    description: Take everything from O(find_links), and ask no index.
+    description: Install only from O(find_links), without an index.
     type: bool
     default: false
   no_binary:
-    description: Distributions that are built from their source distribution, although there may be wheels.
+    description: Distributions to build from source even if there are wheels.
     type: list
     elements: str
     default: []
   build_with_environment:
-    description: Build with what is in the environment instead of an isolated one; what builds need has to be in an earlier layer.
+    description: Build in this environment instead of an isolated one; build requirements must be in an earlier layer.
     type: bool
     default: false
   environment:
-    description: Environment variables for the installation, such as those that builds look at.
+    description: Environment variables for the installation, such as those that builds read.
     type: dict
     default: {}
   sources:
-    description: Shell files that are read before the installation and before the imports, such as CANN's C(set_env.sh).
+    description: Shell files to source before the installation and before the imports, such as CANN's C(set_env.sh).
     type: list
     elements: path
     default: []
   check:
-    description: Fail if C(pip check) finds that what is installed contradicts itself.
+    description: Fail if C(pip check) finds incompatible packages.
     type: bool
     default: false
   lock:
-    description: Name of a file in the environment into which everything that is installed is written, with versions.
+    description: Name of a file in the environment for the list of installed packages with versions.
     type: str
     default: ""
   lock_timeout:
@@ -112,7 +112,7 @@ options:
     type: int
     default: 3600
   advice:
-    description: What to do if a requirement cannot be had; ends the error message.
+    description: The fix in the error message if a requirement is not available.
     type: str
     default: ""
 """
@@ -143,7 +143,7 @@ import sys
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.install.venv import Builder, VenvError, half_made, read_stamp
+from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 
 ARGUMENTS = {
@@ -168,12 +168,12 @@ ARGUMENTS = {
     "lock_timeout": {"type": "int", "default": 3600},
     "advice": {"type": "str", "default": ""},
 }
-# What changes the result, and so belongs into the stamp, but only where it is asked for: stamps outlive this module.
+# Options that affect the result are part of the stamp, but only if set, so that older stamps stay valid.
 SELDOM = ("no_binary", "build_with_environment", "environment", "check", "lock")
 
 
 def wanted(params):
-    """What the stamp has to say."""
+    """The expected content of the stamp."""
     wish = {
         "requirements": sorted(params["requirements"]),
         "exclude": sorted(params["exclude"]),
@@ -185,7 +185,7 @@ def wanted(params):
 
 def builder(params, inherited):
     """The builder that these parameters ask for; its commands keep the descriptors ``inherited``."""
-    words = {
+    options = {
         "index-url": [params["index_url"]] if params["index_url"] else [],
         "extra-index-url": params["extra_index_urls"],
         "find-links": params["find_links"],
@@ -197,7 +197,7 @@ def builder(params, inherited):
         "no_index": params["no_index"],
         "inherited": inherited,
     }
-    return Builder(params["path"], params["python"] or sys.executable, params["tools"], words, **more)
+    return Builder(params["path"], params["python"] or sys.executable, params["tools"], options, **more)
 
 
 def build(params, wish):
@@ -229,7 +229,7 @@ def main():
     }
     try:
         if result["changed"]:
-            half_made(params["path"])
+            is_incomplete(params["path"])
         if result["changed"] and not module.check_mode:
             result["changed"] = build(params, wish)
     except (VenvError, Busy, OSError) as error:

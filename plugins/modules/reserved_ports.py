@@ -7,16 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: reserved_ports
-short_description: Keep ports reserved for several deployments and for others at once
+short_description: Manage the kernel's list of reserved ports for several deployments
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - The kernel has one list of ports that it gives to no outgoing connection, C(net.ipv4.ip_local_reserved_ports). Of several
-    files under C(/etc/sysctl.d) that set it the last one wins at boot, and whoever writes it live replaces what others wrote.
-  - This module makes the union of what all files of the host ask for, what is live, and O(ports). It writes the union to one
-    file that is read last, and to the kernel. It never takes a port off the kernel's list; the next boot does.
-  - When no file of a deployment is left and O(ports) is empty, the file with the union goes as well.
+  - The kernel has one list of ports that it does not use for outgoing connections, C(net.ipv4.ip_local_reserved_ports). Of several
+    files under C(/etc/sysctl.d) that set it only the last one takes effect at boot, and each write to the kernel replaces the list.
+  - This module combines the ports of all files of the host, the kernel's current list, and O(ports). It writes the union to one
+    file that is read last, and to the kernel. It never removes a port from the kernel's list; the next boot does.
+  - If no file of a deployment is left and O(ports) is empty, the file with the union is removed.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -26,7 +26,7 @@ attributes:
     support: full
 options:
   ports:
-    description: Ports to reserve, as the kernel writes them. In check mode their file may not be there yet.
+    description: Ports to reserve, in the kernel's format. In check mode their file may not exist yet.
     type: str
     default: ""
   directory:
@@ -34,28 +34,28 @@ options:
     type: path
     default: /etc/sysctl.d
   others:
-    description: Further files and folders in which settings of the kernel may stand.
+    description: Further files and folders with kernel settings.
     type: list
     elements: path
     default: [/usr/lib/sysctl.d, /usr/local/lib/sysctl.d, /run/sysctl.d, /etc/sysctl.conf]
   kernel:
-    description: Where the kernel shows its list.
+    description: Path of the kernel's list.
     type: path
     default: /proc/sys/net/ipv4/ip_local_reserved_ports
 """
 
 EXAMPLES = r"""
-- name: Reserve a deployment's ports beside those of others
+- name: Reserve a deployment's ports in addition to those of others
   ascend.inference.reserved_ports:
     ports: 36100-36115,60000
 
-- name: Forget a deployment, after its file was removed
+- name: Update the list after a deployment's file was removed
   ascend.inference.reserved_ports:
 """
 
 RETURN = r"""
 ports:
-  description: The ports that are reserved now.
+  description: The reserved ports.
   returned: success
   type: str
   sample: 36100-36115,60000
@@ -75,10 +75,8 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.host.reserved_ports import KEY, in_file, parse, spell
 
 OWN = "60-ascend-inference-*.conf"
-UNION = "99-z-ascend-inference-reserved-ports.conf"  # after 99-sysctl.conf, by which a system names /etc/sysctl.conf
-HEAD = (
-    "# Written by ascend.inference: all files' reserved ports, since of several files the last one wins. Do not edit.\n"
-)
+UNION = "99-z-ascend-inference-reserved-ports.conf"  # sorted after 99-sysctl.conf, a link to /etc/sysctl.conf
+HEAD = "# Written by ascend.inference: the reserved ports of all files, because only the last file takes effect. Do not edit.\n"
 ARGUMENTS = {
     "ports": {"type": "str", "default": ""},
     "directory": {"type": "path", "default": "/etc/sysctl.d"},
@@ -92,7 +90,7 @@ ARGUMENTS = {
 
 
 def read(path):
-    """A file's text, empty if there is none."""
+    """A file's text; empty if it does not exist."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -101,7 +99,7 @@ def read(path):
 
 
 def in_files(directory, others):
-    """(whether a deployment has a file, what all files but the union reserve)."""
+    """(whether a deployment has a file, the reserved ports of all files but the union)."""
     found = [path for place in [directory, *others] for path in glob.glob(os.path.join(place, "*.conf"))]
     found = [path for path in [*found, *others] if os.path.isfile(path) and os.path.basename(path) != UNION]
     ports = set()
@@ -114,7 +112,7 @@ def in_files(directory, others):
 
 
 def write(path, text):
-    """Replace a file in one step, or remove it where there is no text."""
+    """Replace a file atomically, or remove it if the text is empty."""
     if not text:
         os.unlink(path)
         return
@@ -126,11 +124,11 @@ def write(path, text):
 
 
 def work(params, check):
-    """The result of one call."""
-    asked, path = parse(params["ports"]), os.path.join(params["directory"], UNION)
+    """The module's result."""
+    requested, path = parse(params["ports"]), os.path.join(params["directory"], UNION)
     deployed, ports = in_files(params["directory"], params["others"])
     live, before = parse(read(params["kernel"])), read(path)
-    wanted = ports | asked if deployed or asked else set()
+    wanted = ports | requested if deployed or requested else set()
     after = f"{HEAD}{KEY} = {spell(wanted)}\n" if wanted else ""
     if not check and before != after:
         write(path, after)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: sdist_file
-short_description: Take one file out of a package's source distribution
+short_description: Extract one file from a package's source distribution
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Has C(pip) fetch the source distribution of a package and copies one of its files. Nothing is built, and no code of
-    the package is run; C(pip) would otherwise run its setup script only to learn the name that it asked for.
-  - A file that lies at O(dest) and came from the same version is left alone, and nothing is fetched.
+  - Downloads the source distribution of a package with C(pip) and extracts one of its files. Nothing is built, and no code of
+    the package is run; C(pip) would otherwise run its setup script to read the metadata.
+  - If O(dest) is from the same version it is not changed, and nothing is downloaded.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -36,11 +36,11 @@ options:
     type: str
     required: true
   dest:
-    description: Where the file is put. Its folder has to exist.
+    description: Destination path. Its folder must exist.
     type: path
     required: true
   sha256:
-    description: The file's SHA-256. With another one nothing is written.
+    description: The expected SHA-256 of the file. If it differs nothing is written.
     type: str
     default: ""
   python:

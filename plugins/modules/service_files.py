@@ -13,12 +13,12 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Brings folders, files and links of one deployment into the planned state. Everything is compared first, so that errors come
-    together and before the first change; each file is then replaced in one step.
-  - Nothing below O(directory) is reached through a symbolic link, and owners are set on open files only. A service's user who can
-    write into some folders of the tree cannot have others changed by it.
-  - What was written is noted in a manifest for each set. A file that somebody else changed is saved beside it before it is replaced;
-    only what a manifest names is ever removed.
+  - Brings folders, files and links of one deployment into the planned state. Everything is compared first, so that errors are reported
+    together before the first change; each file is then replaced atomically.
+  - Nothing below O(directory) is reached through a symbolic link, and owners are set on open files only. A service's user with write
+    access to some folders of the tree cannot cause changes elsewhere.
+  - Written files are recorded in a manifest for each set. A file that was changed otherwise is backed up before it is replaced;
+    only files in a manifest are ever removed.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
@@ -31,11 +31,11 @@ attributes:
     support: full
 options:
   directory:
-    description: The deployment's folder. Its parent has to be safe from the service's user.
+    description: The deployment's folder. Its parent must not be writable by the service's user.
     type: path
     required: true
   name:
-    description: Name of the set of files that this call writes. Each set has a manifest of its own.
+    description: Name of the set of files that this call writes. Each set has its own manifest.
     type: str
     required: true
   state:
@@ -47,21 +47,21 @@ options:
     choices: [present, absent]
     default: present
   owner:
-    description: Owner of folders and files; empty leaves new ones to the connected user.
+    description: Owner of folders and files. Empty means that new ones belong to the connected user.
     type: str
     default: ""
   group:
-    description: Group of folders and files; empty means the group of O(service_owner), and without one leaves it as it is.
+    description: Group of folders and files; empty means the group of O(service_owner), or unchanged without it.
     type: str
     default: ""
   service_owner:
     description:
-      - The service's user, who owns what says O(folders[].service_owned) or O(files[].service_owned).
+      - The service's user, who owns entries with O(folders[].service_owned) or O(files[].service_owned).
       - A user who does not exist is an error, except in check mode.
     type: str
     default: ""
   folders:
-    description: Folders, each after its parent.
+    description: Folders, parents first.
     type: list
     elements: dict
     default: []
@@ -75,7 +75,7 @@ options:
         type: str
         default: "0750"
       service_owned:
-        description: Whether it belongs to the service's user, for logs and what the service itself writes.
+        description: Whether it belongs to the service's user, for logs and files that the service writes.
         type: bool
         default: false
   files:
@@ -89,7 +89,7 @@ options:
         type: path
         required: true
       content:
-        description: What it has to hold.
+        description: Its content.
         type: str
         required: true
       mode:
@@ -97,7 +97,7 @@ options:
         type: str
         default: "0640"
       service:
-        description: The service that has to be restarted when it changes.
+        description: The service to restart when it changes.
         type: str
         default: ""
       service_owned:
@@ -105,7 +105,7 @@ options:
         type: bool
         default: false
       private:
-        description: Whether its content appears nowhere, neither in the difference nor in a backup.
+        description: Whether its content is secret, and appears neither in the diff nor in a backup.
         type: bool
         default: false
   links:
@@ -119,7 +119,7 @@ options:
         type: path
         required: true
       target:
-        description: What it points to.
+        description: The target of the link.
         type: str
         required: true
   services:
@@ -127,13 +127,13 @@ options:
     type: list
     elements: raw
   templates:
-    description: Templates of which the action plugin makes O(files), one for each of O(services). Used on the controller only.
+    description: Templates that the action plugin renders into O(files), for each of O(services). Used on the controller only.
     type: list
     elements: raw
   sets:
     description:
-      - If given, what a former call wrote into one of these sets, and did not write again, is removed, and so is everything that was
-        written into other sets. Give it to the last call of a deployment.
+      - If set, files of earlier runs in these sets that are no longer planned are removed, and so are all files in
+        other sets. Set it in the last call of a deployment.
     type: list
     elements: str
   phase:
@@ -184,13 +184,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 services:
-  description: Services of which a file changed.
+  description: Services with changed files.
   returned: success
   type: list
   elements: str
   sample: [prefill-0]
 files:
-  description: What was done, or would be in check mode.
+  description: Changes made, or in check mode those that would be made.
   returned: success
   type: list
   elements: dict
@@ -257,11 +257,11 @@ def identity(name, database, check):
     except KeyError as error:
         if check:
             return -1
-        raise tree.TreeError(f"there is no user or group {name} here. Fix: make it first.") from error
+        raise tree.TreeError(f"the user or group {name} does not exist. Fix: create it first.") from error
 
 
 def owners_of(params, check):
-    """The ids of a call, -1 for what is left as it is."""
+    """The ids of owners and groups, -1 for unchanged."""
     group = identity(params["group"], lambda name: grp.getgrnam(name).gr_gid, check)
     if not params["group"]:
         group = identity(params["service_owner"], lambda name: pwd.getpwnam(name).pw_gid, check)
@@ -273,12 +273,12 @@ def owners_of(params, check):
 
 
 def unsafe(base, owners):
-    """Why root must not write below ``base``, if there is a reason."""
+    """The reason why root must not write below ``base``, if any."""
     if os.geteuid() != 0 or owners.service in (-1, 0):
         return []
     return [
-        f"{path} belongs to the service's user or can be written by everybody, so {base} can be replaced by him. "
-        "Fix: have root own it (mode 0755), or set inference_root to a folder of root's."
+        f"{path} belongs to the service's user or is writable by all users, so {base} could be replaced. "
+        "Fix: make root its owner (mode 0755), or set inference_root to a folder owned by root."
         for path in tree.distrusted(base, owners.service)
     ]
 

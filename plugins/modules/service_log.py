@@ -6,11 +6,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_log
-short_description: Mark the services' logs, and later read what came since
+short_description: Read new lines of the services' logs
 version_added: 0.1.0
 description:
-  - Without O(marks) it notes where the logs of one host's services end now.
-    With the marks of that call it returns what matters since - red flags, lines of KV transfers, their milliseconds - and each log's last lines.
+  - Without O(marks) it returns the current ends of the logs of one host's services.
+    With these marks it returns red flags, lines of KV transfers and their milliseconds since then, and each log's last lines.
   - Reads files, the journal and containers' logs; changes nothing. Runs on the host where the services run.
 author:
   - The ascend.inference contributors (@ascend-inference)
@@ -34,20 +34,20 @@ options:
     type: str
     required: true
   marks:
-    description: What the call before the window returned. Left out, the call makes marks.
+    description: The marks of an earlier call. By default marks are created.
     type: dict
 seealso:
   - module: ascend.inference.service_verify
 """
 
 EXAMPLES = r"""
-- name: Remember where the logs end
+- name: Record the ends of the logs
   ascend.inference.service_log:
     verify: "{{ inference_plan.verify }}"
     host: "{{ inventory_hostname }}"
   register: before
 
-- name: Read what the services logged since
+- name: Read the new lines of the logs
   ascend.inference.service_log:
     verify: "{{ inference_plan.verify }}"
     host: "{{ inventory_hostname }}"
@@ -57,12 +57,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 marks:
-  description: By service, the log's inode and size (0 for a log that is no file), and the time.
-  returned: when O(marks) is left out
+  description: Inode and size of the log (0 for a log that is not a file), and the time, by service.
+  returned: without O(marks)
   type: dict
   sample: {decode-0: {inode: 131, size: 40960, time: 1790000000}}
 logs:
-  description: By service, what its log shows.
+  description: Contents of the log, by service.
   returned: with O(marks)
   type: dict
   contains:
@@ -70,18 +70,18 @@ logs:
       description: Whether the log could be read.
       type: bool
     problem:
-      description: Why not.
+      description: The reason why it could not be read.
       type: str
     red_flags:
-      description: Lines since the mark that say KV was lost, late or wrong.
+      description: Lines since the mark that report lost, late or wrong KV.
       type: list
       elements: str
     transferred:
-      description: Lines since the mark that say a request's KV arrived.
+      description: Lines since the mark that report a received KV of a request.
       type: list
       elements: str
     delayed:
-      description: Lines since the mark that say prefill holds a request's KV.
+      description: Lines since the mark that report that prefill holds a request's KV.
       type: list
       elements: str
     transfer_ms:
@@ -89,7 +89,7 @@ logs:
       type: list
       elements: float
     listening:
-      description: How many listener lines the whole log has.
+      description: Number of listener lines in the whole log.
       type: int
     tail:
       description: Its last lines.

@@ -12,16 +12,16 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Handles all given services of a host in one call, for every runtime that runs services on hosts.
-  - A service is restarted only if what it was started with differs from what is planned. It writes that into a file at its
-    start, so an interrupted run is repaired by the next one.
-  - With O(wait), polls the health URL and the process of the services together. A slow engine gets its whole timeout; a dead
-    one fails within a second, with the last lines of its log.
+  - Handles all given services of a host in one call, for every runtime on hosts.
+  - A service is restarted only if its configuration at start differs from the plan. It writes its digest to a file at its
+    start, so an interrupted run is completed by the next one.
+  - With O(wait), polls the health URLs and processes of all services in parallel. A slow engine gets its whole timeout; an
+    exited exited exited one fails within a second, with the last lines of its log.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.
     support: full
-    details: Nothing is waited for.
+    details: Does not wait for readiness.
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: full
@@ -29,11 +29,11 @@ options:
   state:
     description:
       - V(present) registers O(services) with the runtime, and stops and removes services of the deployment that are not in
-        O(services). It starts none. The files of units and programs are written before.
-      - V(started) starts O(services) that do not run and restarts those that run with something else than planned.
+        O(services). It starts none. The files of units and programs must exist.
+      - V(started) starts O(services) that are not running and restarts those whose configuration differs from the plan.
       - V(restarted) restarts O(services).
       - V(stopped) stops O(services).
-      - V(absent) stops and removes everything that the runtime has for the deployment.
+      - V(absent) stops and removes everything of the deployment in the runtime.
     type: str
     choices: [present, started, restarted, stopped, absent]
     default: started
@@ -43,13 +43,13 @@ options:
     required: true
   settings:
     description:
-      - The plan's C(runtime_settings), with what a role adds.
+      - The plan's C(runtime_settings), with additions of the role.
       - For V(systemd), C(target) and C(directory); for V(supervisor), C(socket), C(config), C(log) and C(command), which
         starts supervisord; for V(docker), C(deployment), C(pull) (missing, always or never), C(log_size) and C(log_copies).
     type: dict
     required: true
   services:
-    description: The services that this call is about, as the filter P(ascend.inference._service_states#filter) returns them.
+    description: The services, as the filter P(ascend.inference._service_states#filter) returns them.
     type: list
     elements: dict
     default: []
@@ -63,11 +63,11 @@ options:
         type: str
         required: true
       digest:
-        description: What it has to run with.
+        description: Expected configuration digest.
         type: str
         default: ""
       digest_file:
-        description: File in which the service writes, at its start, what it runs with.
+        description: File in which the service records its configuration digest at start.
         type: path
       newer:
         description: Files, such as secrets, that a running service must not be older than.
@@ -75,7 +75,7 @@ options:
         elements: path
         default: []
       stop_timeout:
-        description: Seconds that the service may take to stop.
+        description: Timeout for stopping the service in seconds.
         type: int
         default: 60
       stop_signal:
@@ -83,22 +83,22 @@ options:
         type: str
         default: TERM
       work_directory:
-        description: Directory that has its C(run.sh).
+        description: Directory with its C(run.sh).
         type: str
         default: ""
       container:
         description: The plan's C(container) of the service, for a runtime of containers.
         type: dict
       log:
-        description: The plan's C(log) of the service; the end of it is shown when it fails.
+        description: The plan's C(log) of the service; its last lines are shown if the service fails.
         type: dict
         default: {}
       url:
-        description: URL that answers 200 when the service is ready. A service without one is not waited for.
+        description: URL that answers 200 when the service is ready. Without it the module does not wait for the service.
         type: str
         default: ""
       timeout:
-        description: Seconds after which a service that runs but does not answer is given up.
+        description: Timeout in seconds until a running service answers.
         type: int
         default: 1800
   wait:
@@ -106,17 +106,17 @@ options:
     type: bool
     default: false
   restarts:
-    description: How many restarts since the wait began are tolerated.
+    description: Number of tolerated restarts while waiting.
     type: int
     default: 0
   lines:
-    description: How many lines of the log are shown when a service fails.
+    description: Number of log lines to show if a service fails.
     type: int
     default: 30
 """
 
 EXAMPLES = r"""
-- name: Start the engines that do not run, restart those whose command line changed, and wait for them
+- name: Start stopped engines, restart those with a changed command line, and wait for them
   ascend.inference.service_state:
     runtime: systemd
     settings:
@@ -133,13 +133,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 started:
-  description: Units that did not run and were started.
+  description: Units that were not running and were started.
   returned: always
   type: list
   elements: str
   sample: [inference-prefill-0.service]
 restarted:
-  description: Units that were stopped and started.
+  description: Units that were restarted.
   returned: always
   type: list
   elements: str
@@ -151,12 +151,12 @@ stopped:
   elements: str
   sample: []
 ready:
-  description: Seconds that each service took to answer, counted from the beginning of the wait.
+  description: Seconds until each service answered, from the beginning of the wait.
   returned: with O(wait)
   type: dict
   sample: {"prefill-0": 31.5}
 failed_services:
-  description: What is wrong with each service that failed.
+  description: The problem of each failed service.
   returned: with O(wait)
   type: dict
   sample: {}
@@ -169,7 +169,7 @@ logs:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.runtime.base import NothingRuns, RuntimeProblem
+from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter
@@ -200,7 +200,7 @@ ARGUMENTS = {
 
 
 def registered(runtime, params, check):
-    """The result of the states present and absent: what the runtime knows, whether it runs or not."""
+    """The result of the states present and absent: services registered with the runtime."""
     if params["state"] == "present":
         changed, added, removed = runtime.apply(params["services"], check)
     else:
@@ -214,7 +214,7 @@ def running(runtime, params, check):
     """The result of the states started, restarted and stopped."""
     try:
         states = runtime.states(params["services"])
-    except NothingRuns:
+    except RuntimeNotRunning:
         states = {}
     start, again, stop = decide(params["state"], params["services"], states, runtime.outdated)
     if not check:
@@ -229,7 +229,7 @@ def running(runtime, params, check):
 
 
 def waited(runtime, params):
-    """What the wait for services with a URL found."""
+    """The result of waiting for services with a URL."""
     services = {service["name"]: service for service in params["services"] if service["url"]}
     ready, failed = Waiter(runtime, params["restarts"]).wait(list(services.values()))
     logs = {name: runtime.log(services[name], params["lines"]) for name in failed}
@@ -237,7 +237,7 @@ def waited(runtime, params):
 
 
 def message(found):
-    """All failures, each with its log's end."""
+    """All failures, each with the last lines of its log."""
     failed, logs = found["failed_services"], found["logs"]
     return "\n\n".join(f"{name} {failed[name]}\n{logs[name]}" for name in sorted(failed))
 

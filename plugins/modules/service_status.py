@@ -7,14 +7,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_status
-short_description: What the services of a host are doing, and what is odd about them
+short_description: Gather the status of a host's services
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Reads the plan that is deployed on the host, asks the runtime for the state of each service, and the services
-    themselves for their health, version and counters. All services of the host are asked at the same time.
-  - Works when services, the runtime or the deployed plan are missing; then it says so.
+  - Reads the deployed plan of the host, the state of each service from the runtime, and health, version and
+    counters from the services. All services of the host are queried at the same time.
+  - Missing services, a missing runtime or a missing deployed plan are reported as findings.
   - Nothing is changed.
 attributes:
   check_mode:
@@ -34,21 +34,21 @@ options:
     required: true
   planned:
     description:
-      - What the inventory says of this host, as the filter P(ascend.inference._status_question#filter) returns it.
-      - Compared with what is deployed, and used instead of it where nothing is. Without it nothing is compared.
+      - The planned services of this host, as the filter P(ascend.inference._status_question#filter) returns it.
+      - Compared with the deployed ones, or used instead of them if nothing is deployed. Without it nothing is compared.
     type: dict
   timeout:
-    description: Seconds that a service has for each answer.
+    description: Timeout of each request to a service in seconds.
     type: int
     default: 5
   lines:
-    description: How many lines of its log are returned for a service that does not run or does not answer.
+    description: Number of log lines to return for a service that does not run or does not answer.
     type: int
     default: 5
 """
 
 EXAMPLES = r"""
-- name: See how the services of this host are
+- name: Gather the status of the services of this host
   ascend.inference.service_status:
     directory: /opt/ascend-inference/deployments/inference
     host: "{{ inventory_hostname }}"
@@ -65,10 +65,10 @@ services:
       description: Its name.
       type: str
     kind:
-      description: What it is, such as V(prefill) or V(router).
+      description: Its kind, such as V(prefill) or V(router).
       type: str
     state:
-      description: V(running), V(absent), V(unknown) where the runtime cannot be asked, or the runtime's own word.
+      description: V(running), V(absent), V(unknown) if the runtime is not available, or the runtime's own state.
       type: str
     answers:
       description: Whether its health URL answers 200; null for a service without one.
@@ -77,26 +77,26 @@ services:
       description: When it was started, in seconds since 1970; null if it does not run.
       type: float
     restarts:
-      description: How often it ended unasked and was started again; null if unknown.
+      description: Number of restarts after unexpected exits; null if unknown.
       type: int
     version:
-      description: What it says itself.
+      description: The version that the service reports.
       type: str
     requests:
-      description: Requests V(done) since its start, V(running) and V(waiting); null where it does not count.
+      description: Requests V(done) since its start, V(running) and V(waiting); null without a counter.
       type: dict
     kv:
-      description: Prompt tokens by where their KV cache came from; of the store's master its clients and keys.
+      description: Prompt tokens by source of their KV cache; for the store's master its clients and keys.
       type: dict
     digests:
-      description: Digests of its settings, as it runs, as deployed, as planned.
+      description: Digests of its running, deployed and planned configuration.
       type: dict
     findings:
-      description: What a person should look at.
+      description: Findings with fixes.
       type: list
       elements: str
     log:
-      description: The end of its log, if it does not run or does not answer.
+      description: The last lines of its log, if it does not run or does not answer.
       type: list
       elements: str
   sample:
@@ -113,7 +113,7 @@ services:
       findings: []
       log: []
 findings:
-  description: What is wrong with the host as a whole.
+  description: Findings of the host.
   returned: always
   type: list
   elements: str
@@ -130,7 +130,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
-from ..module_utils.status.plan import deployed, question
+from ..module_utils.status.plan import deployed, status_plan
 from ..module_utils.status.services import Host
 
 ARGUMENTS = {
@@ -162,22 +162,25 @@ def unfinished(directory):
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
-    said = module.params
-    plan, problem = deployed(said["directory"])
-    found = question(plan, said["host"]) if plan else None
-    if not found and not said["planned"]:
+    params = module.params
+    plan, problem = deployed(params["directory"])
+    found = status_plan(plan, params["host"]) if plan else None
+    if not found and not params["planned"]:
         module.exit_json(
-            changed=False, services=[], findings=["no deployment was finished here: " + problem], plan_digest=""
+            changed=False,
+            services=[],
+            findings=["no deployment was completed on this host: " + problem],
+            plan_digest="",
         )
-    known = found or said["planned"]
+    known = found or params["planned"]
     try:
         runtime = runtime_of(known["runtime"], known["runtime_settings"])
     except RuntimeProblem as error:
         module.fail_json(msg=str(error), services=[], findings=[str(error)], plan_digest="")
-    rows, findings = Host(runtime, found, said["planned"]).look(said["timeout"], said["lines"])
-    findings[:0] = unfinished(said["directory"])
+    rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
+    findings[:0] = unfinished(params["directory"])
     if problem:
-        findings.insert(0, f"no deployment was finished here: {problem}. Fix: run ascend.inference.deploy")
+        findings.insert(0, f"no deployment was completed on this host: {problem}. Fix: run ascend.inference.deploy")
     module.exit_json(changed=False, services=rows, findings=findings, plan_digest=plan["digest"] if plan else "")
 
 

@@ -6,25 +6,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: service_verify
-short_description: Prove that a deployed inference service really serves
+short_description: Verify a deployed inference service
 version_added: 0.1.0
 description:
-  - Asks a running service in an ordered gate, from its parts to the whole, and reports what each step showed.
-    An HTTP 200 of the router proves nothing, so the gate looks at the engines' own counters and compares texts.
-  - C(master) is the pool's master - ready, with all clients and all capacity.
-    C(engines) - each one healthy and serving the planned model.
-    C(alone) - each one asked directly gives the same text at temperature 0.
-    C(entry) and C(stream) - a request through the entry gets a whole answer with the text that a prefill engine computes alone.
-    C(transfer) - by its own counters decode had the prompt's KV from outside and did not compute it.
+  - Sends requests to a running service in ordered steps, from its components to the whole, and reports the result of each step.
+    An HTTP 200 of the router proves nothing, so the engines' own counters and texts are compared.
+  - C(master) - the store's master is ready, with all clients and all capacity.
+    C(engines) - each engine is healthy and serves the planned model.
+    C(alone) - each engine, queried directly, returns the same text at temperature 0.
+    C(entry) and C(stream) - a request through the entry gets a complete answer with the text that a prefill engine computes itself.
+    C(transfer) - according to its own counters decode received the prompt's KV and did not compute it.
     C(pairs) - every prefill engine with every decode engine.
-    C(pool) - what one instance stored, another one used.
+    C(pool) - KV that one instance stored was used by another one.
     C(negative) - a prompt longer than the model allows gets an error, not an empty 200.
-  - Each prompt opens with a random code and is longer than two KV blocks, so that no prefix cache can answer for a transfer.
-    The reference text is asked for afterwards and of a prefill engine, since decode's cache by then holds the KV it was sent.
-  - Logs are read by M(ascend.inference.service_log) on their own hosts and joined by the filter
+  - Each prompt starts with a random code and is longer than two KV blocks, so that no prefix cache can replace a transfer.
+    The reference text is requested afterwards from a prefill engine, because decode's cache then contains the received KV.
+  - Logs are read by M(ascend.inference.service_log) on their hosts and added by the filter
     P(ascend.inference.verify_verdict#filter). Without them the step C(logs) is skipped, and a release without counters cannot be verified.
     The role P(ascend.inference.verify#role) does all of it.
-  - Only refused connections are tried again. A wrong text or a missing transfer is final.
+  - Only refused connections are retried. A wrong text or a missing transfer is final.
 author:
   - The ascend.inference contributors (@ascend-inference)
 extends_documentation_fragment:
@@ -32,7 +32,7 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
-    details: Nothing is sent; each step says whom it would ask.
+    details: Nothing is sent; each step lists the URLs of its requests.
   diff_mode:
     support: none
   platform:
@@ -40,24 +40,24 @@ attributes:
 options:
   verify:
     description:
-      - What has to be proved, and where to ask. The section C(verify) of the plan that P(ascend.inference.launch_plan#filter) makes.
-      - An unknown key, a missing one or a wrong type is refused; all of them are named together.
+      - What to prove, and the URLs. The section C(verify) of the plan that P(ascend.inference.launch_plan#filter) returns.
+      - Unknown keys, missing keys and wrong types are refused; all are reported together.
     type: dict
     required: true
     suboptions:
       mode:
         description: >-
           V(disaggregated), with prefill and decode engines; V(pool), colocated engines that share a store;
-          V(disaggregated+pool), both; or V(colocated), engines by themselves.
+          V(disaggregated+pool), both; or V(colocated), independent engines.
         type: str
         choices: [disaggregated, pool, disaggregated+pool, colocated]
         required: true
       model:
-        description: The name that every engine serves.
+        description: The model name that every engine serves.
         type: str
         required: true
       entry:
-        description: Where users ask.
+        description: The entry for clients.
         type: dict
         required: true
         suboptions:
@@ -74,29 +74,29 @@ options:
             type: str
             required: true
           kind:
-            description: The router's flavour, V(external) for one that is not of the plan, or V(direct) when the entry is an engine itself.
+            description: The router's flavour, V(external) for one outside of the plan, or V(direct) if the entry is an engine.
             type: str
             required: true
           api_key:
-            description: Name of the secret that the entry asks of its clients. For the role; this module takes O(entry_api_key).
+            description: Name of the secret that the entry requires from clients. For the role; this module uses O(entry_api_key).
             type: str
             default: ""
           ca_path:
-            description: CA certificates to check an https entry with, on the host that runs the module.
+            description: CA certificates for the validation of an https entry, on the host that runs the module.
             type: str
             default: ""
           validate_certs:
-            description: Whether to check the certificate of an https entry.
+            description: Whether to validate the certificate of an https entry.
             type: bool
             default: true
           log: &log
-            description: Where the service logs; see M(ascend.inference.service_log).
+            description: The log of the service; see M(ascend.inference.service_log).
             type: dict
             default: {}
             suboptions:
               kind:
                 description:
-                  - How to read it, V(file), V(journald), V(docker) or V(none); a runtime of hosts may have a kind of its own.
+                  - How to read it, V(file), V(journald), V(docker) or V(none); a runtime of hosts may have its own kind.
                 type: str
                 default: none
               path:
@@ -104,7 +104,7 @@ options:
                 type: str
                 default: ""
               unit:
-                description: The systemd unit, or the container, whose log it is.
+                description: The systemd unit or the container of the log.
                 type: str
                 default: ""
       prefill:
@@ -114,7 +114,7 @@ options:
         default: []
         suboptions: &engine
           name:
-            description: Name of the service; hops and pairs are named by it.
+            description: Name of the service, as in hops and pairs.
             type: str
             required: true
           host:
@@ -155,11 +155,11 @@ options:
             type: str
             required: true
           clients:
-            description: How many ranks mount a segment; V(0) is not compared.
+            description: Number of ranks that mount a segment; V(0) is not compared.
             type: int
             default: 0
           capacity_bytes:
-            description: Sum of their segments; V(0) is not compared.
+            description: Total size of their segments; V(0) is not compared.
             type: int
             default: 0
           writers:
@@ -174,31 +174,31 @@ options:
             default: []
           log: *log
       engine_api_key:
-        description: Name of the secret that the engines ask for. For the role; this module takes O(engine_api_key).
+        description: Name of the secret that the engines require. For the role; this module uses O(engine_api_key).
         type: str
         default: ""
       transfer:
-        description: How KV moves from prefill to decode.
+        description: The KV transfer from prefill to decode.
         type: dict
         default: {}
         suboptions:
           protocol:
             description: >-
-              With V(prefill_answers) prefill returns C(kv_transfer_params) that decode is given, so every pair can be chosen by hand.
-              With V(bootstrap) and V(layerwise) pairs are met by repeated requests through the entry; those not met are named in a warning.
+              With V(prefill_answers) prefill returns C(kv_transfer_params) for decode, so every pair can be tested directly.
+              With V(bootstrap) and V(layerwise) pairs are tested by repeated requests through the entry; a warning lists untested ones.
             type: str
             choices: [prefill_answers, bootstrap, layerwise, none]
             default: none
           listeners_per_prefill:
-            description: How many ranks of a prefill engine open a KV port; V(0) is not compared.
+            description: Number of ranks of a prefill engine that open a KV port; V(0) is not compared.
             type: int
             default: 0
           lines_per_request:
-            description: How many transfer lines one request leaves in decode's log (one for each rank).
+            description: Number of transfer lines of one request in decode's log (one for each rank).
             type: int
             default: 1
       release:
-        description: What the engines' release shows.
+        description: Facts of the engines' release.
         type: dict
         required: true
         suboptions:
@@ -211,25 +211,25 @@ options:
             type: bool
             required: true
           lines:
-            description: Fixed parts of log lines. An empty one is not looked for.
+            description: Fixed parts of log lines. Empty ones are not searched for.
             type: dict
             default: {}
             suboptions:
               transferred:
-                description: What decode logs when it has pulled a request's KV, such as V(KV cache transfer for request).
+                description: Log line of decode after it has pulled a request's KV, such as V(KV cache transfer for request).
                 type: str
                 default: ""
               delayed:
-                description: What prefill logs when it holds KV for decode, such as V(Delaying free of).
+                description: Log line of prefill when it holds KV for decode, such as V(Delaying free of).
                 type: str
                 default: ""
               listening:
-                description: What each rank of prefill logs when its KV port is open.
+                description: Log line of each rank of prefill when its KV port is open.
                 type: str
                 default: ""
           known_limits:
             description: >-
-              What is known to be wrong with the release and is a warning, then. V(empty_200), the proxy answers an empty 200 where the engine
+              Known problems of the release, which are only warnings. V(empty_200), the proxy answers an empty 200 if the engine
               answered an error.
             type: list
             elements: str
@@ -239,43 +239,43 @@ options:
         type: int
         required: true
       min_prompt_tokens:
-        description: Shortest prompt; it has two blocks and one token at least.
+        description: Minimum length of prompts in tokens; at least two blocks and one token.
         type: int
         default: 0
       max_tokens:
-        description: How many tokens each probe asks for.
+        description: Number of tokens that each probe requests.
         type: int
         default: 16
       match:
         description: >-
-          V(exact), or V(prefix:N) when the first N tokens decide. Engines with quantised weights and unlike tensor parallelism add up in
-          another order, and after some tokens a near tie falls the other way although the KV is right.
+          V(exact), or V(prefix:N) to compare only the first N tokens. Engines with quantised weights and different tensor parallelism sum in a
+          different order, so that texts may diverge after some tokens although the KV is correct.
         type: str
         default: exact
       max_pairs:
-        description: How many pairs at most are tried by hand; diagonals first, so that every engine is in one.
+        description: Maximum number of pairs that are tested directly; diagonals first, so that every engine is included.
         type: int
         default: 256
   engine_api_key:
     description: API key of the engines.
     type: str
   entry_api_key:
-    description: API key that the entry asks of its clients.
+    description: API key that the entry requires from clients.
     type: str
   connect_timeout:
-    description: How long a refused connection (or an HTTP 503 of a health page) is tried again, in seconds from the start.
+    description: Timeout of retries of a refused connection (or an HTTP 503 of a health check), in seconds from the start.
     type: float
     default: 60
   request_timeout:
-    description: How long one answer may take, in seconds. The first one between two engines opens their links and may be slow.
+    description: Timeout of one answer, in seconds. The first one between two engines opens their links and may be slow.
     type: float
     default: 300
   settle_timeout:
-    description: How long to wait for counters that follow the answer, in seconds.
+    description: Timeout for delayed counters, in seconds.
     type: float
     default: 15
   fail:
-    description: Whether to fail when the service is not verified. The role says V(false), fetches the logs first and fails then.
+    description: Whether to fail if the service is not verified. The role sets V(false), reads the logs and then fails.
     type: bool
     default: true
 seealso:
@@ -283,12 +283,12 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Prove that the service of this plan works
+- name: Verify the service of this plan
   ascend.inference.service_verify:
     verify: "{{ inference_plan.verify }}"
     engine_api_key: "{{ inference_secrets.api_key | default(omit) }}"
 
-- name: One prefill and one decode engine behind a router, by hand
+- name: Verify one prefill and one decode engine behind a router, without a plan
   ascend.inference.service_verify:
     verify:
       mode: disaggregated
@@ -304,12 +304,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 report:
-  description: What was seen.
+  description: The result.
   returned: always
   type: dict
   contains:
     verified:
-      description: Whether nothing failed, and something proved the KV transfer where there has to be one.
+      description: Whether nothing failed, and the KV transfer was proven if the mode requires one.
       type: bool
       sample: true
     findings:
@@ -323,7 +323,7 @@ report:
           path: prefill-1
           problem: "its /health does not answer: Connection refused"
           why: The process is not running or listens elsewhere.
-          fix: Read the last lines of its log; they say why.
+          fix: Read the last lines of its log.
           severity: error
           value: ""
           source: ""
@@ -333,13 +333,13 @@ report:
       elements: str
       sample: []
     warnings:
-      description: What is not as it should be and does no harm to the proof.
+      description: Problems that do not affect the result.
       type: list
       elements: str
       sample: []
     steps:
       description: >-
-        One record for each step, or for each broken hop of it - C(step), C(status) (passed, failed, skipped), C(hop), C(message), C(evidence),
+        One record for each step, or for each failed hop of it - C(step), C(status) (passed, failed, skipped), C(hop), C(message), C(evidence),
         C(finding) (as in RV(report.findings), empty where it did not fail), C(seconds).
       type: list
       elements: dict
@@ -347,7 +347,7 @@ report:
         - step: transfer
           status: passed
           hop: prefill-0 -> decode-0
-          message: 529 of 529 prompt tokens came from outside
+          message: 529 of 529 prompt tokens were transferred
           evidence: {external_kv_transfer: 529.0, local_compute: 0.0}
           finding: {}
           seconds: 0.21
@@ -357,36 +357,36 @@ report:
       sample: {prefill-0: {decode-0: {status: passed, prompt_tokens: 264, external_kv_transfer: 264.0, milliseconds: 95.1}}}
     ttft_ms:
       description: >-
-        Milliseconds; C(stream), first streamed text at the client; C(whole_answer), the answer that was not streamed; C(engine), time to first
-        token as the engine counted it.
+        Milliseconds; C(stream), first streamed text at the client; C(whole_answer), the non-streamed answer; C(engine), time to first
+        token as measured by the engine.
       type: dict
       sample: {stream: 61.4, whole_answer: 155.0, engine: 48.2}
     transfer_ms:
-      description: Milliseconds of each KV transfer that the logs tell; filled by the verdict.
+      description: Milliseconds of each KV transfer in the logs; filled by the verdict.
       type: list
       elements: float
       sample: []
     requests:
-      description: The answers whose transfer lines decode's log has to show, by C(id) and C(hop).
+      description: The answers whose transfer lines must be in decode's log, by C(id) and C(hop).
       type: list
       elements: dict
       sample: [{id: cmpl-0f3c, hop: prefill-0 -> decode-0}]
     served_by:
-      description: The engines that ended requests while the entry was asked.
+      description: The engines that finished requests through the entry.
       type: list
       elements: str
       sample: [decode-0, prefill-0]
     summary:
-      description: The report in lines that a person reads.
+      description: The report as lines of text.
       type: list
       elements: str
       sample: ["VERIFIED: tiny at http://127.0.0.1:8000 (disaggregated, release cpu-0.32.0)"]
     model:
-      description: The served name that was asked for.
+      description: The requested model name.
       type: str
       sample: tiny
     entry:
-      description: The URL that was asked.
+      description: The URL of the entry.
       type: str
       sample: http://127.0.0.1:8000
     mode:
@@ -405,7 +405,7 @@ report:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.verify.gate import rehearse, verify
+from ..module_utils.verify.gate import check_mode_report, verify
 from ..module_utils.verify.plan import PlanError, argument_spec, read_plan
 from ..module_utils.verify.probe import Keys, Limits
 
@@ -422,17 +422,17 @@ ARGUMENTS = {
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
-    said = module.params
+    params = module.params
     try:
-        plan = read_plan(said["verify"])
+        plan = read_plan(params["verify"])
     except PlanError as error:
         module.fail_json(msg=f"The plan's section verify cannot be used: {error}.", problems=error.problems)
     if module.check_mode:
-        module.exit_json(changed=False, report=rehearse(plan))
-    keys = Keys(said["engine_api_key"] or "", said["entry_api_key"] or "")
-    limits = Limits(said["connect_timeout"], said["request_timeout"], said["settle_timeout"])
+        module.exit_json(changed=False, report=check_mode_report(plan))
+    keys = Keys(params["engine_api_key"] or "", params["entry_api_key"] or "")
+    limits = Limits(params["connect_timeout"], params["request_timeout"], params["settle_timeout"])
     report = verify(plan, keys, limits)
-    if said["fail"] and not report["verified"]:
+    if params["fail"] and not report["verified"]:
         module.fail_json(msg="Not verified. " + " | ".join(report["failures"]), report=report)
     module.exit_json(changed=False, report=report)
 

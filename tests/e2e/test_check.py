@@ -129,7 +129,7 @@ def test_a_healthy_cluster_passes(tmp_path):
     done, findings, _accepted = check(cluster(tmp_path, TWO))
     assert findings == []
     assert done.returncode == 0, done.stdout
-    assert "nothing was found" in (tmp_path / "report.html").read_text()
+    assert "no findings" in (tmp_path / "report.html").read_text()
 
 
 def uncabled(state):
@@ -233,7 +233,7 @@ def test_a_part_of_the_hosts_is_checked_and_the_rest_named(tmp_path):
     folder = cluster(tmp_path, TWO)
     done = run(folder, "--limit", "node0,localhost")
     assert done.returncode == 0, done.stdout
-    assert "Left out by --limit, and not judged: node1." in done.stdout
+    assert "Excluded by --limit, not checked: node1." in done.stdout
     assert "1 of 2 planned hosts answered" in done.stdout
 
 
@@ -252,7 +252,7 @@ def test_a_host_that_is_lost_during_the_check_is_an_error_with_its_reason(tmp_pa
     assert done.returncode != 0
     assert findings == [("HOST-UNREACHABLE", "node1")]
     assert "temporary folder" in done.stdout
-    assert "eady to deploy, nothing" not in done.stdout
+    assert "eady to deploy, no findings" not in done.stdout
 
 
 def test_all_hosts_unreachable_is_one_report_with_the_reasons(tmp_path):

@@ -91,7 +91,7 @@ def test_the_whole_cycle(cluster):
     first = cluster.pods()
     assert sorted(first) == ["deepseek-pd-0-decode-0-0", "deepseek-pd-0-prefill-0-0"]
     assert "VERIFIED: ds_r1" in output
-    assert "prompt tokens came from outside" in output, "no request went through the proxy to both engines"
+    assert "prompt tokens were transferred" in output, "no request went through the proxy to both engines"
     targets = cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]
     assert sorted(targets) == ["DECODE_0", "PREFILL_0"]
     assert all(targets.values())
@@ -108,7 +108,7 @@ def test_the_whole_cycle(cluster):
     assert first.items() < second.items(), "scaling touched pods that were there"
     assert len(second) == 3
     assert cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]["DECODE_1"]
-    assert "2 of 2 pairs carried KV" in output, "the proxy does not know the new pod"
+    assert "2 of 2 pairs transferred KV" in output, "the proxy does not know the new pod"
 
     output = cluster.play("site", "--diff", change=other_image)
     assert MIRROR in output, "--diff did not show the change"

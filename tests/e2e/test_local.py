@@ -254,7 +254,7 @@ class TestLocal:
         rows = {item["service"]: item for item in report["services"]}
         assert sorted(rows) == ["decode-0", "prefill-0", "router"] and not report["findings"]
         assert all(row["state"] == "running" and row["answers"] for row in rows.values())
-        assert all("ended unasked" in row["findings"][0] and row["restarts"] for row in rows.values())
+        assert all("unexpected exit" in row["findings"][0] and row["restarts"] for row in rows.values())
         assert rows["decode-0"]["kv"]["external_kv_transfer"] > 0
 
     @pytest.mark.long

@@ -94,7 +94,7 @@ def test_conflicting_pins_of_torch_npu_are_reported(tmp_path, variables):
     wheels.wheel(tmp_path / "wheels", "torch-npu", "2.5.1.post1", ["torch==2.5.1"], wheels.module("torch_npu", "2"))
     done = play(tmp_path, "torch_npu", **{**variables, "torch_npu_version": "2.5.1.post1"})
     assert done.code != 0
-    assert "exclude each other" in done.text
+    assert "conflict with each other" in done.text
     assert not (tmp_path / "venvs/one/.ascend-inference/torch_npu.json").exists()
 
 

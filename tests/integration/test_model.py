@@ -54,7 +54,7 @@ def test_archive_repaired_once_and_kept(tmp_path, origin):
     config = json.loads((place / "config.json").read_text())
     assert config == {**CONFIG, "head_dim": 16, "torch_dtype": "bfloat16"}
     assert json.loads((place / ".config.json.before-repair").read_text()) == CONFIG
-    assert "head_dim was missing and is 16 now" in done.text
+    assert "head_dim was missing; set to 16" in done.text
     assert '+  "head_dim": 16' in done.output
     assert not (tmp_path / "models/qwen.unpacking").exists()
     archive.unlink()
@@ -68,7 +68,7 @@ def test_archive_without_all_weights_never_becomes_the_model(tmp_path, origin):
     variables = {"model_path": str(place), "model_source": "archive", "model_origin": str(archive)}
     done = play(tmp_path, "model", facts=False, model_origin_on_host=True, **variables)
     assert done.code != 0
-    assert "4 bytes of the 8" in done.text
+    assert "4 bytes, but model.safetensors.index.json states 8" in done.text
     assert not place.exists()
 
 

@@ -151,7 +151,7 @@ def upgrade(tmp_path):
         ("lost", "the services do not run on h2"),
         (
             "verify_unreachable",
-            "was not verified: a host could not be reached. Release 1.0 was started again and is verified.",
+            "was not verified: a host is unreachable. Release 1.0 was started again and is verified.",
         ),
         ("verify", "was not verified: Not verified. The text differs. Release 1.0 was started again"),
     ],

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compare planned folders, files and links with what is there, and bring them into that state.
+"""Compare planned folders, files and links with the existing ones, and apply the differences.
 
-First everything is compared and every error collected, then the first change is made.
+Everything is compared and all errors are collected before the first change.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from . import manifest, tree
 
 
 class Owners:
-    """User and group ids of the tree (-1: as it is), and of the service, whose folders and private files are its own."""
+    """User and group ids of the tree (-1: unchanged), and of the service's user, who owns service folders and private files."""
 
     def __init__(self, uid=-1, gid=-1, service=-1):
         self.uid, self.gid, self.service = uid, gid, service
 
     def of(self, wanted, base):
-        """(uid, gid) of a wanted folder or file; the group is for what lies in the tree."""
+        """(uid, gid) of a planned folder or file; the group applies only inside the tree."""
         inside = (wanted["path"] + "/").startswith(base + "/")
         return (self.service if wanted.get("service_owned") else self.uid), (self.gid if inside else -1)
 
 
 class Update:
-    """One call: ``files`` and ``folders`` as the module takes them, below ``base``."""
+    """One run: ``files`` and ``folders`` as in the module's options, below ``base``."""
 
     def __init__(self, base, name, owners, folders=(), files=(), links=()):
         self.base, self.name, self.owners = base, name, owners
@@ -44,7 +44,7 @@ class Update:
                 os.close(folder)
 
     def compare(self):
-        """Fill ``steps``: ``{path, action, service, before, after}`` of everything that is not as planned."""
+        """Fill ``steps``: ``{path, action, service, before, after}`` for all differences."""
         for kind, wanted in [("folder", self.folders), ("file", self.files), ("link", self.links)]:
             for item in wanted:
                 try:
@@ -77,7 +77,7 @@ class Update:
         return uid in (-1, entry.uid) and gid in (-1, entry.gid) and entry.mode == mode
 
     def _compare_folder(self, wanted):
-        if not self._inside(wanted["path"]):  # shared by deployments, and perhaps somebody's link to a larger disk
+        if not self._inside(wanted["path"]):  # shared by deployments; may be a link to a larger disk
             return None if os.path.isdir(wanted["path"]) else {"action": "created"}
         entry = self._entry(wanted["path"])
         if entry is None:
@@ -91,12 +91,10 @@ class Update:
         if entry is None:
             return {"action": "created"}
         if entry.kind == "folder":
-            raise tree.TreeError(
-                f"{wanted['path']} is a folder, and a file has to be there. Fix: move the folder away."
-            )
+            raise tree.TreeError(f"{wanted['path']} is a folder, but a file is planned. Fix: move the folder away.")
         if entry.kind != "file":
             return {"action": "changed", "before": f"({entry.kind} {entry.target})\n"}
-        # A second name of the file may be another user's way to it: it gets a file of its own.
+        # A hard link may give another user access to the file: it is replaced by a new file.
         if entry.content == content:
             same = self._owned(entry, wanted) and entry.names == 1
             return None if same else {"action": "owner or mode", "same": True}
@@ -110,7 +108,7 @@ class Update:
         if entry is None:
             return {"action": "created"}
         if entry.kind != "link":
-            raise tree.TreeError(f"{wanted['path']} is no symbolic link. Fix: move it away.")
+            raise tree.TreeError(f"{wanted['path']} is not a symbolic link. Fix: move it away.")
         return None if entry.target == wanted["target"] else {"action": "changed", "before": entry.target + "\n"}
 
     def apply(self, before=None):
@@ -152,7 +150,7 @@ class Update:
             return
         folder = tree.open_folder(self.base, self.base)
         if folder is None:
-            raise tree.TreeError(f"{self.base} does not exist. Fix: name it among the folders.")
+            raise tree.TreeError(f"{self.base} does not exist. Fix: add it to folders.")
         try:
             manifest.write(folder, self.name, content)
         finally:
@@ -176,12 +174,12 @@ class Update:
 
 
 def backup_suffix():
-    """What a backup's name ends with: the UTC time."""
+    """The suffix of a backup's name: the UTC time."""
     return time.strftime(".%Y-%m-%dT%H%M%SZ~", time.gmtime())
 
 
 def difference(step):
-    """One step for people, as Ansible's ``diff`` has it."""
+    """One step in the form of Ansible's ``diff``."""
     wanted, path = step["wanted"], step["path"]
     if wanted.get("private"):
         return {"before": "", "after": "(content not shown)\n", "before_header": path, "after_header": path}

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this collection wrote below a folder, by sets: so that nothing else is removed, and what others changed is noticed.
+"""Manifests of the files that this collection wrote below a folder, by set: to remove nothing else, and to detect changes.
 
-A set's manifest is ``.NAME.manifest.json`` in the folder, for its owner's eyes only: digests of short secrets could be guessed.
+A set's manifest is ``.NAME.manifest.json`` in the folder, readable only by its owner: short secrets could be guessed from digests.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read(folder, name):
 
 
 def write(folder, name, manifest):
-    """Write a set's manifest, unless it is so already."""
+    """Write a set's manifest, if it differs."""
     content = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("utf-8")
     entry = tree.look(folder, file_name(name))
     if entry is None or entry.kind != "file" or entry.content != content or entry.mode != 0o600:
@@ -80,7 +80,7 @@ def following(old, files, folders, links=None, backups=()):
 
 
 def during(old, new):
-    """The manifest while ``new`` is being written: a file may have its old content or its new one."""
+    """The manifest while ``new`` is being written: a file may have its old or its new content."""
     files = {
         path: dict(one, digests=sorted({*one["digests"], *old["files"].get(path, {"digests": []})["digests"]}))
         for path, one in new["files"].items()

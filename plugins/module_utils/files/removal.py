@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove what a former plan wrote and the present one does not want, and nothing else: what manifests name, as it was written."""
+"""Remove files of former plans that are no longer planned, and nothing else: only entries of manifests, if unmodified."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from . import changes, manifest, tree
 
 
 def inside(base, path):
-    """Only what lies below the folder is removed; units and the like have their own way out of use."""
+    """Whether a path is below the folder; only those are removed here, unlike units."""
     return path.startswith(base + "/")
 
 
 def manifests(base, kept):
-    """``{set: its manifest}``; of a set that is not in ``kept`` nothing is wanted any more."""
+    """``{set: its manifest}``; entries of sets that are not in ``kept`` become unwanted."""
     folder = tree.open_folder(base, base)
     if folder is None:
         return {}
@@ -29,7 +29,7 @@ def manifests(base, kept):
 
 
 def unwanted(found, kind):
-    """``{path: its record}`` of what no set wants."""
+    """``{path: its record}`` of entries that no set wants."""
     wanted = {path for item in found.values() for path, record in item[kind].items() if record["wanted"]}
     every = [item for each in found.values() for item in each[kind].items()]
     return {path: record for path, record in every if path not in wanted}
@@ -41,7 +41,7 @@ def remove(base, kept, check):
     files = {path: one for path, one in unwanted(found, "files").items() if inside(base, path)}
     folders = {path: one for path, one in unwanted(found, "folders").items() if inside(base, path)}
     steps = [step for step in (_file(base, path, files[path], check) for path in sorted(files)) if step]
-    for path in sorted(folders, reverse=True):  # what lies inside comes first
+    for path in sorted(folders, reverse=True):  # children first
         if os.path.lexists(path):
             gone = check or tree.remove_folder(base, path, folders[path]["service"])
             steps += [{"path": path, "saved": ""}] if gone else []
@@ -70,7 +70,7 @@ def _file(base, path, record, check):
 
 
 def _forget(base, kept, found):
-    """Manifests name only what is wanted; a set that is no longer used has none."""
+    """Reduce manifests to wanted entries, and remove those of unused sets."""
     folder = tree.open_folder(base, base)
     if folder is None:
         return

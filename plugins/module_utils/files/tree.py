@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read and write below one folder without following symbolic links.
 
-Root writes where a service's user may have put a link a moment ago. So every folder below the base is opened by name relative
+Root writes to folders in which a service's user may place links. So every folder below the base is opened by name relative
 to its parent's descriptor, and a link ends the walk with an error; owners and modes are set on descriptors, never on paths.
 """
 
@@ -23,11 +23,11 @@ MADE = ".ascend-inference-made"  # in a shared folder that this collection made
 
 
 class TreeError(Exception):
-    """A path is not what it has to be; the text says what it is, why that matters, and the fix."""
+    """A path has the wrong type or owner; the text states the problem, why it matters, and the fix."""
 
 
 class Entry:
-    """What lies at a path: ``kind`` (file, folder, link, other), ``content`` (bytes of a file), ``mode``, ``uid``, ``gid``."""
+    """A directory entry: ``kind`` (file, folder, link, other), ``content`` (bytes of a file), ``mode``, ``uid``, ``gid``."""
 
     def __init__(self, kind, status, content=b"", target=""):
         self.kind, self.content, self.target = kind, content, target
@@ -36,9 +36,9 @@ class Entry:
 
 
 def refuse_link(path):
-    """The error for a link or a file where a folder has to be."""
+    """The error for a link or file in place of a folder."""
     return TreeError(
-        f"{path} is a symbolic link or no folder. Whoever can place a link there would have files elsewhere overwritten. "
+        f"{path} is a symbolic link or not a folder. With a link, files elsewhere would be overwritten. "
         "Fix: remove it; to keep data on another disk, mount that disk here instead."
     )
 
@@ -79,7 +79,7 @@ def open_folder(base, path):
 
 
 def look(folder, name):
-    """The ``Entry`` at ``name`` in an open folder, or None if nothing is there."""
+    """The ``Entry`` at ``name`` in an open folder, or None."""
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -90,14 +90,14 @@ def look(folder, name):
         return Entry("folder", status)
     if not stat.S_ISREG(status.st_mode):
         return Entry("other", status)
-    # Not blocked by a pipe, nor led away by a link, that took the file's place meanwhile.
+    # Neither block on a pipe nor follow a link that has replaced the file meanwhile.
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as stream:
         return Entry("file", os.fstat(stream.fileno()), stream.read())
 
 
 def own(descriptor, mode, uid, gid):
-    """Set owner, group (-1 leaves one as it is) and mode of an open file or folder; says whether that changed anything."""
+    """Set owner, group (-1: unchanged) and mode of an open file or folder; returns whether anything changed."""
     status = os.fstat(descriptor)
     changed = False
     if (uid not in (-1, status.st_uid)) or (gid not in (-1, status.st_gid)):
@@ -110,11 +110,11 @@ def own(descriptor, mode, uid, gid):
 
 
 def make_folder(base, path, mode, uid, gid):
-    """The folder ``path`` is there, with this owner and mode; its parent has to exist. Says whether that changed anything."""
+    """Create the folder ``path`` with owner and mode; its parent must exist. Returns whether anything changed."""
     parent, name = os.path.split(path)
     holder = os.open(parent, os.O_RDONLY | os.O_DIRECTORY) if path == base else open_folder(base, parent)
     if holder is None:
-        raise TreeError(f"{parent} does not exist, so {path} cannot be made. Fix: name the folder's parents as well.")
+        raise TreeError(f"{parent} does not exist, so {path} cannot be created. Fix: add the parent folders as well.")
     try:
         made = look(holder, name) is None
         if made:
@@ -180,7 +180,7 @@ def discard(folder, name):
 
 
 def remove_folder(base, path, everything):
-    """Remove a folder: with all that is in it, or only if it is empty. Says whether it is gone."""
+    """Remove a folder: with its content, or only if it is empty. Returns whether it was removed."""
     holder = open_folder(base, os.path.dirname(path))
     if holder is None:
         return True
@@ -205,7 +205,7 @@ def remove_folder(base, path, everything):
 
 
 def distrusted(path, uid):
-    """Folders above ``path`` that the user ``uid`` or everybody can change, so that nothing below them is safe from him."""
+    """Folders above ``path`` that are writable by the user ``uid`` or by all users, so that nothing below them is trusted."""
     found, current = [], os.path.dirname(os.path.realpath(path))
     while True:
         try:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Carry out a plan of ``hccn_config``: read, apply step by step, read back, and say which device is in which state."""
+"""Apply the steps of ``hccn_config``: read, apply, read back, and report the state of each device."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .settings import expect_success
 
 
 def needed_queries(entries):
-    """What must be read of the devices: the settings named, and all that an address change touches."""
+    """The required queries: the given settings, and all that an address change affects."""
     named = {what for entry in entries for what in wanted_state(entry)}
     if "ip" in named or "gateway" in named:
         named |= {"ip", "gateway"}
     return [what for what in SETTINGS if what in named] + (["route"] if "ip" in named else [])
 
 
-def read_state(patient, devices, queries, workers):
+def read_state(retrying_tool, devices, queries, workers):
     """-> {device: dict(ip='address/netmask', gateway, netdetect, mtu, tls, routes)}; a device that can't be read is a ToolError."""
-    answers = read_devices(patient, devices, queries, workers)
+    answers = read_devices(retrying_tool, devices, queries, workers)
     errors = [f"device {device}: {message}" for device in devices for message in answers[device]["errors"].values()]
     if errors:
-        raise ToolError("The present state cannot be read, so nothing was changed. " + "; ".join(errors))
+        raise ToolError("The current state cannot be read, so nothing was changed. " + "; ".join(errors))
     return {device: _state(answers[device]["values"]) for device in devices}
 
 
@@ -38,7 +38,7 @@ def _state(values):
     state["ip"] = "{address}/{netmask}".format(**pair) if pair and pair["address"] else None
     state["tls"] = values["tls"]["enabled"] if values.get("tls") else None
     if "netdetect" in values:
-        state["netdetect"] = values["netdetect"] or "0.0.0.0"  # how the tool and its file write "none"
+        state["netdetect"] = values["netdetect"] or "0.0.0.0"  # "none" for the tool and its file
     state["routes"] = values.get("route") or []
     return state
 
@@ -65,7 +65,7 @@ def _view(wanted, state, filed):
 
 
 def lost_gateways(steps, state):
-    """Devices whose gateway an address change drops, and no later step sets again."""
+    """Devices whose gateway is dropped by an address change and not set again by a later step."""
     lost = set()
     for step in steps:
         gateway = state[step.device]["gateway"]
@@ -79,7 +79,7 @@ def lost_gateways(steps, state):
 
 
 def forecast(before, steps, lost):
-    """What :func:`view` will show after ``steps``: the same for check mode and for the real run."""
+    """The expected result of :func:`view` after ``steps``, for check mode and for the real run."""
     after = {device: dict(shown) for device, shown in before.items()}
     for device in lost:
         after[str(device)]["gateway"] = None
@@ -91,7 +91,7 @@ def forecast(before, steps, lost):
 
 
 def read_back_message(after, found):
-    """Which settings the device or the file doesn't have although the tool reported success."""
+    """The settings that the device or the file does not have although the tool reported success."""
     differences = [
         f"device {device}: {key} is {found[device].get(key)!r} instead of {value!r}"
         for device, shown in sorted(after.items())
@@ -101,24 +101,24 @@ def read_back_message(after, found):
     return "The tool reported success, but read back: " + ", ".join(differences)
 
 
-def apply(patient, steps):
-    """Carry out the steps until one fails -> (done steps, failed step or None, its message, what the tool said beside success).
+def apply(retrying_tool, steps):
+    """Carry out the steps until one fails -> (done steps, failed step or None, its message, further output of the tool).
 
     Prompts are answered with yes.
     """
     done, notes = [], []
     for step in steps:
         try:
-            _value, said = answer(patient, ["-i", str(step.device)] + step.args, expect_success, stdin="y\n")
+            _value, notices = answer(retrying_tool, ["-i", str(step.device)] + step.args, expect_success, stdin="y\n")
         except ToolError as error:
             return done, step, str(error), notes
         done.append(step)
-        notes += [f"device {step.device}: {line}" for line in said]
+        notes += [f"device {step.device}: {line}" for line in notices]
     return done, None, "", notes
 
 
 def outcome(entries, steps, done, failed):
-    """{device: 'unchanged'|'changed'|'half set'|'untouched'} and the steps that each half set device still lacks."""
+    """{device: 'unchanged'|'changed'|'half set'|'untouched'} and the pending steps of each half set device."""
     states, missing = {}, {}
     for device in sorted(entry["device"] for entry in entries):
         mine = [step for step in steps if step.device == device]
@@ -133,21 +133,21 @@ def outcome(entries, steps, done, failed):
 
 
 def failure_message(states, missing, message):
-    """One message: what failed, which devices are in which state, and what to do."""
+    """One message: the failure, the state of each device, and the fix."""
     parts = [message]
     for state in ("changed", "half set", "untouched", "unchanged"):
         devices = [device for device in sorted(states) if states[device] == state]
         if devices:
-            words = [
-                f"{device} (lacks {', '.join(missing[device])})" if device in missing else str(device)
+            devices = [
+                f"{device} (not set: {', '.join(missing[device])})" if device in missing else str(device)
                 for device in devices
             ]
-            parts.append(f"{state}: device {', '.join(words)}")
-    return "; ".join(parts) + ". Remove the cause and run again: what is set already is not touched."
+            parts.append(f"{state}: device {', '.join(devices)}")
+    return "; ".join(parts) + ". Fix the cause and run again: settings that are already correct are not changed."
 
 
 def make_plan(entries, state, conf_path, accept_loss):
-    """-> (steps, notes); every complaint at once as a ToolError."""
+    """-> (steps, notes); all problems together as a ToolError."""
     conf, notes = read_hccn_conf(conf_path)
     steps, found, lost = plan(entries, state, conf, accept_loss)
     if steps and not conf and any("cannot be read" in note for note in notes):

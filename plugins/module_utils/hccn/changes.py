@@ -1,12 +1,12 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``hccn_config`` has to change, in which order. Pure: wanted and current state in, steps or complaints out.
+"""The changes of ``hccn_config`` in order. Pure: wanted and current state in, steps or problems out.
 
 Side effects of hccn_tool (hicann/driver@ef377e9 network/hccn): setting an address drops the gateway and the routes outside the new
 network, on the device and in hccn.conf; a gateway must lie in the network; an address another device of the host holds is refused
 (on A3: the sibling die's), as is 192.168.1.0/24. So: address, then gateway, then what depends on neither; and a device that
-wants an address held by another comes after that one.
+needs an address of another device comes after that one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import ipaddress
 from collections import namedtuple
 
-# what: ip, gateway, netdetect, mtu or tls; value: what it will be; args: hccn_tool's arguments
+# what: ip, gateway, netdetect, mtu or tls; value: the new value; args: hccn_tool's arguments
 Step = namedtuple("Step", "device what value args")
 
 SETTINGS = ("ip", "gateway", "netdetect", "mtu", "tls")
@@ -23,7 +23,7 @@ RESERVED = ipaddress.ip_network("192.168.1.0/24")
 
 
 def wanted_state(entry):
-    """An entry of the option ``devices`` -> dict of the settings it names: ip as 'address/netmask', tls as bool, mtu as int."""
+    """An entry of the option ``devices`` -> dict of its settings: ip as 'address/netmask', tls as bool, mtu as int."""
     wanted = {}
     if entry.get("ip"):
         wanted["ip"] = f"{entry['ip']}/{entry['netmask']}"
@@ -31,8 +31,8 @@ def wanted_state(entry):
     return wanted
 
 
-def complaints(entries):
-    """Everything wrong with the option ``devices`` itself, before any device is asked: a list of sentences."""
+def problems(entries):
+    """All problems of the option ``devices`` itself, before any query: a list of sentences."""
     found, seen, addresses = [], set(), {}
     for entry in entries:
         device = entry["device"]
@@ -40,9 +40,9 @@ def complaints(entries):
             found.append(f"device {device} is listed twice: merge the two entries")
         seen.add(device)
         if not 0 <= device <= 15:
-            found.append(f"device {device}: hccn_tool knows the devices 0 to 15")
+            found.append(f"device {device}: hccn_tool supports the devices 0 to 15")
         if not wanted_state(entry):
-            found.append(f"device {device}: nothing to set; give ip and netmask, gateway, netdetect, mtu or tls")
+            found.append(f"device {device}: nothing to set; specify ip and netmask, gateway, netdetect, mtu or tls")
         found += [f"device {device}: {complaint}" for complaint in _address_errors(entry)]
         if entry.get("ip") in addresses and entry.get("ip"):
             found.append(f"device {device}: ip {entry['ip']} is given to device {addresses[entry['ip']]}, too")
@@ -68,20 +68,20 @@ def _address_errors(entry):
     if "." not in entry["netmask"] or str(network.netmask) != entry["netmask"]:
         found.append(f"netmask {entry['netmask']!r} is not a netmask; write it out, as in 255.255.255.0")
     if ipaddress.IPv4Address(entry["ip"]) in RESERVED:
-        found.append(f"ip {entry['ip']} lies in {RESERVED}, which the device keeps for itself: use another network")
+        found.append(f"ip {entry['ip']} is in {RESERVED}, which the device reserves for itself: use another network")
     if entry["ip"] in (str(network.network_address), str(network.broadcast_address)) and network.prefixlen < 31:
-        found.append(f"ip {entry['ip']} is the network's own or its broadcast address")
+        found.append(f"ip {entry['ip']} is the network or broadcast address")
     gateway = entry.get("gateway")
     if gateway and ipaddress.IPv4Address(gateway) not in network:
-        found.append(f"gateway {gateway} lies outside {network}: the tool refuses it")
+        found.append(f"gateway {gateway} is outside of {network}: the tool refuses it")
     return found
 
 
 def plan(entries, current, conf, accept_loss=False):
-    """-> (steps, complaints, lost). Nothing may be changed if there are complaints.
+    """-> (steps, problems, lost). Nothing may be changed if there are problems.
 
     ``current`` maps device to dict(ip, gateway, netdetect, mtu, tls, routes, ips) as read; ``conf`` is parse_hccn_conf's devices.
-    ``lost`` are sentences about gateways and routes that the change drops with the user's consent (``accept_loss``).
+    ``lost`` are messages about gateways and routes that the change drops with ``accept_loss``.
     """
     steps, found, lost = [], [], []
     for entry in entries:
@@ -92,9 +92,7 @@ def plan(entries, current, conf, accept_loss=False):
             drops = _dropped(wanted, now)
             (lost if accept_loss else found).extend(f"device {device}: {drop}" for drop in drops)
             if "gateway" in wanted and "gateway" not in changes:
-                changes.insert(
-                    1, "gateway"
-                )  # the tool re-applies it, unless it fails to: setting it again costs nothing
+                changes.insert(1, "gateway")  # the tool re-applies it, but may fail to; setting it again does no harm
         elif "gateway" in changes:
             found += _gateway_errors(device, wanted["gateway"], now["ip"])
         steps += [
@@ -106,7 +104,7 @@ def plan(entries, current, conf, accept_loss=False):
 
 
 def _differs(what, value, now, filed):
-    """True if the device or the file differs; a file without mtu or tls_enable only leaves the driver's default."""
+    """True if the device or the file differs; a file without mtu or tls_enable means the driver's default."""
     if now[what] != value:
         return True
     if what == "ip":
@@ -122,23 +120,23 @@ def _dropped(wanted, now):
     drops = []
     if now["gateway"] and "gateway" not in wanted and ipaddress.IPv4Address(now["gateway"]) not in network:
         drops.append(
-            f"the address {wanted['ip']} drops the gateway {now['gateway']}, which lies outside; give a gateway in {network}"
+            f"the address {wanted['ip']} drops the gateway {now['gateway']}, which is outside of the new network; specify a gateway in {network}"
         )
     for route in now["routes"]:
         outside = route["gateway"] and ipaddress.IPv4Address(route["gateway"]) not in network
         if outside and route["destination"] != "0.0.0.0":
             drops.append(
                 f"the address {wanted['ip']} drops the route to {route['destination']}/{route['netmask']} over {route['gateway']}, "
-                f"which lies outside; remove the route first"
+                f"which is outside of the new network; remove the route first"
             )
     return [drop + ", or accept the loss with 'accept_loss: true'" for drop in drops]
 
 
 def _gateway_errors(device, gateway, ip):
     if not ip:
-        return [f"device {device}: a gateway needs an address; give ip and netmask, too"]
+        return [f"device {device}: a gateway needs an address; specify ip and netmask, too"]
     if ipaddress.IPv4Address(gateway) not in ipaddress.IPv4Network(ip, strict=False):
-        return [f"device {device}: gateway {gateway} lies outside the device's network {ip}"]
+        return [f"device {device}: gateway {gateway} is outside of the device's network {ip}"]
     return []
 
 
@@ -155,7 +153,7 @@ def _arguments(what, value):
 
 
 def _order(entries, current, conf):
-    """Devices so that an address is free before another device takes it, and complaints about addresses that never get free."""
+    """Devices in an order in which each address is free when it is needed, and problems about addresses that never become free."""
     wanted = {entry["device"]: entry.get("ip") for entry in entries}
     holder = {filed.get("address"): device for device, filed in conf.items() if device not in current}
     holder.update((state["ip"].split("/")[0], device) for device, state in current.items() if state["ip"])
@@ -164,7 +162,7 @@ def _order(entries, current, conf):
         owner = holder.get(wanted[device], device) if wanted[device] else device
         if owner != device and not wanted.get(owner):
             found.append(
-                f"device {device}: ip {wanted[device]} is held by device {owner} of this host; change that one, too"
+                f"device {device}: ip {wanted[device]} is in use by device {owner} of this host; change that one, too"
             )
         elif owner != device:
             after[device] = owner

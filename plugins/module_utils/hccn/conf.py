@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""/etc/hccn.conf: what the driver applies at boot, ``key_<physical id>=value``. Pure: text in, records out.
+"""/etc/hccn.conf, which the driver applies at boot: ``key_<physical id>=value``. Pure: text in, records out.
 
 Facts (hicann/driver@ef377e9 network/hccn cfg.c): no blanks round '='; '#' only in the first column; on reading, the first line
 of a key wins; editing the file changes no device until ``hccn_tool -cfg recovery`` or a reboot.
@@ -17,15 +17,15 @@ REPEATABLE = ("arp", "ip_rule", "ip_route", "IPv6neigh")
 
 
 def parse_hccn_conf(text):
-    """-> (devices, complaints): devices maps a device id to its keys as strings; repeatable keys and ``routes`` are lists."""
-    devices, complaints = {}, []
+    """-> (devices, problems): devices maps a device id to its keys as strings; repeatable keys and ``routes`` are lists."""
+    devices, problems = {}, []
     for line_number, raw in enumerate(text.splitlines(), 1):
         line = raw.rstrip()
         if not line or line.startswith("#"):
             continue
         match = _LINE.match(line)
         if not match:
-            complaints.append(f"hccn.conf line {line_number} is not key_N=value: {line[:80]!r}")
+            problems.append(f"hccn.conf line {line_number} is not key_N=value: {line[:80]!r}")
             continue
         key, device, value = match.group(1), int(match.group(2)), match.group(3)
         entry = devices.setdefault(device, {})
@@ -36,16 +36,16 @@ def parse_hccn_conf(text):
         elif key in REPEATABLE:
             entry.setdefault(key, []).append(value)
         elif key in entry and entry[key] != value:
-            complaints.append(
+            problems.append(
                 f"hccn.conf line {line_number}: {key}_{device} is set twice; the first value {entry[key]!r} counts"
             )
         else:
             entry.setdefault(key, value)
-    return devices, complaints
+    return devices, problems
 
 
 def read_hccn_conf(path):
-    """The parsed file -> (devices, complaints); an unreadable file is a complaint and no devices."""
+    """The parsed file -> (devices, problems); an unreadable file is a problem and no devices."""
     try:
         with open(path, encoding="utf-8", errors="replace") as handle:
             return parse_hccn_conf(handle.read())

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All questions to hccn_tool about all devices of a host: concurrent, patient while the tool is busy, serial if it must be.
+"""Queries of hccn_tool for all devices of a host: concurrent, with retries while the tool is busy, serial if necessary.
 
-Whether the tool locks per device, for the whole host or not at all differs between drivers. So devices are asked side by side
-until the tool says it is busy because of us; from then on one call at a time. Errors stay with their device and query.
+Whether the tool locks per device, for the whole host or not at all differs between drivers. So devices are queried in parallel
+until the tool reports busy because of our own calls; then serially. Errors are recorded by device and query.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 
-from ..tools.errors import ToolError, answer, complaint
+from ..tools.errors import ToolError, answer, known_error
 from . import measures
 from . import settings as state
 
@@ -46,16 +46,16 @@ QUERIES = {
     "arp": _query("-arp", state.parse_arp),
 }
 BASIC = ("link", "net_health", "lldp", "netdetect", "gateway", "ip", "vnic", "tls")
-ATTEMPTS = 10  # with the pauses below: about 12 seconds of an exporter that holds the lock
+ATTEMPTS = 10  # with the pauses below about 12 seconds, for an exporter that holds the lock
 PAUSES = (
     0.05,
     2.0,
-)  # first and longest pause in seconds; they double, with a random share so that two of us don't march in step
+)  # first and longest pause in seconds; exponential backoff with jitter
 HIDDEN_BUSY_ATTEMPTS = 3
 
 
-class Patience:
-    """Calls the tool, waits while it is busy, and lets one call through at a time once our own calls have collided."""
+class RetryingTool:
+    """Calls the tool, retries while it is busy, and serializes calls after our own calls have collided."""
 
     def __init__(self, tool, sleep=time.sleep):
         self._tool, self._sleep = tool, sleep
@@ -63,12 +63,12 @@ class Patience:
         self._running, self.serial = 0, False
 
     def __call__(self, args, stdin=None, hides_busy=False):
-        """The tool's Output; a busy one only after all attempts."""
+        """The tool's Output; busy only after all attempts."""
         pause, attempt = PAUSES[0], 0
         while True:
             attempt += 1
             output, alone = self._once(args, stdin)
-            found = complaint(output)
+            found = known_error(output)
             busy = found is not None and found.kind == "busy"
             hidden = hides_busy and found is not None and found.kind == "failed"
             if not (busy or hidden) or attempt >= (ATTEMPTS if busy else HIDDEN_BUSY_ATTEMPTS):
@@ -94,25 +94,25 @@ class Patience:
 
 
 def read_devices(tool, devices, queries, workers):
-    """Ask every device every query -> {device: dict(values={query: value}, errors={query: message}, warnings=[...], hung)}.
+    """Run all queries for all devices -> {device: dict(values={query: value}, errors={query: message}, warnings=[...], hung)}.
 
-    At most ``workers`` devices are asked at the same time. After a timeout the device's other
-    queries aren't asked, and ``hung`` is the message (else None).
+    At most ``workers`` devices are queried at the same time. After a timeout the device's other
+    queries are skipped, and ``hung`` is the message (else None).
     """
-    patient = tool if isinstance(tool, Patience) else Patience(tool)
+    retrying_tool = tool if isinstance(tool, RetryingTool) else RetryingTool(tool)
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(devices) or 1))) as pool:
-        answers = pool.map(lambda device: _read_device(patient, device, queries), devices)
+        answers = pool.map(lambda device: _read_device(retrying_tool, device, queries), devices)
         return dict(zip(devices, answers))
 
 
-def _read_device(patient, device, queries):
+def _read_device(retrying_tool, device, queries):
     values, errors, warnings, hung = dict.fromkeys(queries), {}, [], None
     for name in queries:
         if hung:
-            errors[name] = f"not asked, for device {device} did not answer the query before"
+            errors[name] = f"skipped: the previous query of device {device} exceeded the timeout"
             continue
         try:
-            values[name], notes = _ask(patient, device, QUERIES[name])
+            values[name], notes = _ask(retrying_tool, device, QUERIES[name])
             warnings += notes
         except ToolError as error:
             errors[name] = str(error)
@@ -120,8 +120,8 @@ def _read_device(patient, device, queries):
     return dict(values=values, errors=errors, warnings=warnings, hung=hung)
 
 
-def _ask(patient, device, query):
+def _ask(retrying_tool, device, query):
     def call(args, stdin):
-        return patient(args, stdin, query.hides_busy)
+        return retrying_tool(args, stdin, query.hides_busy)
 
     return answer(call, ["-i", str(device), query.option, "-g"], lambda text: query.parse(text, device))

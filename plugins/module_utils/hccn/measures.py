@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Answers of hccn_tool's measurements as records: pings, optical module, link history, packet counters. Pure."""
+"""Parsers of hccn_tool's measurements: pings, optical module, link history, packet counters. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..tools.tables import records
 from ..tools.text import ParseError, content, is_gap, is_null, number, snake_case
 
 _SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+) received, (\d+(?:\.\d+)?)% packets? loss\Z")
-_REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+\.\d+)ms\Z")  # "%f": a time without a point has lost it
+_REPLY = re.compile(r"recv seq[=:](\d+),\s*time[=:](\d+\.\d+)ms\Z")  # "%f": a time without a decimal point is damaged
 _HCCS_REPLY = re.compile(r"recv seq (\d+), time = (\d+\.\d+)us, L1 plane check result = 0x([0-9a-fA-F]+)\Z")
 _HCCS_PACKET = re.compile(r"This pkt (ping success!|ping not start to send!|send fail!|check recv msg fail!)\Z")
 _TIMES = re.compile(r"(max|min|average|TP95) time\s*[=:]?\s*(\d+(?:\.\d+)?)\s*(us|ms)\Z")
@@ -45,7 +45,7 @@ def parse_ping(text):
 def parse_hccs_ping(text):
     """``-hccs_ping -g`` -> as :func:`parse_ping`; ``plane_errors`` holds the L1 check results that aren't 0 (hex strings).
 
-    The tool exits with 0 even if packets fail: judge by loss and plane_errors. Shape from the source only
+    The tool exits with 0 even if packets fail: check loss and plane_errors. Format from the source only
     (hicann/driver@ef377e9 tool_cmd.c), no real output is published.
     """
     ping = _head(text)
@@ -75,7 +75,7 @@ def _body(text):
 
 
 def _summary(ping, line, text, line_number):
-    """Take a line of the summary into ``ping``; true if it was one."""
+    """Parse a line of the summary into ``ping``; returns whether it was one."""
     match = _SUMMARY.match(line)
     if match and ping["transmitted"] is not None:
         raise ParseError("a second summary: this is more than one ping", text, line_number)
@@ -104,16 +104,16 @@ def parse_optical(text):
         match = re.match(r"([^:]+?)\s*:\s*(.*?)\Z", line)
         if not match or snake_case(match.group(1)) in optical:
             raise ParseError("expected 'key : value', each key once", text, line_number)
-        key, word = snake_case(match.group(1)), match.group(2)
-        measure = re.match(r"(\S+)\s+([A-Za-z]+)\Z", word)
+        key, token = snake_case(match.group(1)), match.group(2)
+        measure = re.match(r"(\S+)\s+([A-Za-z]+)\Z", token)
         if measure and measure.group(2) in _UNITS:
             if measure.group(2) in _WITH_POINT and "." not in measure.group(1):
                 raise ParseError("expected a number with a decimal point", text, line_number)
             optical[key + "_" + _UNITS[measure.group(2)]] = number(measure.group(1), text, line_number)
-        elif re.match(r"[-+]?\.?\d", word) and word.split()[-1] in _UNITS:
-            raise ParseError(f"{word!r} is not a number with its unit", text, line_number)
+        elif re.match(r"[-+]?\.?\d", token) and token.split()[-1] in _UNITS:
+            raise ParseError(f"{token!r} is not a number with its unit", text, line_number)
         else:
-            optical[key] = None if is_null(word) else word
+            optical[key] = None if is_null(token) else token
     if optical.get("present") not in ("present", "not present"):
         raise ParseError("expected 'present : present' or 'present : not present'", text)
     optical["present"] = optical["present"] == "present"
@@ -129,7 +129,7 @@ def parse_link_stat(text):
         head = re.match(r"(current time|link up count|link down count|link change records)\s*:\s*(.*)\Z", line)
         event = re.match(r"(\w{3} \w{3}\s+\d+ [\d:]{8} \d{4})\s+LINK (UP|DOWN)\Z", line)
         if head and stat.get(snake_case(head.group(1))) is not None:
-            raise ParseError(f"a second '{head.group(1)}': the text holds several answers", text, line_number)
+            raise ParseError(f"a second '{head.group(1)}': the text contains several outputs", text, line_number)
         if event:
             stat["records"].append(dict(time=event.group(1), link=event.group(2).lower()))
         elif head and head.group(1) == "current time":
@@ -148,7 +148,7 @@ def parse_link_stat(text):
 
 
 def parse_stat(text):
-    """``-stat -g`` -> dict of counters. An author's "..." line is passed over."""
+    """``-stat -g`` -> dict of counters. A line of "..." is skipped."""
     if [line for _number, line in content(text)][:1] != ["packet statistics:"]:
         raise ParseError("expected 'packet statistics:'", text)
     counters = {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of the module ``hccn_ping``: which devices reach which peers, and how well."""
+"""The result of the module ``hccn_ping``: reachability of peers by device, with loss and times."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..tools.errors import failure
 from ..tools.text import ParseError
 from .measures import parse_hccs_ping, parse_ping
 
-GIVE_UP = 2  # pings of a device in a row that may time out before its other ones are left out
-ROCE_PACKETS = 3  # -ping always sends three: more is asked for by asking again
+GIVE_UP = 2  # consecutive timeouts of a device before its other pings are skipped
+ROCE_PACKETS = 3  # -ping always sends three: it is repeated for more
 
 
 def peer_errors(peers, kind):
-    """Everything wrong with the option ``peers``: a list of sentences."""
+    """All problems of the option ``peers``: a list of sentences."""
     found = []
     for number, peer in enumerate(peers):
         try:
@@ -26,14 +26,14 @@ def peer_errors(peers, kind):
         except ValueError:
             found.append(f"peers[{number}].address: {peer['address']!r} is not an IP address")
         if not peer.get("address") and (kind == "roce" or peer.get("sdid") is None):
-            found.append(f"peers[{number}]: give the address" + (" or the sdid" if kind == "hccs" else ""))
+            found.append(f"peers[{number}]: specify address" + (" or sdid" if kind == "hccs" else ""))
     names = [peer_name(peer) for peer in peers]
     found += [f"peers: {name} is listed twice" for name in sorted(set(names)) if names.count(name) > 1]
     return found
 
 
 def peer_name(peer):
-    """What a peer is called in the matrix: its address, else its SDID."""
+    """The name of a peer in the matrix: its address, else its SDID."""
     return peer.get("address") or str(peer.get("sdid"))
 
 
@@ -44,11 +44,11 @@ def pairs(devices, peers):
     ]
 
 
-def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
+def ping_all(retrying_tool, todo, kind, count, workers, max_loss, max_time):
     """Ping every pair -> dict(matrix={device: {peer: result}}, unreachable=[...], given_up=[...]).
 
-    One device's pings run one after the other. A device whose pings do not end in time (a chip that dropped off the bus) is
-    given up after GIVE_UP of them in a row: each costs a whole timeout.
+    The pings of a device run one after the other. A device whose pings time out (a chip that dropped off the bus) is
+    skipped after GIVE_UP consecutive timeouts, because each costs a whole timeout.
     """
     by_device = {}
     for device, peer in todo:
@@ -61,7 +61,7 @@ def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
         for peer in by_device[device]:
             if timeouts >= GIVE_UP:
                 break
-            found = _ping(patient, device, peer, kind, count)
+            found = _ping(retrying_tool, device, peer, kind, count)
             timeouts = timeouts + 1 if found.pop("timed_out") else 0
             results.append((peer, _judge(found, max_loss, max_time)))
         if len(results) < len(by_device[device]):
@@ -80,8 +80,8 @@ def ping_all(patient, todo, kind, count, workers, max_loss, max_time):
     return dict(matrix=matrix, unreachable=unreachable, given_up=sorted(given_up, key=lambda entry: entry["device_id"]))
 
 
-def _ping(patient, device, peer, kind, count):
-    """One pair's result before judgement: counts, times in ms, plane errors and the tool's message if it gave no figures."""
+def _ping(retrying_tool, device, peer, kind, count):
+    """One pair's raw result: counts, times in ms, plane errors, and the tool's message if it printed no figures."""
     target = ["address", peer["address"]] if peer.get("address") else ["sdid", str(peer["sdid"])]
     if kind == "hccs":
         calls = [["-hccs_ping", "-g"] + target + ["cnt", str(count)]]
@@ -89,11 +89,11 @@ def _ping(patient, device, peer, kind, count):
         calls = [["-ping", "-g"] + target] * -(-count // ROCE_PACKETS)
     total = dict(transmitted=0, received=0, times=[], plane_errors=[], message=None, timed_out=False)
     for call in calls:
-        output = patient(["-i", str(device)] + call)
+        output = retrying_tool(["-i", str(device)] + call)
         try:
             if output.timed_out:
                 total["timed_out"] = True
-                raise ParseError("no answer in time", output.stdout)
+                raise ParseError("exceeded the timeout", output.stdout)
             ping = parse_hccs_ping(output.stdout) if kind == "hccs" else parse_ping(output.stdout)
             _about(ping, device, target[1], output.stdout)
         except ParseError as error:
@@ -108,7 +108,7 @@ def _ping(patient, device, peer, kind, count):
 
 def _about(ping, device, target, text):
     if ping["device_id"] != device or ping["target"].split(" ")[0] not in (target, ""):
-        raise ParseError(f"asked about device {device} and {target}, the answer is about another pair", text)
+        raise ParseError(f"the output is not for device {device} and {target}", text)
 
 
 def _judge(total, max_loss, max_time):
@@ -117,11 +117,11 @@ def _judge(total, max_loss, max_time):
     average = round(sum(times) / len(times), 6) if times else None
     reason = total["message"]
     if reason is None and loss > max_loss:
-        reason = f"{loss:g} % of {sent} packets lost, allowed are {max_loss:g} %"
+        reason = f"{loss:g} % of {sent} packets lost (allowed: {max_loss:g} %)"
     elif reason is None and total["plane_errors"]:
-        reason = f"the L1 plane check says {', '.join(sorted(set(total['plane_errors'])))}"
+        reason = f"the L1 plane check reports {', '.join(sorted(set(total['plane_errors'])))}"
     elif reason is None and max_time is not None and (average is None or average > max_time):
-        reason = f"the average time is {average} ms, allowed are {max_time:g} ms"
+        reason = f"the average time is {average} ms (allowed: {max_time:g} ms)"
     return dict(
         reachable=reason is None,
         reason=reason,

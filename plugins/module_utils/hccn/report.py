@@ -1,27 +1,27 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of the module ``hccn_info``: the devices' answers in the words users read, beside the file and the plan."""
+"""The result of the module ``hccn_info``: the state of devices, compared with the file and the plan."""
 
 from __future__ import annotations
 
 import ipaddress
 
 from .conf import read_hccn_conf, stale_addresses
-from .gather import Patience, read_devices
+from .gather import RetryingTool, read_devices
 from .settings import HEALTHY
 
 
 def report(tool, devices, queries, workers, conf_path, expected=None):
     """-> dict(devices, hccn_conf, stale, serial, warnings); ``expected`` (device to address) is checked first: ValueError."""
     expected = expected_addresses(expected)
-    patient = Patience(tool)
-    answers = read_devices(patient, devices, queries, workers)
+    retrying_tool = RetryingTool(tool)
+    answers = read_devices(retrying_tool, devices, queries, workers)
     conf, warnings = read_hccn_conf(conf_path)
     known = None if not conf and warnings else conf
     entries = [_entry(device, answers[device], warnings) for device in devices]
     if queries and entries and all(len(entry["errors"]) == len(queries) for entry in entries):
-        warnings.insert(0, f"No device answered any query. The first error: {entries[0]['errors'][queries[0]]}")
+        warnings.insert(0, f"All queries of all devices failed. The first error: {entries[0]['errors'][queries[0]]}")
     live = {
         entry["device_id"]: (entry["ip"] or {}).get("address")
         for entry in entries
@@ -31,13 +31,13 @@ def report(tool, devices, queries, workers, conf_path, expected=None):
         devices=entries,
         hccn_conf={str(device): keys for device, keys in sorted(conf.items())},
         stale=stale_addresses(live, known, expected),
-        serial=patient.serial,
-        warnings=list(dict.fromkeys(warnings)),  # a library's complaint comes with each answer
+        serial=retrying_tool.serial,
+        warnings=list(dict.fromkeys(warnings)),  # a library's warning is in each output
     )
 
 
 def expected_addresses(expected):
-    """Option ``expected`` (keys may be strings) as {int: address}; a ValueError names every entry that isn't one."""
+    """Option ``expected`` (keys may be strings) as {int: address}; raises ValueError with all invalid entries."""
     wrong, addresses = [], {}
     for device, address in (expected or {}).items():
         try:
@@ -70,5 +70,5 @@ def _first_pair(device, pairs, warnings):
         return None
     if len(pairs) == 1:
         return pairs[0]
-    warnings.append(f"device {device} has {len(pairs)} addresses (a bonded port?): the first one is taken")
+    warnings.append(f"device {device} has {len(pairs)} addresses (a bonded port?): the first one is used")
     return dict(pairs[0], all=pairs)

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Answers of hccn_tool's state queries as records. Pure: the text of one device in, values out, ParseError for anything else.
+"""Parsers of hccn_tool's state queries. Pure: the output for one device in, values out, ParseError for anything else.
 
 Wordings differ between the open source master (hicann/driver@ef377e9 network/hccn) and shipped drivers; both are read:
 ``netdetect addr:``/``netdetect address:``, ``Socket fail``/``Socket failed``, ``[devid N]``/``[device N]``. Pings, optical
-modules and counters are in _hccn_measures.
+modules and counters are in measures.py.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _lines(text):
 
 
 def only(text, pattern, what):
-    """The match of an answer that must be exactly one line of ``pattern``."""
+    """The match of output that must be exactly one line of ``pattern``."""
     lines = _lines(text)
     match = re.match(pattern + r"\Z", lines[0][1])
     if not match:
@@ -54,26 +54,26 @@ def only(text, pattern, what):
     return match
 
 
-def address(word, text, line=None):
-    """``word`` if it is an IP address, else a ParseError (0.0.0.0 means unset and becomes None)."""
+def address(token, text, line=None):
+    """``token`` if it is an IP address, else a ParseError (0.0.0.0 means unset and becomes None)."""
     try:
-        found = ipaddress.ip_address(word)
+        found = ipaddress.ip_address(token)
     except ValueError:
-        raise ParseError(f"{word!r} is not an IP address", text, line) from None
-    return None if found.is_unspecified else word
+        raise ParseError(f"{token!r} is not an IP address", text, line) from None
+    return None if found.is_unspecified else token
 
 
-def netmask(word, text, line=None):
-    """``word`` if it is a netmask (ones, then zeros), else a ParseError."""
+def netmask(token, text, line=None):
+    """``token`` if it is a netmask (ones, then zeros), else a ParseError."""
     try:
-        ipaddress.ip_network(f"0.0.0.0/{word}")
+        ipaddress.ip_network(f"0.0.0.0/{token}")
     except ValueError:
-        raise ParseError(f"{word!r} is not a netmask", text, line) from None
-    if not re.match(r"\d+(?:\.\d+){3}\Z", word) or ipaddress.ip_network(
-        f"0.0.0.0/{word}"
-    ).netmask != ipaddress.ip_address(word):
-        raise ParseError(f"{word!r} is not a netmask", text, line)
-    return word
+        raise ParseError(f"{token!r} is not a netmask", text, line) from None
+    if not re.match(r"\d+(?:\.\d+){3}\Z", token) or ipaddress.ip_network(
+        f"0.0.0.0/{token}"
+    ).netmask != ipaddress.ip_address(token):
+        raise ParseError(f"{token!r} is not a netmask", text, line)
+    return token
 
 
 def parse_link(text):
@@ -82,11 +82,11 @@ def parse_link(text):
 
 
 def parse_net_health(text):
-    """``-net_health -g`` -> the tool's word in snake_case, one of NET_HEALTH."""
-    word = snake_case(only(text, r"net health status:\s*(\S.*)", "net health status: ...").group(1))
-    if word not in NET_HEALTH:
-        raise ParseError(f"unknown net health status {word!r}", text)
-    return word
+    """``-net_health -g`` -> the tool's value in snake_case, one of NET_HEALTH."""
+    token = snake_case(only(text, r"net health status:\s*(\S.*)", "net health status: ...").group(1))
+    if token not in NET_HEALTH:
+        raise ParseError(f"unknown net health status {token!r}", text)
+    return token
 
 
 def parse_netdetect(text):
@@ -116,8 +116,8 @@ def parse_ip(text):
     if len(pairs[-1]) != 2:
         raise ParseError("expected a netmask after the address", text)
     if len(pairs) > MAX_LINKS:
-        raise ParseError(f"more than {MAX_LINKS} addresses: the text holds several answers", text)
-    # a port with two links prints its one address for each of them (tool_ops_ext.c asks for the port, not for the link)
+        raise ParseError(f"more than {MAX_LINKS} addresses: the text contains several outputs", text)
+    # a port with two links prints its address twice (tool_ops_ext.c queries the port, not the link)
     return [pair for number, pair in enumerate(pairs) if pair not in pairs[:number]]
 
 
@@ -137,15 +137,15 @@ def parse_vnic(text):
 
 
 def parse_lldp(text):
-    """``-lldp -g`` -> dict(port, port_type, system_name) of the switch port on the other end; null what it doesn't send.
+    """``-lldp -g`` -> dict(port, port_type, system_name) of the connected switch port; null for missing values.
 
-    The switch's free text may hold empty and unindented lines. The first line after 'Port ID TLV' names the port
+    The switch's free text may contain empty and unindented lines. The first line after 'Port ID TLV' is the port
     (``Ifname:``, ``Local:``, ``MAC:`` or ``IPv4:``, as the switch is configured).
     """
     section, first = None, {}
     for line_number, line in _lines(text):
         if line == "Port ID TLV" and "Port ID" in first:
-            raise ParseError("a second port: the text holds several answers", text, line_number)
+            raise ParseError("a second port: the text contains several outputs", text, line_number)
         if line.endswith(" TLV"):
             section = line[: -len(" TLV")]
         elif section is not None:
@@ -166,7 +166,7 @@ def parse_lldp(text):
 
 
 def parse_tls(text, device=None):
-    """``-tls -g`` -> dict(enabled, alarm_days, certificates). With ``device`` its part is taken, and has to be there."""
+    """``-tls -g`` -> dict(enabled, alarm_days, certificates). With ``device`` only its part is returned, and must exist."""
     parts = {}
     current = None
     for line_number, line in [(line_number, line) for line_number, line in _lines(text) if not is_gap(line)]:
@@ -183,7 +183,7 @@ def parse_tls(text, device=None):
             _certificate_line(parts[current]["certificates"], line, current, text, line_number)
     wanted = current if device is None else device
     if wanted not in parts or (device is None and len(parts) > 1):
-        raise ParseError(f"expected an answer about {'one device' if device is None else f'device {device}'}", text)
+        raise ParseError(f"expected the output of {'one device' if device is None else f'device {device}'}", text)
     return parts[wanted]
 
 
@@ -210,8 +210,8 @@ def parse_mtu(text):
 
 def parse_speed(text):
     """``-speed -g`` -> Mb/s, or None if the tool doesn't know it."""
-    word = only(text, r"Speed:\s*([1-9]\d*\s*Mb/s|Unknown!?)", "Speed: ... Mb/s").group(1)
-    return None if word.startswith("Unknown") else int(re.match(r"\d+", word).group(0))
+    token = only(text, r"Speed:\s*([1-9]\d*\s*Mb/s|Unknown!?)", "Speed: ... Mb/s").group(1)
+    return None if token.startswith("Unknown") else int(re.match(r"\d+", token).group(0))
 
 
 def parse_route(text):
@@ -225,25 +225,25 @@ def parse_route(text):
         raise ParseError("expected 'Routing table:' and its header", text, lines[0][0])
     routes = []
     for line_number, line in lines[2:]:
-        words = line.split()
-        if len(words) != 8:
+        columns = line.split()
+        if len(columns) != 8:
             raise ParseError("expected the eight columns of a route", text, line_number)
-        destination = "0.0.0.0" if words[0] == "default" else words[0]
+        destination = "0.0.0.0" if columns[0] == "default" else columns[0]
         address(destination, text, line_number)
         routes.append(
             dict(
                 destination=destination,
-                gateway=None if words[1] == "*" else address(words[1], text, line_number),
-                netmask=netmask(words[2], text, line_number),
-                flags=words[3],
-                interface=words[7],
+                gateway=None if columns[1] == "*" else address(columns[1], text, line_number),
+                netmask=netmask(columns[2], text, line_number),
+                flags=columns[3],
+                interface=columns[7],
             )
         )
     return routes
 
 
 def parse_arp(text):
-    """``-arp -g`` -> the lines of the ARP table as printed (their shape isn't documented)."""
+    """``-arp -g`` -> the lines of the ARP table as printed (their format is not documented)."""
     lines = _lines(text)
     if not re.match(r"arp table:", lines[0][1], re.IGNORECASE):
         raise ParseError("expected 'arp table:'", text, lines[0][0])
@@ -252,7 +252,7 @@ def parse_arp(text):
 
 
 def expect_success(text):
-    """A set command's answer must say so: exit status 0 alone proves nothing."""
+    """Require the success message of a set command: exit status 0 is not sufficient."""
     if not any(line == "Cmd executed successfully!" for _number, line in _lines(text)):
         raise ParseError("expected 'Cmd executed successfully!'", text)
     return True

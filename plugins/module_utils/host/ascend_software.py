@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ascend's software on disk: what a package file is, and what is installed. Runs on Python 3.7.
+"""Ascend's software on disk: package files and installed versions. Runs on Python 3.7.
 
-What is installed is read from the install.info files that the installers write last, never from the existence of a
-directory: a broken installation leaves those too. Layouts: up to CANN 8.3 below ``ascend-toolkit/<version>``, from 8.5
+Installed versions are read from the install.info files that the installers write last, never from the existence of a
+directory, which a failed installation leaves too. Layouts: up to CANN 8.3 below ``ascend-toolkit/<version>``, from 8.5
 on below ``cann-<version>`` (vendor's installation guides 8.2 and 9.0).
 """
 
@@ -19,7 +19,7 @@ from collections import namedtuple
 Package = namedtuple("Package", "path name kind version arch hardware")
 Facts = t.Dict[str, t.Any]
 
-ROOT = "/usr/local/Ascend"  # where the vendor's installers put driver, firmware and, unless told otherwise, CANN
+ROOT = "/usr/local/Ascend"  # default of the vendor's installers for driver, firmware and CANN
 ORDER = ("cann", "toolkit", "kernels", "nnal")
 NAME = re.compile(
     r"^(?:Ascend|Atlas-(?P<series>A3))-cann"
@@ -32,7 +32,7 @@ HARDWARE = {"910b": "a2", "a3": "a3", "910": "910a", "310p": "310p", "310b": "31
 
 def package_of(path):
     # type: (str) -> Package
-    """What a ``.run`` file is, by its name; kernels are called ops from 8.5 on. ``ValueError`` for any other name."""
+    """A ``.run`` file's package, by its name; kernels are called ops from 8.5 on. Raises ``ValueError`` for other names."""
     found = NAME.match(os.path.basename(path))
     if not found:
         raise ValueError(f"{path} is not the name of a CANN toolkit, kernels, ops or NNAL package")
@@ -56,7 +56,7 @@ def parse_info(text):
 
 def read_info(path):
     # type: (str) -> t.Dict[str, str]
-    """The pairs of a file, none where it cannot be read."""
+    """The pairs of a file; empty if it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as handle:
             return parse_info(handle.read())
@@ -86,7 +86,7 @@ def installed(root, arch):
 
 def _homes(root):
     # type: (str) -> t.List[str]
-    """Directories of one CANN version each; links (latest, cann) lead to one of them."""
+    """Directories of CANN versions, without links to them (latest, cann)."""
     places = glob.glob(os.path.join(root, "ascend-toolkit", "*")) + glob.glob(os.path.join(root, "cann-*"))
     return sorted({os.path.realpath(place) for place in places if os.path.isdir(place)})
 
@@ -99,7 +99,7 @@ def _note(found, info, home):
 
 def current(root, arch):
     # type: (str, str) -> str
-    """The CANN version that set_env.sh leads to, or nothing."""
+    """The CANN version that set_env.sh selects, or an empty string."""
     for link in ("cann", os.path.join("ascend-toolkit", "latest")):
         info = read_info(os.path.join(root, link, arch + "-linux", "ascend_toolkit_install.info"))
         if info.get("version"):
@@ -109,7 +109,7 @@ def current(root, arch):
 
 def environment(root):
     # type: (str) -> t.List[str]
-    """The shell files that a process has to source: the toolkit's, then ATB's."""
+    """The shell files that a process must source: the toolkit's, then ATB's."""
     toolkit = [os.path.join(root, "ascend-toolkit", "set_env.sh"), os.path.join(root, "cann", "set_env.sh")]
     found = [path for path in toolkit if os.path.isfile(path)][:1]
     return found + [path for path in [os.path.join(root, "nnal", "atb", "set_env.sh")] if os.path.isfile(path)]
@@ -117,7 +117,7 @@ def environment(root):
 
 def driver(root=ROOT):
     # type: (str) -> Facts
-    """Versions of driver and firmware; empty where they are not installed. ``package_version`` wins over ``Version``."""
+    """Versions of driver and firmware; empty if not installed. ``package_version`` takes precedence over ``Version``."""
     versions = {}
     for name in ("driver", "firmware"):
         info = read_info(os.path.join(root, name, "version.info"))

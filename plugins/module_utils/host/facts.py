@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a host says of itself through the kernel: text and files in, plain records out. Runs on Python 3.7."""
+"""Facts of a host from the kernel: text and files in, plain records out. Runs on Python 3.7."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ def parse_sockets(text):
     """Listening sockets of ``/proc/net/tcp`` or ``tcp6``: ``[{address, port, inode}]`` (proc(5))."""
     found = []
     for line in text.splitlines()[1:]:
-        words = line.split()
-        if len(words) < 10 or words[3] != LISTEN:
+        columns = line.split()
+        if len(columns) < 10 or columns[3] != LISTEN:
             continue
-        address, port = words[1].split(":")
-        found.append({"address": decode_address(address), "port": int(port, 16), "inode": words[9]})
+        address, port = columns[1].split(":")
+        found.append({"address": decode_address(address), "port": int(port, 16), "inode": columns[9]})
     return found
 
 
-def decode_address(word):
+def decode_address(encoded):
     # type: (str) -> str
-    """The kernel's hexadecimal address (words of four bytes in host order) as people write it."""
-    data = b"".join(struct.pack("=I", int(word[i : i + 8], 16)) for i in range(0, len(word), 8))
+    """The kernel's hexadecimal address (four-byte words in host order) in the usual notation."""
+    data = b"".join(struct.pack("=I", int(encoded[i : i + 8], 16)) for i in range(0, len(encoded), 8))
     return socket.inet_ntop(socket.AF_INET if len(data) == 4 else socket.AF_INET6, data)
 
 
 def socket_owners(proc="/proc"):
     # type: (str) -> t.Dict[str, int]
-    """Inode of each socket -> pid of a process that holds it; foreign processes are seen by root only."""
+    """Inode of each socket -> pid of its process; processes of other users are visible only to root."""
     owners = {}  # type: t.Dict[str, int]
     for pid in sorted((name for name in os.listdir(proc) if name.isdigit()), key=int):
         folder = os.path.join(proc, pid, "fd")
@@ -60,8 +60,8 @@ def listening(proc="/proc"):
     # type: (str) -> t.List[t.Dict[str, t.Any]]
     """Listening TCP ports with their owners: ``[{address, port, pid, command, service}]``, by port.
 
-    ``pid`` is 0 where the owner cannot be seen. ``service`` is what our own services carry in their environment
-    (ASCEND_INFERENCE_SERVICE), so that a re-run does not take itself for a stranger.
+    ``pid`` is 0 if the owner is not visible. ``service`` is the variable in the environment of our own services
+    (ASCEND_INFERENCE_SERVICE), so that a second run recognises them.
     """
     owners = socket_owners(proc)
     found = []
@@ -74,7 +74,7 @@ def listening(proc="/proc"):
 
 def process(pid, proc="/proc"):
     # type: (int, str) -> t.Dict[str, str]
-    """A process' command line and, if it is one of ours, the service's name."""
+    """A process' command line and, for this collection's services, the service's name."""
     command = read(os.path.join(proc, str(pid), "cmdline")).replace("\0", " ").strip()
     return {"command": command[:200], "service": service_of(pid, proc)}
 
@@ -92,16 +92,16 @@ def own_processes(proc="/proc"):
 
 def sees_all_processes(proc="/proc"):
     # type: (str) -> bool
-    """Whether this user may read the environment of every process, as root may: else owners of sockets stay unknown."""
+    """Whether this user can read the environment of every process, like root; otherwise socket owners are unknown."""
     return os.access(os.path.join(proc, "1", "environ"), os.R_OK)
 
 
 def service_of(pid, proc="/proc"):
     # type: (int, str) -> str
-    """The directory of the service that the process belongs to, or nothing."""
-    for word in read(os.path.join(proc, str(pid), "environ")).split("\0"):
-        if word.startswith(MARK):
-            return word[len(MARK) :]
+    """The directory of the process' service, or an empty string."""
+    for variable in read(os.path.join(proc, str(pid), "environ")).split("\0"):
+        if variable.startswith(MARK):
+            return variable[len(MARK) :]
     return ""
 
 
@@ -111,9 +111,9 @@ def parse_meminfo(text):
     values = {}
     for line in text.splitlines():
         name, _colon, rest = line.partition(":")
-        words = rest.split()
-        if words and words[0].isdigit():
-            values[name] = int(words[0])
+        columns = rest.split()
+        if columns and columns[0].isdigit():
+            values[name] = int(columns[0])
     return {
         "memory_total_mib": values.get("MemTotal", 0) // 1024,
         "memory_available_mib": values.get("MemAvailable", 0) // 1024,
@@ -149,7 +149,7 @@ def clock():
 
 def disk(path):
     # type: (str) -> t.Dict[str, t.Any]
-    """Free space of the file system that holds ``path`` or would hold it."""
+    """Free space of the file system of ``path``, which need not exist."""
     place = os.path.abspath(path)
     while not os.path.exists(place):
         place = os.path.dirname(place)
@@ -172,7 +172,7 @@ def addresses(records):
 
 def read(path):
     # type: (str) -> str
-    """A file's text, or nothing where it cannot be read."""
+    """A file's text; empty if it cannot be read."""
     try:
         with open(path, "rb") as handle:
             return handle.read().decode("utf-8", "replace")

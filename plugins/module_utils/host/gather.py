@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All facts of a host that a check judges, in one call. Runs on Python 3.7."""
+"""All facts of a host for the check, in one call. Runs on Python 3.7."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def gather_host(models=(), every_byte=False, disks=(), reference=None, cann_path
 
 def interfaces():
     # type: () -> t.Tuple[t.Optional[t.Dict[str, t.Any]], t.List[str]]
-    """Interfaces as ``ip`` shows them, and warnings; None where they are not known."""
+    """Interfaces from ``ip``, and warnings; None if they are unknown."""
     try:
         output = run([find_executable("ip"), "-json", "address"], IP_TIMEOUT)
     except ToolMissing:
-        return None, ["the command ip (package iproute2) is missing: interfaces are not known"]
+        return None, ["the command ip (package iproute2) is missing: interfaces are unknown"]
     if output.rc != 0:
-        return None, ["ip -json address failed: " + (output.stderr.strip() or "no answer in time")]
+        return None, ["ip -json address failed: " + (output.stderr.strip() or "exceeded the timeout")]
     try:
         return facts.addresses(json.loads(output.stdout or "[]")), []
     except ValueError as error:
-        return None, [f"ip -json address does not answer with JSON: {error}"]
+        return None, [f"the output of ip -json address is not JSON: {error}"]
 
 
 def system():
     # type: () -> t.Dict[str, t.Any]
-    """What the machine is."""
+    """Facts of the machine and its operating system."""
     name = socket.gethostname()
     try:
         resolved = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET)})
@@ -80,26 +80,26 @@ def system():
 
 def operating_system(text):
     # type: (str) -> str
-    """The name in os-release(5), such as ``openEuler 24.03 (LTS)``; nothing where it is not known."""
+    """The name in os-release(5), such as ``openEuler 24.03 (LTS)``; empty if unknown."""
     pairs = dict(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
     return pairs.get("PRETTY_NAME", "").strip("\"'")
 
 
 def software(cann_path):
     # type: (str) -> t.Dict[str, str]
-    """Versions of driver, firmware and CANN as their installers noted them; empty where there is none."""
+    """Versions of driver, firmware and CANN from their installers' files; empty if not installed."""
     found = ascend_software.driver()
     return dict(found, cann=ascend_software.current(cann_path, platform.machine()))
 
 
 def clock(reference):
     # type: (t.Optional[float]) -> t.Dict[str, t.Any]
-    """The clock's state, and how far it is from the controller's."""
+    """The clock's state, and its offset from the controller's."""
     now = time.time()
     return dict(facts.clock(), epoch=now, offset=None if reference is None else now - reference)
 
 
-def shared_memory(path="/dev/shm"):  # noqa: S108 - looked at, not written
+def shared_memory(path="/dev/shm"):  # noqa: S108 - only read
     # type: (str) -> t.Optional[int]
     """Size of the shared memory's file system in MiB."""
     try:

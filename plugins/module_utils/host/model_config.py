@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a model's config.json lacks for engines on NPUs, and whether its weights are all there. Runs on Python 3.7."""
+"""Repairs of a model's config.json for engines on NPUs, and completeness of its weights. Runs on Python 3.7."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ DTYPES = ("dtype", "torch_dtype")
 
 
 def repaired(config, quantized, repairs=REPAIRS):
-    """The configuration with what engines need, and a sentence for each change.
+    """The repaired configuration, and a message for each change.
 
-    ``config`` is config.json as a dict (left alone), ``quantized`` says whether the weights are. ``head_dim`` is
-    hidden_size / num_attention_heads, for models that do not say it (AttributeError: 'Qwen2Config' object has no
-    attribute 'head_dim'); models with latent attention have other dimensions and are left alone. ``torch_dtype`` is
-    bfloat16 for quantised weights, because the kernels' other operand is.
+    ``config`` is config.json as a dict (not modified), ``quantized`` whether the weights are quantised. ``head_dim`` is
+    hidden_size / num_attention_heads, for models without it (AttributeError: 'Qwen2Config' object has no
+    attribute 'head_dim'); models with latent attention have other dimensions and are not changed. ``torch_dtype`` is
+    bfloat16 for quantised weights, because the kernels need it.
     """
     result, notices = copy.deepcopy(config), []
     nested = result.get("text_config")
@@ -29,7 +29,7 @@ def repaired(config, quantized, repairs=REPAIRS):
     known = isinstance(hidden, int) and isinstance(heads, int) and heads > 0 and hidden % heads == 0
     if "head_dim" in repairs and text.get("head_dim") is None and known and not text.get("kv_lora_rank"):
         text["head_dim"] = hidden // heads
-        notices.append(f"head_dim was missing and is {hidden // heads} now, hidden_size / num_attention_heads")
+        notices.append(f"head_dim was missing; set to {hidden // heads} (hidden_size / num_attention_heads)")
     if "torch_dtype" in repairs and (quantized or result.get("quantization_config")):
         for owner in [result] if text is result else [result, text]:
             notices += _bfloat16(owner, owner is result)
@@ -37,21 +37,21 @@ def repaired(config, quantized, repairs=REPAIRS):
 
 
 def _bfloat16(owner, needed):
-    """Set the type where another stands, or, if ``needed``, where none stands."""
-    said = [key for key in DTYPES if owner.get(key)] or ([DTYPES[1]] if needed else [])
-    wrong = [key for key in said if owner.get(key) != "bfloat16"]
-    notices = [f"{key} was {owner.get(key)} and is bfloat16 now, because the weights are quantised" for key in wrong]
+    """Replace another type or, if ``needed``, add a missing one."""
+    keys = [key for key in DTYPES if owner.get(key)] or ([DTYPES[1]] if needed else [])
+    wrong = [key for key in keys if owner.get(key) != "bfloat16"]
+    notices = [f"{key} was {owner.get(key)}; set to bfloat16, because the weights are quantised" for key in wrong]
     owner.update((key, "bfloat16") for key in wrong)
     return notices
 
 
 def is_quantized(path):
-    """Whether a model's folder has the description that Ascend's quantisation tool leaves."""
+    """Whether a model's folder has the description file of Ascend's quantisation tool."""
     return any(item.startswith("quant_model_description") for item in os.listdir(path))
 
 
-def weights_lacking(path):
-    """What a model's folder lacks, as sentences: files that its index names, bytes that they should have."""
+def missing_weights(path):
+    """Messages for files of the model's index that are missing, or whose total size is wrong."""
     try:
         with open(os.path.join(path, INDEX), encoding="utf-8") as stream:
             index = json.load(stream)
@@ -61,11 +61,11 @@ def weights_lacking(path):
         return [f"{INDEX} is not JSON: {error}"]
     names = sorted(set(index.get("weight_map", {}).values()))
     sizes = {name: os.path.getsize(os.path.join(path, name)) for name in names if _is_file(path, name)}
-    lacking = [f"{name} is missing" for name in names if name not in sizes]
+    missing = [f"{name} is missing" for name in names if name not in sizes]
     total = index.get("metadata", {}).get("total_size", 0)
-    if not lacking and isinstance(total, int) and sum(sizes.values()) < total:
-        lacking.append(f"the weights have {sum(sizes.values())} bytes of the {total} that {INDEX} says")
-    return lacking
+    if not missing and isinstance(total, int) and sum(sizes.values()) < total:
+        missing.append(f"the weights have {sum(sizes.values())} bytes, but {INDEX} states {total}")
+    return missing
 
 
 def _is_file(path, name):
@@ -73,7 +73,7 @@ def _is_file(path, name):
 
 
 def backup_path(path):
-    """A name beside ``path`` that is free. Its dot keeps it out of the fingerprint by which hosts compare models."""
+    """An unused name next to ``path``. Its leading dot excludes it from the fingerprint that compares models."""
     folder, name = os.path.split(path)
     number = 0
     while True:

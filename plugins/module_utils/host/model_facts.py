@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a model's folder holds: configuration, size, fingerprint. Runs on Python 3.7."""
+"""Facts of a model's folder: configuration, size, fingerprint. Runs on Python 3.7."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import os
 from .model_weights import damaged_files, weight_sizes
 
 SMALL = 64 * 2**20
-"""Files up to this many bytes are hashed whole; of larger ones (weights) name, size, head and tail count."""
+"""Files up to this many bytes are hashed completely; of larger ones (weights) name, size, head and tail."""
 
 EDGE = 2**20
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")
@@ -49,7 +49,7 @@ def model_facts(path, every_byte=False):
     """Facts of one model folder.
 
     ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, weights}``; ``config`` has the keys of
-    config.json (and of its text_config) that engines stumble over; ``fingerprint`` is equal where the folders are;
+    config.json (and of its text_config) that matter to engines; ``fingerprint`` is equal for equal folders;
     ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there are none; ``damaged`` names weights whose size
     is not what their header announces; ``tokenizer`` is false where none of its files is there; ``weights`` is what ``model_weights.weight_sizes`` returns.
     """
@@ -72,16 +72,16 @@ def model_facts(path, every_byte=False):
 
 def missing_files(path):
     # type: (str) -> t.List[str]
-    """Names of files that the folder announces and does not have; ``weights`` where it has none at all."""
+    """Names of files that are listed but missing; ``weights`` if there are none at all."""
     present = os.listdir(path)
     wanted = {name for name in present if os.path.islink(os.path.join(path, name)) and not name.startswith(".")}
     for name in present:
         if name.endswith(".index.json"):
             wanted.update(_shards(os.path.join(path, name)))
-    lacking = sorted(name for name in wanted if not os.path.exists(os.path.join(path, name)))
-    if not lacking and not any(name.endswith(WEIGHTS) for name in present):
+    missing = sorted(name for name in wanted if not os.path.exists(os.path.join(path, name)))
+    if not missing and not any(name.endswith(WEIGHTS) for name in present):
         return ["weights (" + ", ".join("*" + ending for ending in WEIGHTS) + ")"]
-    return lacking
+    return missing
 
 
 def _shards(path):
@@ -95,7 +95,7 @@ def _shards(path):
 
 def read_config(path):
     # type: (str) -> t.Tuple[t.Dict[str, t.Any], str]
-    """The known keys of a config.json, and what is wrong with the file."""
+    """The known keys of a config.json, and the error if the file is invalid."""
     try:
         with open(path, encoding="utf-8") as handle:
             raw = json.load(handle)

@@ -14,7 +14,7 @@ import tempfile
 
 from .venv import run_command, tail, write_atomically
 
-# pip asks a source distribution's build backend for its metadata even if it is only to download it. This backend answers
+# pip queries a source distribution's build backend for metadata even for a download. This backend answers
 # from PKG-INFO, which every source distribution carries, and refuses to build.
 BACKEND = """
 import email
@@ -37,21 +37,21 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 
 def build_wheel(*args, **kwargs):
-    raise SystemExit("this backend builds nothing")
+    raise SystemExit("this backend does not build")
 """
 
 
 class SdistError(Exception):
-    """The file cannot be had; the text says why."""
+    """The file could not be fetched; the text is the reason."""
 
 
 def origin_path(dest):
-    """File beside ``dest`` that says where it came from."""
+    """File next to ``dest`` that records its origin."""
     return dest + ".origin"
 
 
 def present(dest, origin):
-    """Origin and SHA-256 of what lies at ``dest``; empty strings if there is nothing."""
+    """Origin and SHA-256 of the file ``dest``; empty strings if it does not exist."""
     try:
         with open(origin_path(dest)) as stream:
             found = stream.read().strip()
@@ -70,7 +70,7 @@ def fetch(wish, origin, run=run_command):
         shutil.rmtree(folder)
     sha256 = hashlib.sha256(text).hexdigest()
     if wish["sha256"] and sha256 != wish["sha256"]:
-        raise SdistError(f"{origin} has SHA-256 {sha256}, but {wish['sha256']} is expected. Nothing was written.")
+        raise SdistError(f"{origin} has SHA-256 {sha256}, expected {wish['sha256']}. Nothing was written.")
     write_atomically(wish["dest"], text.decode("utf-8"))
     write_atomically(origin_path(wish["dest"]), origin + "\n")
     return sha256

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Virtual environments that are whole or absent.
+"""Virtual environments that are complete or absent.
 
 An environment holds layers (sets of requirements), each with a stamp that is written when its installation has been proved.
 A mark lies beside the stamps from before the environment itself is made until its installation is proved; an environment that still
@@ -31,16 +31,16 @@ PIP_SETTINGS = {
 
 
 class VenvError(Exception):
-    """Installation failed; the text says what was run, what it said and the way out."""
+    """Installation failed; the text contains the command, its output and the fix."""
 
 
 def stamp_path(path, layer):
-    """File that says: this layer is complete."""
+    """Path of the stamp of a complete layer."""
     return os.path.join(path, STAMPS, layer + ".json")
 
 
 def read_stamp(path, layer):
-    """What is installed as ``layer``: its wish as a dict, or None if it is not there or was interrupted."""
+    """The specification of the installed ``layer`` as a dict, or None if it is missing or incomplete."""
     if os.path.exists(os.path.join(path, STAMPS, MARK)):
         return None
     try:
@@ -50,10 +50,10 @@ def read_stamp(path, layer):
         return None
 
 
-def half_made(path):
-    """Whether ``path`` is an environment that was never finished or is being worked on by a run that died.
+def is_incomplete(path):
+    """Whether ``path`` is an incomplete environment of an interrupted run.
 
-    Raises ``VenvError`` when something else lies there: nothing is deleted that is not an environment.
+    Raises ``VenvError`` if it is something else: only environments of this collection are deleted.
     """
     if not os.path.isdir(path) or not os.listdir(path):
         return True
@@ -62,8 +62,8 @@ def half_made(path):
         names = os.listdir(stamps)
         return MARK in names or not names
     if os.path.exists(os.path.join(path, "pyvenv.cfg")):
-        raise VenvError(f"{path} is a virtual environment that this collection did not make. Name another path.")
-    raise VenvError(f"{path} exists and is no virtual environment. Name another path or move it away.")
+        raise VenvError(f"{path} is a virtual environment that this collection did not create. Set another path.")
+    raise VenvError(f"{path} exists and is not a virtual environment. Set another path or move it away.")
 
 
 def set_mark(path, layer):
@@ -77,7 +77,7 @@ def set_mark(path, layer):
 
 
 def discard(path):
-    """Remove what ``half_made`` is true of; its mark goes last, so that what an interruption leaves is still known as half-made."""
+    """Remove what ``is_incomplete`` is true of; its mark goes last, so that what an interruption leaves is still known as half-made."""
     if not os.path.isdir(path) or not os.listdir(path):
         return
     set_mark(path, "removal")
@@ -95,18 +95,18 @@ def discard(path):
     shutil.rmtree(path)
 
 
-def settings(listing, words):
+def settings(listing, options):
     """Environment for pip and uv alike, from ``pip config list`` and the module's own words (which win).
 
-    uv does not read pip's configuration; without this an index or a folder of wheels that pip knows would be lost.
-    ``words`` maps index-url, extra-index-url and find-links to lists of URLs.
+    uv does not read pip's configuration; without this it would not use the indexes and folders of wheels of pip.
+    ``options`` maps index-url, extra-index-url and find-links to lists of URLs.
     """
     found = {}
     for line in listing.splitlines():
         match = re.match(r"([\w:]+)\.([\w-]+)='(.*)'$", line.strip())
         if match and match.group(2) in PIP_SETTINGS and match.group(1) in ("global", "install", ":env:"):
             found[match.group(2)] = match.group(3).replace("\\n", " ").split()
-    found.update((key, list(value)) for key, value in words.items() if value)
+    found.update((key, list(value)) for key, value in options.items() if value)
     result = {}
     for key, values in found.items():
         pip_name, uv_name = PIP_SETTINGS[key]
@@ -116,13 +116,13 @@ def settings(listing, words):
 
 
 def missing_library(text):
-    """Name of the shared library that an import did not find, or an empty string."""
+    """Name of the shared library that is missing for an import, or an empty string."""
     match = re.search(r"(lib[\w.+-]+\.so[\w.]*): cannot open shared object file", text)
     return match.group(1) if match else ""
 
 
 def missing_package(text):
-    """The requirement that no index could fulfil, from pip's or uv's words; an empty string if it was something else.
+    """The requirement that is on no index, from the output of pip or uv; an empty string for other errors.
 
     >>> missing_package("ERROR: No matching distribution found for torch-npu==2.9.0 (from vllm-ascend)")
     'torch-npu==2.9.0'
@@ -140,9 +140,9 @@ def missing_package(text):
 
 
 def contradiction(text):
-    """Whether pip or uv say that requirements exclude each other."""
-    words = ("ResolutionImpossible", "conflicting dependencies", "are incompatible", "requirements are unsatisfiable")
-    return any(word in text for word in words)
+    """Whether pip or uv report conflicting requirements."""
+    errors = ("ResolutionImpossible", "conflicting dependencies", "are incompatible", "requirements are unsatisfiable")
+    return any(error in text for error in errors)
 
 
 class Builder:
@@ -158,7 +158,7 @@ class Builder:
         path,
         python,
         tools="",
-        words=None,
+        options=None,
         run=None,
         sources=(),
         env=None,
@@ -166,7 +166,7 @@ class Builder:
         no_index=False,
         inherited=(),
     ):
-        self.path, self.python, self.tools, self.words = path, python, tools, words or {}
+        self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
         self.run = run or functools.partial(run_command, inherited=inherited)
         self.own_python = os.path.join(path, "bin", "python")
@@ -174,9 +174,9 @@ class Builder:
     def build(self, layer, wish, fallback=()):
         """Install ``wish`` ({requirements, exclude, imports}) as ``layer``; raises ``VenvError``.
 
-        ``fallback`` are indexes that are looked into as well if installation fails without them.
+        ``fallback`` are additional indexes for a second attempt if the installation fails.
         """
-        if half_made(self.path):
+        if is_incomplete(self.path):
             discard(self.path)
             set_mark(self.path, layer)
             self.must([self.python, "-m", "venv", self.path])
@@ -191,20 +191,20 @@ class Builder:
         os.unlink(os.path.join(self.path, STAMPS, MARK))
 
     def must(self, argv, env=None):
-        """Run a command; its output's end is the error."""
+        """Run a command; raises an error with the end of its output."""
         code, output = self.run(argv, env or {})
         if code:
             raise VenvError("{} ended with {}:\n{}".format(" ".join(argv), code, tail(output)))
         return output
 
     def uv(self):
-        """Path of uv, installed into the tools environment on first need; empty if it cannot be had."""
+        """Path of uv, installed into the tools environment when first needed; empty if it is not available."""
         found = os.path.join(self.tools, "bin", "uv")
         marked = os.path.exists(os.path.join(self.tools, STAMPS, MARK))
         if not self.tools or (os.access(found, os.X_OK) and not marked):
             return found if self.tools else ""
         if marked or not os.path.exists(os.path.join(self.tools, "bin", "python")):
-            half_made(self.tools)
+            is_incomplete(self.tools)
             discard(self.tools)
             set_mark(self.tools, "uv")
             self.must([self.python, "-m", "venv", self.tools])
@@ -216,7 +216,7 @@ class Builder:
 
     def _install(self, wish, fallback):
         listing = self.must([self.own_python, "-m", "pip", "config", "list"])
-        env = dict(settings(listing, self.words), **self.env)
+        env = dict(settings(listing, self.options), **self.env)
         command = self._sourced(self._command(wish))
         code, output = self.run(command, env)
         if code and fallback:
@@ -229,34 +229,34 @@ class Builder:
             raise VenvError(self._failure(wish, output))
 
     def _failure(self, wish, output):
-        """What an installation that failed has to say: which package, and what to do."""
-        said, lacking = tail(output, 40), missing_package(output)
+        """The message of a failed installation: package and fix."""
+        end, missing = tail(output, 40), missing_package(output)
         begin = "installing {} failed".format(", ".join(wish["requirements"]))
-        if lacking:
-            begin += f": no index or folder of wheels has {lacking}"
+        if missing:
+            begin += f": no index or folder of wheels has {missing}"
         elif contradiction(output):
-            begin += ": the requirements exclude each other"
+            begin += ": the requirements conflict with each other"
         advice = f"\nFix: {self.advice}" if self.advice else ""
-        return f"{begin}.{advice}\n{said}"
+        return f"{begin}.{advice}\n{end}"
 
     def _sourced(self, argv):
-        """The command, run by a shell that has read the files first."""
+        """The command, run by a shell after sourcing the files."""
         if not self.sources:
             return argv
-        # A sourced file sees the script's own words unless it gets others: CANN's ask for their own options.
+        # A sourced file gets the script's arguments unless they are cleared: CANN's files parse them as options.
         script = '__all=("$@"); __n=$1; for __one in "${__all[@]:1:__n}"; do set --; . "$__one"; done; '
         script += 'exec "${__all[@]:__n+1}"'
         return ["bash", "-c", script, "bash", str(len(self.sources))] + self.sources + argv
 
     def _agree(self):
-        """``pip check``: whatever was installed agrees with each other."""
+        """``pip check``: verify that the installed packages are compatible."""
         code, output = self.run([self.own_python, "-m", "pip", "check"], {})
         if code:
             advice = f"\nFix: {self.advice}" if self.advice else ""
-            raise VenvError(f"what is installed in {self.path} contradicts itself.{advice}\n{tail(output, 40)}")
+            raise VenvError(f"the packages in {self.path} are not compatible.{advice}\n{tail(output, 40)}")
 
     def _lock(self, path):
-        """Write down what is installed, as ``pip install --requirement`` takes it."""
+        """Write a lock file of the installed packages, for ``pip install --requirement``."""
         text = self.must([self.own_python, "-m", "pip", "freeze", "--all"])
         write_atomically(os.path.join(self.path, path), text.rstrip("\n") + "\n")
 
@@ -269,7 +269,7 @@ class Builder:
         for name in wish.get("no_binary", []):
             more += ["--no-binary", name]
         if not uv:
-            # pip has no way to leave a dependency out: everything is installed, which costs disk, not correctness.
+            # pip cannot exclude a dependency: all are installed, which only costs disk space.
             return [self.own_python, "-m", "pip", "install", "--compile"] + more + wish["requirements"]
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode"]
         command += ["--index-strategy", "unsafe-best-match"]
@@ -280,7 +280,7 @@ class Builder:
         return command + more + wish["requirements"]
 
     def _prove(self, modules):
-        """Import what was installed: a wheel without its system libraries is not an installation."""
+        """Import the installed modules, which fails if system libraries are missing."""
         if not modules:
             return
         code, output = self.run(self._sourced([self.own_python, "-c", "import " + ", ".join(modules)]), {})
@@ -305,7 +305,7 @@ def run_command(argv, env, inherited=()):
 
 
 def write_atomically(path, text, mode=0o644):
-    """Write a file so that it is never seen half-written."""
+    """Write a file atomically."""
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
     with os.fdopen(handle, "w") as stream:
         stream.write(text)

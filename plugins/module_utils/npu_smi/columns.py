@@ -20,9 +20,9 @@ Layout = namedtuple("Layout", "role titles fields patterns")
 _NUMBER = r"(?:0|[1-9]\d*)(?:\.\d+)?"
 _VALUE = rf"({_NUMBER}|{NULL})"
 _SIGNED = rf"(-?{_NUMBER}|{NULL})"
-# C pads with "%-5d/ %-13d": five digits leave no blank before the slash. A lone NA may stand for both.
+# Padded with "%-5d/ %-13d": five digits leave no space before the slash. A single NA may replace both.
 _PAIR = rf"(?:({COUNT}|{NULL})\s*/\s*({COUNT}|{NULL})|{NULL})"
-# The name may hold one blank ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768. It is no chip's number.
+# The name may contain one space ("Ascend 910B4"), never a leading number: "32 768 310P3" is a damaged 32768.
 _NAME = r"((?:Ascend |Atlas )?[A-Za-z0-9][\w.+-]{2,})"
 _BUS = r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f]{1,2}|" + NULL + ")"
 
@@ -54,9 +54,9 @@ _ROLES = {"Process id": "process", "Health": "card", "Bus-Id": "chip"}
 
 
 def header_layout(cells, text, line):
-    """The :class:`Layout` that a header row announces, or None for a row that isn't a header.
+    """The :class:`Layout` of a header row, or None for other rows.
 
-    A header has a cell that is exactly Health, Bus-Id or Process id in the second or third place, and no number in the first
+    A header has a cell that is exactly Health, Bus-Id or Process id in the second or third position, and no number in the first
     (a process may be called "Health").
     """
     role = next((_ROLES[cell] for cell in cells[1:3] if cell in _ROLES), None)
@@ -79,7 +79,7 @@ def _layout(role, titles):
 
 
 def read_row(layout, cells):
-    """A row's fields as a dict of strings (None for a lone NA in place of a pair), or None if the row isn't of this layout."""
+    """A row's fields as a dict of strings (None for a single NA in place of a pair), or None if the row isn't of this layout."""
     if len(cells) != len(layout.patterns):
         return None
     matches = [pattern.match(cell) for pattern, cell in zip(layout.patterns, cells)]
@@ -93,7 +93,7 @@ def _known(*cells):
     return _layout(_ROLES[cells[1]], titles)
 
 
-# For rows whose header was lost: (card, chip) of each known table, and the process tables. No row fits two of them.
+# For rows without a header: (card, chip) of each known table, and the process tables. No row matches two of them.
 CARD = _known("NPU Name", "Health", "Power(W) Temp(C) Hugepages-Usage(page)")
 PROCESSES = (
     _known("NPU Chip", "Process id", "Process name", "Process memory(MB)"),

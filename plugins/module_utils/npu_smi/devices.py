@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which NPU devices this host has: from /dev, else from npu-smi."""
+"""The NPU devices of this host: from /dev, else from npu-smi."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tools.errors import ToolError, answer
 from ..tools.runner import Tool, ToolMissing, find_executable
 from .table import parse_info
 
-HOW = "Name the devices with the option 'devices'."
+HOW = "Specify the devices with the option 'devices'."
 
 
 def davinci_devices(folder="/dev"):
@@ -25,9 +25,9 @@ def davinci_devices(folder="/dev"):
 
 
 def find_devices(hccn_tool):
-    """The physical ids of this host's devices: /dev/davinci*, else what npu-smi shows (beside hccn_tool or in PATH).
+    """The physical ids of this host's devices: /dev/davinci*, else from npu-smi (next to hccn_tool or in PATH).
 
-    An A2's table has no physical ids: there the NPU ids are taken, which are the same on a host with one chip per NPU.
+    An A2's table has no physical ids: the NPU ids are used, which are equal on a host with one chip per NPU.
     """
     found = davinci_devices()
     if found:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that the module ``npu_info`` asks npu-smi, one question after the other: the tool doesn't bear parallel calls."""
+"""All npu-smi queries of the module ``npu_info``, in sequence: the tool does not support parallel calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .table import parse_info
 
 PARTS = ("table", "board", "health", "usages", "common", "memory", "ecc", "topology", "superpod")
 SUPERPOD = ("super_pod_id", "super_pod_size", "sdid", "server_index")
-GIVE_UP = 2  # chips in a row that fail a query before the rest isn't asked: each may cost a whole time-out
+GIVE_UP = 2  # consecutive failures of a query before the other chips are skipped: each may cost a whole timeout
 
-# part: (npu-smi's type, asked per chip rather than per NPU, key in the record, parser)
+# part: (npu-smi's type, whether queried per chip, key in the record, parser)
 _QUERIES = {
     "board": ("board", False, "board", lambda text, npu, _chip: parse_pairs(text, npu, "version|board_id")),
     "health": ("health", True, "health_report", parse_health),
@@ -25,25 +25,25 @@ _QUERIES = {
 
 
 def gather(tool, parts=None, extra=()):
-    """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails wholly.
+    """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails completely.
 
-    ``extra`` parts are asked as well; one that no chip answers is a warning.
+    ``extra`` parts are queried as well; if all chips fail it is only a warning.
     """
-    asked = set(parts or ["table"])
+    requested = set(parts or ["table"])
     result = dict(npus=[], npu_smi_version=None, driver_version=None, generation=None, warnings=[])
-    if asked - {"topology"}:
+    if requested - {"topology"}:
         table, warnings = answer(tool, ["info"], parse_info)
         result.update(table)
         result["warnings"] = table["warnings"] + warnings
     for part in PARTS:
-        if (part in asked or part in extra) and part in _QUERIES:
-            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=part in asked)
-    if "superpod" in asked or (parts is None and result["generation"] == "a3"):
+        if (part in requested or part in extra) and part in _QUERIES:
+            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=part in requested)
+    if "superpod" in requested or (parts is None and result["generation"] == "a3"):
         _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, required=parts is not None)
-    if "topology" in asked:
+    if "topology" in requested:
         result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
         result["warnings"] += warnings
-    result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's complaint comes with each answer
+    result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's warning is in each output
     return result
 
 
@@ -77,16 +77,16 @@ def _superpod(tool):
 
 
 def _ask_chips(result, part, ask, keys, required):
-    """``ask`` each chip for ``keys`` (null if it doesn't answer).
+    """Query ``keys`` of each chip (null on failure).
 
-    What fails becomes one warning, or a ToolError if the user asked for the part and no chip answers.
+    Failures become one warning, or a ToolError if the part was requested and all chips fail.
     """
     failures, in_a_row, answered = [], 0, 0
     for npu in result["npus"]:
         npu.update(dict.fromkeys(keys))
     for npu in result["npus"]:
         if npu["npu_id"] is None or in_a_row >= GIVE_UP:
-            failures.append(f"NPU {npu['npu_id']} chip {npu['chip_id']} was not asked")
+            failures.append(f"NPU {npu['npu_id']} chip {npu['chip_id']} was skipped")
             continue
         try:
             result["warnings"] += ask(npu)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The other answers of npu-smi as records: ``info -m``, ``-l``, ``-v`` and the ``-t`` queries. Pure: text in, dicts out.
+"""Parsers of other npu-smi outputs: ``info -m``, ``-l``, ``-v`` and the ``-t`` queries. Pure: text in, dicts out.
 
-Shapes: hicann/driver@ef377e9 npucli/src and pastes of drivers 23.0 to 25.5. Keys become snake_case with the unit
-(``HBM Usage Rate(%)`` -> ``hbm_usage_rate_percent``); a newer driver's additional keys come through as they are.
+Formats: hicann/driver@ef377e9 npucli/src and outputs of drivers 23.0 to 25.5. Keys become snake_case with the unit
+(``HBM Usage Rate(%)`` -> ``hbm_usage_rate_percent``); additional keys of newer drivers are returned unchanged.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ def parse_version(text):
 
 
 def parse_list(text):
-    """``npu-smi info -l`` -> list of dicts with ``npu_id`` and whatever else each NPU's block names (``chip_count``, serial)."""
+    """``npu-smi info -l`` -> list of dicts with ``npu_id`` and the other keys of each NPU's block (``chip_count``, serial)."""
     blocks = [_typed(block, text) for block in key_value_blocks(text)]
     npus = [block for block in blocks if "npu_id" in block]
     if not npus:
         raise ParseError("expected blocks with an NPU ID", text)
     if len({npu["npu_id"] for npu in npus}) != len(npus):
-        raise ParseError("an NPU is listed twice: the text holds several answers", text)
+        raise ParseError("an NPU is listed twice: the text contains several outputs", text)
     return npus
 
 
 def parse_mapping(text):
     """``npu-smi info -m`` -> list of dicts ``npu_id, chip_id, chip_logic_id, chip_phy_id, slot_id, chip_name`` (null if absent).
 
-    The Mcu rows are left out. The chip name is the last column and may hold a blank.
+    Mcu rows are skipped. The chip name is the last column and may contain a space.
     """
     lines = content(text)
     titles = [snake_case(title) for title in re.split(r"\t+|\s{2,}", lines[0][1])] if lines else []
@@ -54,15 +54,15 @@ def parse_mapping(text):
         raise ParseError("expected a header from 'NPU ID' to 'Chip Name'", text)
     chips = []
     for line_number, line in lines[1:]:
-        words = line.split(None, len(titles) - 1)
-        if len(words) != len(titles) or not _CHIP_NAME.match(words[-1]):
+        columns = line.split(None, len(titles) - 1)
+        if len(columns) != len(titles) or not _CHIP_NAME.match(columns[-1]):
             raise ParseError(f"expected {len(titles)} columns", text, line_number)
-        if words[-1].lower() == "mcu":
+        if columns[-1].lower() == "mcu":
             continue
         chip = dict.fromkeys(("npu_id", "chip_id", "chip_logic_id", "chip_phy_id", "slot_id"))
-        ids = ["NA" if word == "-1" else word for word in words[:-1]]  # -1 is an unusable NPU
-        chip.update((title, count(word, text, line_number)) for title, word in zip(titles, ids))
-        chip["chip_name"] = words[-1]
+        ids = ["NA" if column == "-1" else column for column in columns[:-1]]  # -1 is an unusable NPU
+        chip.update((title, count(token, text, line_number)) for title, token in zip(titles, ids))
+        chip["chip_name"] = columns[-1]
         chips.append(chip)
     if not chips:
         raise ParseError("the mapping lists no chip", text)
@@ -70,20 +70,20 @@ def parse_mapping(text):
 
 
 def parse_pairs(text, npu_id=None, expect="", chip_id=None):
-    """A ``-t`` answer (board, usages, common, memory, ...) -> dict of typed values; the MCU's block becomes the key ``mcu``.
+    """A ``-t`` output (board, usages, common, memory, ...) -> dict of typed values; the MCU's block becomes the key ``mcu``.
 
-    With ``npu_id`` the answer must not be about another NPU. ``chip_id`` takes that chip's part of an answer about several chips,
-    and the answer must not be about other chips only. Without it, two chips in one answer are a ParseError.
-    ``expect`` is a pattern that one of the keys must match, for help texts have colons, too.
+    With ``npu_id`` the output must not be for another NPU. ``chip_id`` selects that chip's part of an output for several chips,
+    which must include it. Without it, two chips in one output are a ParseError.
+    ``expect`` is a pattern that one of the keys must match, because help texts contain colons, too.
     """
     pairs = {}
     for block in _about_chip([_typed(block, text) for block in key_value_blocks(text)], chip_id, text):
         if str(block.get("chip_name", "")).lower() == "mcu":
-            pairs["mcu"] = {key: word for key, word in block.items() if key != "chip_name"}
+            pairs["mcu"] = {key: token for key, token in block.items() if key != "chip_name"}
             continue
         again = sorted(set(block) & set(pairs))
         if again:
-            raise ParseError(f"{again[0]} is given twice: the answer is about several chips", text)
+            raise ParseError(f"{again[0]} is given twice: the output is for several chips", text)
         pairs.update(block)
     _same_npu(pairs, npu_id, text)
     if not any(re.search(expect, key) for key in pairs):
@@ -92,12 +92,12 @@ def parse_pairs(text, npu_id=None, expect="", chip_id=None):
 
 
 def _about_chip(blocks, chip_id, text):
-    """``blocks`` without those about other chips than ``chip_id`` (None: all); of these the NPU's own keys stay."""
+    """``blocks`` without those about other chips than ``chip_id`` (None: all); the NPU's own keys are kept."""
     named = [block["chip_id"] for block in blocks if "chip_id" in block]
     if chip_id is None or not named:
         return blocks
     if chip_id not in named:
-        raise ParseError(f"asked for chip {chip_id}, the answer is about chip {', '.join(map(str, named))}", text)
+        raise ParseError(f"queried chip {chip_id}, but the output is for chip {', '.join(map(str, named))}", text)
     shared = ("npu_id", "chip_count")
     return [
         block if block.get("chip_id", chip_id) == chip_id else {key: block[key] for key in shared if key in block}
@@ -107,21 +107,21 @@ def _about_chip(blocks, chip_id, text):
 
 def _typed(block, text):
     record = {}
-    for key, word, line in block:
+    for key, token, line in block:
         name = snake_case(key)
         record[name] = (
-            word if name.endswith("version") and value(word) is not None else value(word)
-        )  # 25.2 is no number there
+            token if name.endswith("version") and value(token) is not None else value(token)
+        )  # 25.2 is not a number there
         if isinstance(record[name], str) and _MEASURES.search(name) and re.match(r"[-+]?\.?\d", record[name]):
-            raise ParseError(f"{word!r} is not a number", text, line)
+            raise ParseError(f"{token!r} is not a number", text, line)
         if isinstance(record[name], (int, float)) and record[name] < 0 and _NEVER_NEGATIVE.search(name):
-            raise ParseError(f"{key} cannot be {word}", text, line)
+            raise ParseError(f"{key} cannot be {token}", text, line)
     return record
 
 
 def _same_npu(pairs, npu_id, text):
     if npu_id is not None and pairs.get("npu_id", npu_id) != npu_id:
-        raise ParseError(f"asked for NPU {npu_id}, the answer is about NPU {pairs['npu_id']}", text)
+        raise ParseError(f"queried NPU {npu_id}, but the output is for NPU {pairs['npu_id']}", text)
 
 
 def parse_health(text, npu_id=None, chip_id=None):
@@ -130,12 +130,12 @@ def parse_health(text, npu_id=None, chip_id=None):
     ``npu_id`` and ``chip_id`` as in :func:`parse_pairs`.
     """
     pairs = {}
-    blocks = [{snake_case(key): word for key, word, _line in block} for block in key_value_blocks(text)]
+    blocks = [{snake_case(key): token for key, token, _line in block} for block in key_value_blocks(text)]
     for block in blocks:
         block.update((key, value(block[key])) for key in ("npu_id", "chip_id") if key in block)
     for block in _about_chip(blocks, chip_id, text):
         if {"health_status", "health"} & set(block) & set(pairs):
-            raise ParseError("a second health: the answer is about several chips", text)
+            raise ParseError("a second health: the output is for several chips", text)
         pairs.update(block)
     _same_npu(pairs, npu_id, text)
     status = pairs.get("health_status", pairs.get("health"))
@@ -161,7 +161,7 @@ def parse_superpod(text):
             raise ParseError(f"expected a number for {key}", text)
     for key in record:
         if isinstance(record[key], (str, float)):
-            raise ParseError(f"{record[key]!r} is not a number, {key} is one", text)
+            raise ParseError(f"{key} is {record[key]!r}, not a number", text)
     return record
 
 
@@ -171,21 +171,21 @@ def sdid_parts(sdid):
 
 
 def sdid_errors(record, device_id=None):
-    """What contradicts itself in a super pod record (of :func:`parse_superpod`): a list of sentences, empty if nothing does."""
+    """Contradictions in a super pod record (of :func:`parse_superpod`): a list of sentences."""
     if record["sdid"] is None:
         return []
     parts = sdid_parts(record["sdid"])
     expected = dict(server_index=record["server_index"], device=parts["chip"] * 2 + parts["die"])
     if device_id is not None:
         expected["device"] = device_id
-    complaints = [
-        f"its bits say {key} {parts[key]}, but it belongs to {key} {expected[key]}"
+    problems = [
+        f"its bits encode {key} {parts[key]}, but it belongs to {key} {expected[key]}"
         for key in sorted(expected)
         if parts[key] != expected[key]
     ]
     if record["sdid"] >> 32:
-        complaints.append("it has more than 32 bits")
-    return [f"SDID {record['sdid']}: {complaint}" for complaint in complaints]
+        problems.append("it has more than 32 bits")
+    return [f"SDID {record['sdid']}: {problem}" for problem in problems]
 
 
 def parse_topology(text):
@@ -193,8 +193,8 @@ def parse_topology(text):
     lines = [(number, line.split()) for number, line in content(text)]
     labels = _topology_labels(lines[0][1] if lines else [], text)
     matrix, affinity = {}, {}
-    for line_number, words in lines[1 : len(labels) + 1]:
-        own, links, cpus = words[0], words[1 : len(labels) + 1], words[len(labels) + 1 :]
+    for line_number, columns in lines[1 : len(labels) + 1]:
+        own, links, cpus = columns[0], columns[1 : len(labels) + 1], columns[len(labels) + 1 :]
         if own != labels[len(matrix)] or len(links) != len(labels) or len(cpus) > 1:
             raise ParseError(f"expected the row of {labels[len(matrix)]} with {len(labels)} links", text, line_number)
         strange = [link for link in links if not _TOPOLOGY_LINK.fullmatch(link)]
@@ -205,14 +205,14 @@ def parse_topology(text):
         if cpus:
             affinity[key] = value(cpus[0]) if is_null(cpus[0]) else cpus[0]
     _square(matrix, labels, text)
-    again = [line_number for line_number, words in lines[len(labels) + 1 :] if _TOPOLOGY_LABEL.match(words[0])]
+    again = [line_number for line_number, columns in lines[len(labels) + 1 :] if _TOPOLOGY_LABEL.match(columns[0])]
     if again:
-        raise ParseError("more rows than NPUs: the text holds several answers", text, again[0])
+        raise ParseError("more rows than NPUs: the text contains several outputs", text, again[0])
     return dict(matrix=matrix, cpu_affinity=affinity)
 
 
-def _topology_labels(words, text):
-    labels = words[:-2] if words[-2:] == ["CPU", "Affinity"] else words
+def _topology_labels(columns, text):
+    labels = columns[:-2] if columns[-2:] == ["CPU", "Affinity"] else columns
     if not labels or not all(_TOPOLOGY_LABEL.match(label) for label in labels) or len(set(labels)) != len(labels):
         raise ParseError("expected a header of NPU0 NPU1 ... or Phy-ID0 Phy-ID1 ...", text)
     return labels

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table that ``npu-smi info`` prints, as records. Pure: text in, dicts out, ParseError for anything not understood.
+"""Parser of the table of ``npu-smi info``. Pure: text in, dicts out, ParseError for unknown formats.
 
-Facts (hicann/driver@ef377e9 npucli/src/npu_info_print*.c; pastes of drivers 22.0 to 26.x): two rows per chip; A3 repeats the card
+Facts (hicann/driver@ef377e9 npucli/src/npu_info_print*.c; outputs of drivers 22.0 to 26.x): two rows per chip; A3 repeats the card
 row for each die; the card row is missing if the health value is unknown, the chip row if the physical id can't be read; NPU ids
 are sparse; process names may be empty; a ``[WARNING]`` line may follow the table.
 """
@@ -17,7 +17,7 @@ from ..tools.tables import box_lines, misaligned
 from ..tools.text import ParseError, count, is_null, number
 from .columns import CARD, CHIPS, PROCESSES, header_layout, read_row
 
-HEALTH_WORDS = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
+HEALTH_VALUES = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 FIELDS = [
     "npu_id",
     "chip_id",
@@ -61,10 +61,10 @@ def parse_info(text):
     npus = _join([row for row in rows if row.role in ("card", "chip")], warnings)
     if not npus:
         raise ParseError("the table lists no NPU", text)
-    _name_nameless(npus, rows, warnings)
-    _no_twins(npus, text)
+    _infer_npu_ids(npus, rows, warnings)
+    _refuse_duplicates(npus, text)
     _attach_processes(npus, rows, warnings)
-    warnings += _doubts(npus, body)
+    warnings += _inconsistencies(npus, body)
     title = next((row.values for row in rows if row.role == "title"), {})
     generation = _generation(npus, rows, warnings)
     for npu in npus:
@@ -83,7 +83,7 @@ def _place(npu):
 
 
 def _trim(lines, text):
-    """The drawn lines, and a warning for each line before or after them. A strange line among the rows is a ParseError."""
+    """The drawn lines, and a warning for each line before or after them. An unknown line among the rows is a ParseError."""
     drawn = [index for index, line in enumerate(lines) if line.kind in ("row", "rule", "soft_rule")]
     if not any(line.kind == "row" for line in lines):
         raise ParseError("expected the table of npu-smi info", text)
@@ -100,13 +100,13 @@ def _trim(lines, text):
 def _one_whole_table(rows, body, text):
     titles = [row.line for row in rows if row.role == "title"]
     if len(titles) > 1:
-        raise ParseError("a second table: the text holds several answers", text, titles[1])
+        raise ParseError("a second table: the text contains several outputs", text, titles[1])
     if rows and rows[-1].role == "card" and rows[-1].line == body[-1].number:
         raise ParseError("the table is cut off after this row", text, rows[-1].line)
 
 
 def _rows(body, text):
-    """Every table row with what it means. The header rows above decide; without any, the known layouts are tried."""
+    """All table rows with their meaning, according to the header rows above; without a header the known layouts are tried."""
     rows, group, block, layouts = [], 0, 0, {}
     for line in body:
         group += line.kind == "rule"
@@ -127,7 +127,7 @@ def _single_cell(line):
         return None
     title, idle = _TITLE.match(line.cells[0]), _IDLE.match(line.cells[0])
     if title:
-        values = {key: None if is_null(word) else word for key, word in zip(("tool", "driver"), title.groups())}
+        values = {key: None if is_null(token) else token for key, token in zip(("tool", "driver"), title.groups())}
         return Row("title", None, None, line.number, values, None)
     return Row("idle", None, None, line.number, {"npu_id": int(idle.group(1))}, None) if idle else None
 
@@ -140,11 +140,11 @@ def _data_row(line, layouts, text):
         values = read_row(layout, line.cells)
         if values:
             return Row(layout.role, None, None, line.number, values, layout)
-    raise ParseError("the row fits no column layout of npu-smi info", text, line.number)
+    raise ParseError("the row matches no column layout of npu-smi info", text, line.number)
 
 
 def _join(rows, warnings):
-    """Card and chip rows as records. A row without its partner still counts: its other half stays null, with a warning."""
+    """Card and chip rows as records. A row without its partner is kept: the other half is null, with a warning."""
     npus, card = [], None
     for row in rows + [None]:
         if row is not None and row.role == "chip" and card and card.block == row.block:
@@ -158,7 +158,7 @@ def _join(rows, warnings):
             card = None
         if row is not None and row.role == "chip":
             warnings.append(
-                f"line {row.line}: the chip has no card row: npu-smi does not know its health, look at npu-smi info -t health"
+                f"line {row.line}: the chip has no card row: npu-smi cannot read its health, run npu-smi info -t health"
             )
             npus.append(_record(None, row))
         elif row is not None:
@@ -169,17 +169,17 @@ def _join(rows, warnings):
 def _record(card, chip):
     npu = dict.fromkeys(FIELDS)
     for row in (card, chip):
-        for field, word in (row.values if row else {}).items():
+        for field, token in (row.values if row else {}).items():
             convert = number if field in ("power_watts", "temperature_celsius", "aicore_percent") else count
-            npu[field] = word if field in _WORDS else convert(word or "NA", "", None)
+            npu[field] = token if field in _WORDS else convert(token or "NA", "", None)
     for field in _WORDS:
         npu[field] = None if is_null(npu[field] or "") else npu[field]
     npu.update(processes=[], group=(card or chip).group)
     return npu
 
 
-def _name_nameless(npus, rows, warnings):
-    """Give a chip without card row its NPU id, where the text leaves one choice: its sibling die's, or the process part's."""
+def _infer_npu_ids(npus, rows, warnings):
+    """Set the NPU id of a chip without a card row if it is unambiguous: its sibling die's, or the process part's."""
     for npu in npus:
         ids = {other["npu_id"] for other in npus if other["group"] == npu["group"]} - {None}
         if npu["npu_id"] is None and len(ids) == 1:
@@ -197,7 +197,7 @@ def _name_nameless(npus, rows, warnings):
                 npu["npu_id"] = missing[groups.index(npu["group"])]
 
 
-def _no_twins(npus, text):
+def _refuse_duplicates(npus, text):
     seen = set()
     for npu in npus:
         key = (npu["npu_id"], npu["chip_id"], npu["device_id"])
@@ -207,15 +207,15 @@ def _no_twins(npus, text):
 
 
 def _attach_processes(npus, rows, warnings):
-    """Put each process on its chip; say where the table is silent about processes, for silence isn't idleness."""
-    spoken = set()
+    """Assign each process to its chip; warn where the table does not list processes, which does not mean idle."""
+    listed = set()
     for row in rows:
         if row.role == "idle":
-            spoken.add(row.values["npu_id"])
+            listed.add(row.values["npu_id"])
         if row.role != "process":
             continue
         npu_id, chip_id = int(row.values["npu_id"]), row.values.get("chip_id")
-        spoken.add(npu_id)
+        listed.add(npu_id)
         homes = [
             npu
             for npu in npus
@@ -231,42 +231,42 @@ def _attach_processes(npus, rows, warnings):
             warnings.append(
                 f"line {row.line}: process {process['pid']} runs on NPU {npu_id}, which the table does not list"
             )
-    _say_silence(npus, spoken, warnings)
+    _warn_unlisted(npus, listed, warnings)
 
 
-def _say_silence(npus, spoken, warnings):
-    silent = sorted({npu["npu_id"] for npu in npus if npu["npu_id"] is not None} - spoken)
-    if silent and not spoken:
+def _warn_unlisted(npus, listed, warnings):
+    silent = sorted({npu["npu_id"] for npu in npus if npu["npu_id"] is not None} - listed)
+    if silent and not listed:
         warnings.append("the output has no process part: 'processes' is unknown, not empty")
     elif silent:
         warnings.append(
-            f"the process part does not mention NPU {', '.join(map(str, silent))}: their 'processes' are unknown"
+            f"the process part does not list NPU {', '.join(map(str, silent))}: their 'processes' are unknown"
         )
 
 
-def _doubts(npus, body):
-    doubts = []
+def _inconsistencies(npus, body):
+    found = []
     for npu in npus:
         where = "NPU {npu_id} chip {chip_id}".format(**npu)
-        if npu["health"] is not None and npu["health"] not in HEALTH_WORDS:
-            doubts.append(f"{where}: unknown health word {npu['health']!r}")
+        if npu["health"] is not None and npu["health"] not in HEALTH_VALUES:
+            found.append(f"{where}: unknown health value {npu['health']!r}")
         for used, total in _PAIRS:
             if npu[used] is not None and npu[total] is not None and npu[used] > npu[total]:
-                doubts.append(f"{where}: {used} {npu[used]} is more than {total} {npu[total]}")
+                found.append(f"{where}: {used} {npu[used]} is more than {total} {npu[total]}")
         if (npu["aicore_percent"] or 0) > 100:
-            doubts.append(f"{where}: aicore_percent {npu['aicore_percent']} is more than 100")
+            found.append(f"{where}: aicore_percent {npu['aicore_percent']} is more than 100")
     ids = [npu["device_id"] for npu in npus if npu["device_id"] is not None]
-    doubts += [f"device id {device} is listed twice" for device in sorted(set(ids)) if ids.count(device) > 1]
+    found += [f"device id {device} is listed twice" for device in sorted(set(ids)) if ids.count(device) > 1]
     edited = misaligned(body)
     if edited:
-        doubts.append(
-            f"line {', '.join(map(str, edited))}: not as wide as the table's border; characters were lost or added"
+        found.append(
+            f"line {', '.join(map(str, edited))}: not as wide as the table's border; characters are missing or added"
         )
     if not any(line.kind == "rule" for line in body):
-        doubts.append("the table has no borders: its columns were told by header or shape, and rows may be missing")
+        found.append("the table has no borders: columns were recognised by header or format, and rows may be missing")
     elif body[-1].kind == "row":
-        doubts.append("the table has no closing border: it may be cut off")
-    return doubts
+        found.append("the table has no closing border: it may be cut off")
+    return found
 
 
 def _generation(npus, rows, warnings):
@@ -290,9 +290,9 @@ def _generation_of(npu, titles):
         return "a3"
     if name.startswith("310"):
         return "310p" if name.startswith("310P") else None
-    if name.startswith("910") and name != "910B":  # that one's name was given twice, the memory tells
+    if name.startswith("910") and name != "910B":  # this name is ambiguous; the memory decides
         return "910a"
     if "Device" in titles and "HBM-Usage(MB)" not in titles:
         return "310p"
-    # names are blanked out in published texts: only the first 910 has DDR memory of its own
+    # names are removed in published outputs: only the first 910 has its own DDR memory
     return "910a" if npu["memory_total_mib"] else "a2"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a runtime can do on a host: the same verbs for all. ``registry`` lists the runtimes."""
+"""Base class of the runtimes on hosts, with the same methods for all. ``registry`` lists them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import os
 from ..tools.runner import ToolMissing, execute
 
 ENVIRONMENT = {"LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""}
-MARGIN = 120  # seconds on top of a service's own time to stop, for the tool that stops it
+MARGIN = 120  # seconds in addition to a service's stop timeout, for the tool that stops it
 
 
 class RuntimeProblem(Exception):
-    """The runtime cannot be asked, or refused something; the text says what, and what to do."""
+    """The runtime is not available or refused an operation; the text contains the problem and the fix."""
 
 
-class NothingRuns(RuntimeProblem):
-    """The runtime itself does not run, and so none of its services does."""
+class RuntimeNotRunning(RuntimeProblem):
+    """The runtime itself is not running, so none of its services is."""
 
 
 def command(argv, timeout=60, most=None):
-    """Run a short command -> (exit code, both streams as one text). Raises RuntimeProblem if it cannot be run or hangs."""
+    """Run a short command -> (exit code, both streams as one text). Raises RuntimeProblem if it cannot be run or times out."""
     try:
         done = execute(argv, timeout, dict(os.environ, **ENVIRONMENT), merged=True, most=most)
     except ToolMissing as error:
         raise RuntimeProblem(str(error)) from error
     if done.timed_out:
-        raise RuntimeProblem("{} did not end within {} s".format(" ".join(argv), timeout))
+        raise RuntimeProblem("{} exceeded its timeout of {} s".format(" ".join(argv), timeout))
     return done.rc, done.stdout
 
 
@@ -43,23 +43,23 @@ def tail(path, lines):
         return f"({error})"
 
 
-def patience(services):
-    """Seconds that stopping these services may take."""
+def stop_time(services):
+    """The maximum number of seconds to stop these services."""
     return max([60] + [service.get("stop_timeout") or 0 for service in services]) + MARGIN
 
 
-def state(word, up=False, pending=False, life=None, since=None, restarts=None, detail="", digest=""):
-    """One service as its runtime sees it.
+def state(name, up=False, pending=False, start_id=None, since=None, restarts=None, detail="", digest=""):
+    """The state of one service in its runtime.
 
-    ``state``: running, starting, absent or the runtime's own term; ``up``: it runs or is about to; ``pending``: it ended and
-    the runtime will start it again; ``life``: changes with every start; ``since``: seconds since 1970 or None; ``restarts``:
-    unexpected exits, None if unknown; ``digest``: what it was started with, "" if only its digest file knows.
+    ``state``: running, starting, absent or the runtime's own term; ``up``: it runs or is starting; ``pending``: it exited and
+    the runtime will restart it; ``start_id``: changes with every start; ``since``: seconds since 1970 or None; ``restarts``:
+    unexpected exits, None if unknown; ``digest``: of its configuration at start, "" if it is only in its digest file.
     """
     return {
-        "state": word,
+        "state": name,
         "up": up,
         "pending": pending,
-        "life": life,
+        "start_id": start_id,
         "since": since,
         "restarts": restarts,
         "detail": detail,
@@ -68,9 +68,9 @@ def state(word, up=False, pending=False, life=None, since=None, restarts=None, d
 
 
 class Runtime:
-    """The verbs. ``settings`` are ``runtime_settings`` of the plan, with what the role adds; ``run`` is ``command``.
+    """The methods of a runtime. ``settings`` are ``runtime_settings`` of the plan and of the role; ``run`` is ``command``.
 
-    Services are dicts with ``name`` and ``unit``, and ``log`` to read it; the changing verbs also take ``digest``,
+    Services are dicts with ``name`` and ``unit``, and ``log`` to read it; methods that change something also need ``digest``,
     ``digest_file``, ``newer``, ``stop_timeout`` and, for containers, ``container``, ``stop_signal`` and ``work_directory``.
     """
 
@@ -80,7 +80,7 @@ class Runtime:
         self.settings, self.run = settings, run
 
     def states(self, services):
-        """{unit: state} of these services and of all others that the runtime has for the deployment."""
+        """{unit: state} of these services and of all others of the deployment in the runtime."""
         raise NotImplementedError
 
     def log(self, service, lines):
@@ -91,27 +91,27 @@ class Runtime:
     def log_commands(log, lines, since):
         """Two commands for a log of the plan: its last ``lines``, and all ``since`` that moment (seconds since 1970).
 
-        Only for a ``log_kind`` of its own; a log of the kind file is read as a file.
+        Only for runtimes with their own ``log_kind``; a log of the kind file is read as a file.
         """
         raise NotImplementedError
 
     def outdated(self, service, found):
-        """Whether a running service has to be replaced for a reason that only this runtime sees."""
+        """Whether a running service must be replaced for a reason specific to this runtime."""
         return False
 
     def apply(self, services, check):
-        """Register exactly these services, start none, and remove others of the deployment.
+        """Register exactly these services without starting them, and remove others of the deployment.
 
         Returns ``(changed, [registered unit], [removed unit])``.
         """
         raise NotImplementedError
 
     def start(self, services):
-        """Start services that do not run; does not wait until they answer."""
+        """Start services that are not running, without waiting for readiness."""
         raise NotImplementedError
 
     def stop(self, services):
-        """Stop services, together, and wait until they have ended."""
+        """Stop services in parallel, and wait until they have exited."""
         raise NotImplementedError
 
     def restart(self, services):
@@ -120,9 +120,9 @@ class Runtime:
         self.start(services)
 
     def complete(self, check):
-        """Do what is due once every service of the host runs -> whether anything was (or, in check mode, would be) done."""
+        """Final steps when all services of the host run -> whether anything was (or, in check mode, would be) changed."""
         return False
 
     def remove(self, services, check):
-        """Stop and remove everything that the runtime has for the deployment -> [what was removed]."""
+        """Stop and remove everything of the deployment in the runtime -> [removed units]."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which services run with what is planned, and what has to be done about the others."""
+"""Decisions which services to start, restart and stop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 
 
 def running_digest(service):
-    """What the running process says it was started with."""
+    """The configuration digest that the running process recorded at its start."""
     try:
         with open(service["digest_file"] or "") as stream:
             return stream.read().strip()
@@ -18,7 +18,7 @@ def running_digest(service):
 
 
 def began(service, found):
-    """When the running process started: when it wrote its digest, else what the runtime says (seconds since 1970)."""
+    """Start time of the running process: of its digest file, else from the runtime (seconds since 1970)."""
     try:
         return os.stat(service["digest_file"] or "").st_mtime
     except OSError:
@@ -26,7 +26,7 @@ def began(service, found):
 
 
 def outdated(service, found):
-    """Whether a running service has to be restarted: it runs with something else, or a file it read has changed since."""
+    """Whether a running service must be restarted: other configuration, or a file that changed after its start."""
     if service["digest"] and running_digest(service) != service["digest"]:
         return True
     start = began(service, found)
@@ -37,7 +37,7 @@ def decide(wanted, services, states, special=None):
     """Which services to start, to restart and to stop: three lists of services.
 
     ``wanted``: started, restarted or stopped; ``states``: as ``Runtime.states`` returns them; ``special(service, state)``:
-    whether one that runs has to be restarted although ``outdated`` sees no reason.
+    whether a running one must be restarted although ``outdated`` is false.
     """
 
     def differs(one):
@@ -54,7 +54,7 @@ def decide(wanted, services, states, special=None):
 
 
 def difference(states, start, again, stop):
-    """What is done, for people: {before, after}, a line for each service."""
+    """The diff: {before, after}, a line for each service."""
     lines = {"before": "", "after": ""}
     for item in start + again + stop:
         state = states.get(item["unit"], {}).get("state", "absent")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Containers of Docker, over its command line.
 
-Settings: ``deployment``, whose label all its containers carry; from the role ``pull``, ``log_size`` and ``log_copies``.
+Settings: ``deployment``, the label of all its containers; from the role ``pull``, ``log_size`` and ``log_copies``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import datetime
 import hashlib
 import json
 
-from .base import Runtime, RuntimeProblem, patience, state
+from .base import Runtime, RuntimeProblem, state, stop_time
 
 LABEL = "ascend.inference."
 SPEC = LABEL + "container"  # the label with the digest of the command that created the container
@@ -20,7 +20,7 @@ TEMPLATE = "[{{json .Name}},{{json .State}},{{json .RestartCount}},{{json .Confi
 
 
 class Docker(Runtime):
-    """A container is replaced if it was created by another command than the plan gives, or from another image."""
+    """A container is replaced if it was created with a different command or image than planned."""
 
     log_kind = "docker"
 
@@ -35,7 +35,7 @@ class Docker(Runtime):
         return ["docker", "logs", f"--tail={lines}", log["unit"]], ["docker", "logs", f"--since={since}", log["unit"]]
 
     def outdated(self, service, found):
-        """It was created by another command or from another image."""
+        """Whether it was created with another command or image."""
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))
 
     def apply(self, services, check):
@@ -50,7 +50,7 @@ class Docker(Runtime):
 
     def start(self, services):
         found = self._containers(services)
-        # Docker's pause before its next attempt may be a minute, and an order to start does not end it.
+        # Docker's restart delay may be a minute, and a start command does not shorten it.
         self.stop(
             [service for service in services if service["unit"] in found and found[service["unit"]]["state"]["pending"]]
         )
@@ -68,7 +68,7 @@ class Docker(Runtime):
 
     def stop(self, services):
         if services:
-            self._docker("stop", *[service["unit"] for service in services], timeout=patience(services))
+            self._docker("stop", *[service["unit"] for service in services], timeout=stop_time(services))
 
     def remove(self, services, check):
         names = list(self._containers([]))
@@ -78,7 +78,7 @@ class Docker(Runtime):
 
     def _remove(self, names, services):
         if names:
-            self._docker("stop", *names, timeout=patience(services))
+            self._docker("stop", *names, timeout=stop_time(services))
             self._docker("rm", "--force", *names)
 
     def _containers(self, services):
@@ -103,19 +103,17 @@ class Docker(Runtime):
         if not container or container["spec"] != fingerprint(creation(service, self.settings)):
             return False
         code, image = self.run(["docker", "image", "inspect", "--format={{.Id}}", service["container"]["image"]])
-        return (
-            bool(code) or image.strip() == container["image"]
-        )  # an image that is not here is pulled when it is needed
+        return bool(code) or image.strip() == container["image"]  # a missing image is pulled when it is needed
 
-    def _docker(self, *words, timeout=60):
-        code, text = self.run(["docker", *words], timeout)
+    def _docker(self, *arguments, timeout=60):
+        code, text = self.run(["docker", *arguments], timeout)
         if code:
-            raise RuntimeProblem(f"docker {words[0]} ended with {code}: {text.strip()}")
+            raise RuntimeProblem(f"docker {arguments[0]} exited with {code}: {text.strip()}")
         return text
 
 
 def creation(service, settings):
-    """Arguments of ``docker create`` for a service. Secrets are in none of them: its script reads them from a file."""
+    """Arguments of ``docker create`` for a service, without secrets: its script reads them from a file."""
     container = service["container"]
     argv = [
         f"--name={service['unit']}",
@@ -131,7 +129,7 @@ def creation(service, settings):
     argv += [f"--log-opt=max-size={settings['log_size']}", f"--log-opt=max-file={settings['log_copies']}"]
     labels = (("deployment", settings["deployment"]), ("service", service["name"]), ("digest", service["digest"]))
     argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
-    # The service's own script, whatever the image's entry point is: it reads what an image keeps for login shells.
+    # The service's script replaces the image's entry point: it sources the image's login shell files.
     return [*argv, "--entrypoint=/bin/sh", container["image"], service["work_directory"] + "/run.sh"]
 
 
@@ -141,16 +139,18 @@ def fingerprint(argv):
 
 
 def _container(name, now, restarts, labels, image):
-    word, labels = now.get("Status", "unknown"), labels or {}
-    up = word == "running"
+    status, labels = now.get("Status", "unknown"), labels or {}
+    up = status == "running"
     detail = "" if up else "exit code {} {}".format(now.get("ExitCode"), now.get("Error", "")).strip()
     since = seconds(now.get("StartedAt", "")) if up else None
-    found = state(word, up, word == "restarting", restarts, since, restarts, detail, labels.get(LABEL + "digest", ""))
+    found = state(
+        status, up, status == "restarting", restarts, since, restarts, detail, labels.get(LABEL + "digest", "")
+    )
     return name.lstrip("/"), {"state": found, "spec": labels.get(SPEC, ""), "image": image}
 
 
 def seconds(stamp):
-    """Docker's time (RFC 3339 with nanoseconds, UTC) in seconds since 1970; None if it is none."""
+    """Docker's time (RFC 3339 with nanoseconds, UTC) in seconds since 1970; None if it is invalid."""
     try:
         moment = datetime.datetime.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")
     except ValueError:

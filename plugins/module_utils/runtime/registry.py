@@ -15,14 +15,14 @@ RUNTIMES = {
     "supervisor": Supervisor,
     "systemd": Systemd,
 }
-LOGS = {runtime.log_kind: runtime for runtime in RUNTIMES.values()}  # who reads a log of this kind
+LOGS = {runtime.log_kind: runtime for runtime in RUNTIMES.values()}  # runtime by kind of log
 
 
 def runtime_of(name, settings):
-    """The runtime of a plan; RuntimeProblem for one that is not registered."""
+    """The runtime of a plan. Raises RuntimeProblem for an unknown one."""
     if name not in RUNTIMES:
         raise RuntimeProblem(
-            "the runtime {!r} is not known on hosts, which have {}. The plan was made by another version of the collection, "
+            "unknown runtime {!r}; known: {}. The plan was created by another version of the collection, "
             "or the runtime is missing in module_utils/runtime/registry.py".format(name, ", ".join(sorted(RUNTIMES)))
         )
     return RUNTIMES[name](settings)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs of a supervisord of the deployment's own.
+"""Programs of the deployment's own supervisord.
 
 Settings: ``socket``, ``config`` and ``log`` of supervisord; from the role ``command``, the program to start it with.
 """
@@ -15,7 +15,7 @@ import os
 import re
 import xmlrpc.client
 
-from .base import NothingRuns, Runtime, RuntimeProblem, command, patience, state, tail
+from .base import Runtime, RuntimeNotRunning, RuntimeProblem, command, state, stop_time, tail
 from .supervisord import Supervisord, SupervisorError
 
 UP = ("STARTING", "RUNNING")
@@ -31,7 +31,7 @@ def _reported(socket):
 
 
 class Supervisor(Runtime):
-    """A program's name is its unit, and its group's."""
+    """A service's unit is the name of its program and of its group."""
 
     log_kind = "file"
 
@@ -41,8 +41,8 @@ class Supervisor(Runtime):
 
     def states(self, services):
         if not self.supervisord.runs():
-            raise NothingRuns(
-                "supervisord does not answer on {}; after a reboot nothing starts it. Fix: run ascend.inference.deploy".format(
+            raise RuntimeNotRunning(
+                "supervisord does not answer on {}; it is not started after a reboot. Fix: run ascend.inference.deploy".format(
                     self.settings["socket"]
                 )
             )
@@ -64,13 +64,13 @@ class Supervisor(Runtime):
                 return planned != known, sorted(planned - known), sorted(known - planned)
             added, changed, removed = self.supervisord.differences()
             for name in changed + removed:
-                self.supervisord.forget(name, patience(services))
+                self.supervisord.forget(name, stop_time(services))
             for name in added + changed:
                 self.supervisord.add(name)
             return bool(added or changed or removed), added + changed, removed
 
     def start(self, services):
-        self.stop(services)  # one that waits for its next trial would start with what it had
+        self.stop(services)  # a program in backoff would start with its old configuration
         with _reported(self.settings["socket"]):
             for service in services:
                 self.supervisord.start(service["unit"])
@@ -80,7 +80,7 @@ class Supervisor(Runtime):
 
     def stop(self, services):
         with _reported(self.settings["socket"]):
-            self.supervisord.stop([service["unit"] for service in services], patience(services))
+            self.supervisord.stop([service["unit"] for service in services], stop_time(services))
 
     def remove(self, services, check):
         if not self.supervisord.runs():
@@ -88,19 +88,19 @@ class Supervisor(Runtime):
         with _reported(self.settings["socket"]):
             names = sorted(self.supervisord.processes())
             if not check:
-                self.supervisord.shut_down(patience(services))
+                self.supervisord.shut_down(stop_time(services))
             return ["supervisord", *names]
 
     def _launch(self):
         kept = {key: os.environ[key] for key in ("HOME", "PATH", "LANG", "TZ") if key in os.environ}
-        # Programs are started stage by stage by us, and all at once when supervisord is started at boot.
+        # A deployment starts programs by stage; a start of supervisord at boot starts all at once.
         kept.update(ASCEND_INFERENCE_AUTOSTART="false", USER=getpass.getuser())
         self.supervisord.launch(self.settings["command"], self.settings["config"], kept)
 
 
 def _state(info, restarts):
     name = NAMES.get(info["state"], info["state"].lower())
-    # A program counts as starting for 20 s; only its answer says whether it is up, so both read as running.
+    # A program is in STARTING for 20 s; readiness is determined by its health check, so both states mean running.
     name = "running" if name == "starting" and info["pid"] else name
     detail = "" if name == "running" else info["detail"]
     up, pending = info["state"] in UP, info["state"] == "BACKOFF"
@@ -116,10 +116,10 @@ def _text(path):
 
 
 def unexpected_ends(log):
-    """How often each program exited unexpectedly since supervisord's last start, from its own log: ``{name: count}``."""
+    """Number of unexpected exits of each program since supervisord's last start, from its log: ``{name: count}``."""
     counts = {}
     for line in log.rsplit("supervisord started with pid", 1)[-1].splitlines():
-        said = re.search(r" exited: (\S+) \(", line)
-        if said:
-            counts[said.group(1)] = counts.get(said.group(1), 0) + 1
+        match = re.search(r" exited: (\S+) \(", line)
+        if match:
+            counts[match.group(1)] = counts.get(match.group(1), 0) + 1
     return counts

@@ -13,12 +13,12 @@ import xmlrpc.client
 
 from ..tools.runner import execute
 
-UP, WAITING = ("STARTING", "RUNNING"), ("BACKOFF",)  # BACKOFF: ended by itself, and will be started again
+UP, WAITING = ("STARTING", "RUNNING"), ("BACKOFF",)  # BACKOFF: exited unexpectedly, will be restarted
 ALREADY_ADDED, ALREADY_STARTED, BAD_NAME, NOT_RUNNING, SPAWN_ERROR = 90, 60, 10, 70, 50  # supervisor.xmlrpc.Faults
 
 
 class SupervisorError(Exception):
-    """supervisord cannot be reached, or refused something."""
+    """supervisord does not answer, or refused an operation."""
 
 
 class _Connection(http.client.HTTPConnection):
@@ -35,14 +35,14 @@ class _Connection(http.client.HTTPConnection):
 class _Transport(xmlrpc.client.Transport):
     def __init__(self, path, timeout):
         xmlrpc.client.Transport.__init__(self)
-        self.path, self.patience = path, timeout
+        self.path, self.timeout = path, timeout
 
     def make_connection(self, host):
-        return _Connection(self.path, self.patience)
+        return _Connection(self.path, self.timeout)
 
 
 class Supervisord:
-    """One supervisord. ``socket_path`` is its unix socket, ``timeout`` the patience for one answer in seconds."""
+    """One supervisord. ``socket_path`` is its unix socket, ``timeout`` the timeout of a request in seconds."""
 
     def __init__(self, socket_path, timeout=120):
         self.socket_path = socket_path
@@ -56,7 +56,7 @@ class Supervisord:
             return False
 
     def processes(self):
-        """State of every program: ``{name: {"state", "pid", "start", "detail"}}``; empty if supervisord is not there."""
+        """State of every program: ``{name: {"state", "pid", "start", "detail"}}``; empty if supervisord is not running."""
         try:
             answer = self.rpc.getAllProcessInfo()
         except (OSError, http.client.HTTPException):
@@ -71,52 +71,52 @@ class Supervisord:
             for item in answer
         }
 
-    def launch(self, command, config, environment, patience=60):
+    def launch(self, command, config, environment, timeout=60):
         """Start supervisord as a daemon that outlives this connection, and wait until it answers."""
-        done = execute([command, "-c", config], patience, environment, cwd="/", merged=True)
+        done = execute([command, "-c", config], timeout, environment, cwd="/", merged=True)
         if done.rc != 0:
             raise SupervisorError(f"{command} did not start:\n{done.stdout}")
-        _until(self.runs, patience, f"supervisord does not answer on {self.socket_path}")
+        _until(self.runs, timeout, f"supervisord does not answer on {self.socket_path}")
 
-    def shut_down(self, patience):
+    def shut_down(self, timeout):
         """Stop every program and supervisord itself."""
         pid = self.rpc.getPID()
         self.rpc.shutdown()
-        _until(lambda: not os.path.exists(f"/proc/{pid}"), patience, f"supervisord (pid {pid}) does not end")
+        _until(lambda: not os.path.exists(f"/proc/{pid}"), timeout, f"supervisord (pid {pid}) did not exit")
 
     def differences(self):
-        """Read the configuration again: names of added, changed and removed programs, none of them applied yet."""
+        """Reload the configuration: names of added, changed and removed programs, not applied yet."""
         added, changed, removed = self.rpc.reloadConfig()[0]
         return added, changed, removed
 
     def add(self, name):
-        """Make a configured program known."""
+        """Add a configured program."""
         self._tolerant((ALREADY_ADDED,), self.rpc.addProcessGroup, name)
 
-    def forget(self, name, patience):
-        """Stop a program and drop it."""
-        self.stop([name], patience)
+    def forget(self, name, timeout):
+        """Stop and remove a program."""
+        self.stop([name], timeout)
         self._tolerant((BAD_NAME,), self.rpc.removeProcessGroup, name)
 
     def start(self, name):
-        """Start a program; returns at once.
+        """Start a program without waiting for it.
 
-        supervisord may just have done so itself, with the files that are there now. A program that ends at once is tried
-        again by supervisord; its state says so, and its log why.
+        supervisord may have started it already, with the current files. supervisord restarts a program that exits at
+        once; its state shows that, and its log the reason.
         """
         self._tolerant((ALREADY_STARTED, SPAWN_ERROR), self.rpc.startProcess, name, False)
 
-    def stop(self, names, patience):
-        """Stop programs, all at the same time, and wait until they have ended. One that waits to be started again is told as well."""
+    def stop(self, names, timeout):
+        """Stop programs in parallel, and wait until they have exited; including those in backoff."""
 
         def ended():
             states = {name: state["state"] for name, state in self.processes().items()}
             for name in names:
-                if states.get(name) in UP + WAITING:  # once more if supervisord started it between two looks
+                if states.get(name) in UP + WAITING:  # again if supervisord restarted it meanwhile
                     self._tolerant((NOT_RUNNING,), self.rpc.stopProcess, name, False)
             return all(states.get(name) not in UP + WAITING + ("STOPPING",) for name in names)
 
-        _until(ended, patience, "{} did not end".format(", ".join(names)))
+        _until(ended, timeout, "{} did not exit".format(", ".join(names)))
 
     @staticmethod
     def _tolerant(codes, call, *args):
@@ -127,9 +127,9 @@ class Supervisord:
                 raise
 
 
-def _until(condition, patience, complaint):
-    end = time.monotonic() + patience
+def _until(condition, timeout, problem):
+    end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
-            raise SupervisorError(f"{complaint} within {patience} s")
+            raise SupervisorError(f"{problem} within {timeout} s")
         time.sleep(0.1)

@@ -9,10 +9,10 @@ import os
 import re
 import time
 
-from .base import Runtime, RuntimeProblem, patience, state
+from .base import Runtime, RuntimeProblem, state, stop_time
 from .decisions import began
 
-# auto-restart is the pause before another start: nothing runs, and an order to start ends it.
+# auto-restart is the delay before a restart: nothing runs, and a start command ends the delay.
 UP_STATES = ("active", "activating", "reloading")
 PAUSES = ("auto-restart", "auto-restart-queued")
 FIELDS = (
@@ -21,7 +21,7 @@ FIELDS = (
 
 
 class Systemd(Runtime):
-    """Units whose files say ``PartOf=`` the deployment's target; by this line alone a unit is known as the deployment's."""
+    """Units with ``PartOf=`` the deployment's target; this line identifies the deployment's units."""
 
     log_kind = "journald"
 
@@ -32,7 +32,7 @@ class Systemd(Runtime):
 
     @property
     def directory(self):
-        """Where the unit files lie."""
+        """The directory of the unit files."""
         return self.settings["directory"]
 
     def states(self, services):
@@ -48,7 +48,7 @@ class Systemd(Runtime):
         return [*base, f"--lines={lines}"], [*base, f"--since=@{since}"]
 
     def outdated(self, service, found):
-        """Its unit file is newer than its start."""
+        """Whether its unit file is newer than its start."""
         path = os.path.join(self.directory, service["unit"])
         try:
             return os.stat(path).st_mtime > began(service, found) + 1
@@ -79,7 +79,7 @@ class Systemd(Runtime):
         self._order("stop", services)
 
     def complete(self, check):
-        """Start the target. It wants all units, so before all of them run it would start them regardless of their stage."""
+        """Start the target. It wants all units, so an earlier start would ignore their stages."""
         shown = self.show([self.target, *self.own()])
         due = shown[self.target]["LoadState"] == "loaded" and shown[self.target]["ActiveState"] != "active"
         if not due or not all(_state(one)["up"] for unit, one in shown.items() if unit != self.target):
@@ -95,15 +95,15 @@ class Systemd(Runtime):
             self._forget(names, services)
         return names
 
-    def call(self, *words, timeout=60):
-        """One systemctl command that has to succeed -> its output."""
-        code, text = self.run(["systemctl", *words], timeout)
+    def call(self, *arguments, timeout=60):
+        """Run a systemctl command -> its output; raises RuntimeProblem if it fails."""
+        code, text = self.run(["systemctl", *arguments], timeout)
         if code:
-            raise RuntimeProblem("systemctl {} ended with {}: {}".format(" ".join(words), code, text.strip()))
+            raise RuntimeProblem("systemctl {} exited with {}: {}".format(" ".join(arguments), code, text.strip()))
         return text
 
     def show(self, units):
-        """Properties of units: {unit: {Id, LoadState, ActiveState, ...}}. A unit that is not there has LoadState not-found."""
+        """Properties of units: {unit: {Id, LoadState, ActiveState, ...}}. A missing unit has LoadState not-found."""
         if not units:
             return {}
         text = self.call("show", "--property=" + FIELDS, "--", *units)
@@ -114,37 +114,37 @@ class Systemd(Runtime):
         return dict(zip(units, found))
 
     def own(self):
-        """Unit files that belong to the target: those that say so themselves, whatever their name."""
-        said = re.compile(rf"^PartOf={re.escape(self.target)}\s*$", re.MULTILINE)
+        """Unit files with the target in PartOf=, independent of their name."""
+        pattern = re.compile(rf"^PartOf={re.escape(self.target)}\s*$", re.MULTILINE)
         names = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
-        return [name for name in names if name.endswith(".service") and said.search(self._text(name))]
+        return [name for name in names if name.endswith(".service") and pattern.search(self._text(name))]
 
     def _text(self, name):
         try:
             with open(os.path.join(self.directory, name)) as stream:
                 return stream.read()
-        except OSError:  # a link to nowhere
+        except OSError:  # a dangling link
             return ""
 
-    def _order(self, word, services):
-        """One order for all, so that slow ends overlap."""
+    def _order(self, verb, services):
+        """One systemctl command for all services, so that slow stops overlap."""
         names = [service["unit"] for service in services]
         if not names:
             return
-        self.run(["systemctl", "reset-failed", *names])  # no unit waits because it failed too often before
-        self.call(word, *names, timeout=patience(services))
+        self.run(["systemctl", "reset-failed", *names])  # clear the start limit of units that failed before
+        self.call(verb, *names, timeout=stop_time(services))
 
     def _forget(self, names, services):
         """Stop, disable and remove units."""
         if not names:
             return
-        self.call("disable", "--now", *names, timeout=patience(services))
+        self.call("disable", "--now", *names, timeout=stop_time(services))
         for name in names:
             path = os.path.join(self.directory, name)
             if os.path.lexists(path):
                 os.unlink(path)
         self.call("daemon-reload")
-        for name in names:  # systemd keeps a failed unit in memory until it is reset
+        for name in names:  # systemd keeps failed units in memory until reset
             self.run(["systemctl", "reset-failed", name])
 
 
@@ -155,9 +155,9 @@ def _state(shown):
     if up:
         entered = int(shown.get("ActiveEnterTimestampMonotonic") or 0) / 1e6
         since = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC) + entered if entered else None
-        off = "" if shown.get("UnitFileState") == "enabled" else "is not enabled: after a reboot it stays off"
+        off = "" if shown.get("UnitFileState") == "enabled" else "is not enabled: it is not started after a reboot"
         return state("running", True, False, restarts, since, restarts, off)
     if shown.get("LoadState") == "not-found":
-        return state("absent", life=restarts)
+        return state("absent", start_id=restarts)
     detail = "result {}".format(shown.get("Result", "?"))
     return state(f"{active} ({sub})", False, sub in PAUSES, restarts, None, restarts, detail)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waiting for services: the health URL and the process, together, for all services of a host at once."""
+"""Waits for readiness: health URL and process state, for all services of a host in parallel."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from .base import RuntimeProblem, state
 
 
-def answers(url, patience=5.0):
+def answers(url, timeout=5.0):
     """Whether the URL answers 200; the environment's proxies are not used."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        return opener.open(url, timeout=patience).status == 200
+        return opener.open(url, timeout=timeout).status == 200
     except (OSError, urllib.error.URLError, ValueError):
         return False
 
 
-UNKNOWN = state("absent", detail="the runtime does not know it")
+UNKNOWN = state("absent", detail="unknown to the runtime")
 
 
 class Waiter:
@@ -33,12 +33,12 @@ class Waiter:
         self.probe, self.clock, self.sleep = probe, clock, sleep
 
     def wait(self, services):
-        """Seconds to readiness by name, and complaints: ``({name: seconds}, {name: text})``.
+        """Seconds to readiness by name, and failures: ``({name: seconds}, {name: text})``.
 
-        ``services``: dicts with name, unit, url, timeout, log. A service that is dead, or was restarted more often than
-        allowed since the wait began, is a complaint at once, and so is everything else that is not ready by then.
+        ``services``: dicts with name, unit, url, timeout, log. A service that has exited, or was restarted more often than
+        allowed since the wait began, fails at once, together with all services that are not ready then.
         """
-        begin, ready, failed, lives = self.clock(), {}, {}, {}
+        begin, ready, failed, start_ids = self.clock(), {}, {}, {}
         while len(ready) < len(services) and not failed:
             pending = [service for service in services if service["name"] not in ready]
             try:
@@ -47,11 +47,11 @@ class Waiter:
                 return ready, {item["name"]: str(error) for item in pending}
             for item in pending:
                 now = states.get(item["unit"], UNKNOWN)
-                seen = lives.setdefault(item["name"], [])
-                if now["life"] and now["life"] not in seen:  # a program that is just being started has no pid yet
-                    seen.append(now["life"])
+                seen = start_ids.setdefault(item["name"], [])
+                if now["start_id"] and now["start_id"] not in seen:  # a program that is being started has no pid yet
+                    seen.append(now["start_id"])
                 if not now["up"] or len(seen) > 1 + self.restarts:
-                    failed[item["name"]] = "is dead: {} {}".format(now["state"], now["detail"]).rstrip()
+                    failed[item["name"]] = "is not running: {} {}".format(now["state"], now["detail"]).rstrip()
                 elif self.clock() - begin > item["timeout"]:
                     failed[item["name"]] = "runs, but {} did not answer within {} s".format(
                         item["url"], item["timeout"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan says of the services of one host, as far as their state is concerned. Runs on targets and on the controller."""
+"""The part of a plan that is needed for the status of one host's services. Runs on targets and on the controller."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import os
 PLAN_VERSION = 2  # format of the plan: the planner writes it, and no other can be read
 
 
-def question(plan, host):
+def status_plan(plan, host):
     """The part of a plan that the module service_status needs for one host.
 
     ``{deployment, directory, runtime, runtime_settings, digest, services}``; a service has name, kind, unit, digest,
-    digest_file, url and timeout of its health, base (where /metrics and /version are; "" if nowhere), log, version (expected
-    of /version) and, by kind, what its counters are compared with: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
+    digest_file, url and timeout of its health check, base (URL of /metrics and /version; "" without), log, version (expected
+    from /version) and, by kind, the planned values of its counters: ``transfers`` for decode, ``clients`` for the master, ``engines`` for a router.
     """
     services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
@@ -37,7 +37,7 @@ def _service(plan, service):
         "digest_file": service["digest_file"],
         "digest": service["digest"],
         "url": health["url"],
-        "patience": health["timeout"],
+        "timeout": health["timeout"],
         "base": "http://{}:{}".format(service["address"], port) if port and health["url"] else "",
         "log": service["log"],
         "version": plan["software"]["engine"].get("version", "") if engine else "",
@@ -54,15 +54,15 @@ def _service(plan, service):
 
 
 def _generated(files):
-    """Path and content of a service's files, None for what was made when it was deployed; empty if nothing was."""
+    """Path and content of a service's files, None for files generated at deployment; empty without such files."""
     pairs = [[file["path"], None if "from" in file else file["content"]] for file in files]
     return pairs if any(content is None for _path, content in pairs) else []
 
 
 def running_digest(service):
-    """The digest that a service writes at its start; where files were made on the host, it follows from them too.
+    """The digest that a service writes at its start; it includes the files that were generated on the host.
 
-    The same as _generated.filled and _service.digest make on the controller.
+    Equal to the result of generated.filled and service.digest on the controller.
     """
     if not service["generated"]:
         return service["digest"]
@@ -80,7 +80,7 @@ def _text(path):
 
 
 def deployed(directory):
-    """The deployed plan, and why there is none: ``(plan or None, text)``."""
+    """The deployed plan, or the reason why there is none: ``(plan or None, text)``."""
     path = os.path.join(directory, "plan.json")
     try:
         with open(path) as stream:
@@ -88,7 +88,7 @@ def deployed(directory):
     except OSError as error:
         return None, f"{path}: {error.strerror}"
     except ValueError as error:
-        return None, f"{path} is no JSON: {error}"
+        return None, f"{path} is not JSON: {error}"
     if plan.get("plan_version") != PLAN_VERSION:
         return None, f"{path} was written by another version of this collection"
     return plan, ""

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an error text of npu-smi or hccn_tool means and what to do about it.
+"""Known error texts of npu-smi and hccn_tool, with fixes.
 
-The exit numbers are ambiguous (the low byte of several code families) and 0 isn't success, so the text decides. Texts and
-numbers: hicann/driver@ef377e9 npucli and network/hccn, the vendor's FAQ pages, and pastes of shipped drivers 23.x to 26.x.
+Exit statuses are ambiguous (the low byte of several code families) and 0 does not mean success, so the text is used. Texts and
+numbers: hicann/driver@ef377e9 npucli and network/hccn, the vendor's FAQ pages, and outputs of drivers 23.x to 26.x.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Finding = namedtuple("Finding", "kind message")
 
 
 class ToolError(Exception):
-    """A vendor tool refused or failed; the message says what to do, ``kind`` is a :class:`Finding` kind."""
+    """A vendor tool failed; the message contains the fix, ``kind`` is the kind of a :class:`Finding`."""
 
     def __init__(self, message, kind="failed"):
         super().__init__(message)
@@ -31,7 +31,7 @@ def _rule(kind, pattern, advice):
 
 
 _NO_DRIVER = (
-    "the NPU driver does not answer. Become root or join the group HwHiAiUser; check that the driver is loaded (lsmod | grep drv) "
+    "the NPU driver does not respond. Become root or join the group HwHiAiUser; check that the driver is loaded (lsmod | grep drv) "
     "and, in a container, that /dev/davinci_manager is mounted; after a driver or firmware upgrade reboot the host"
 )
 
@@ -39,19 +39,19 @@ RULES = (
     _rule(
         "loader",
         r"error while loading shared libraries: (?P<what>[^:\s]+)",
-        "the loader does not find {what}. Check that the driver is installed (/usr/local/Ascend/driver/lib64 and its folders common "
+        "the loader cannot find {what}. Check that the driver is installed (/usr/local/Ascend/driver/lib64 and its folders common "
         "and driver), mount that folder if this is a container, and add the three folders to LD_LIBRARY_PATH",
     ),
     _rule(
         "loader",
         r"(?P<what>lib\w+\.so[\w.]*): cannot open shared object file",
-        "the loader does not find {what}. Check that the driver is installed (/usr/local/Ascend/driver/lib64), mount that folder if "
+        "the loader cannot find {what}. Check that the driver is installed (/usr/local/Ascend/driver/lib64), mount that folder if "
         "this is a container, and add it to LD_LIBRARY_PATH",
     ),
     _rule(
         "container",
         r"because the device is used|ret is -8020\b|Container ID verify failed",
-        "an NPU is used by another container. Stop that container, or give this one other /dev/davinci devices",
+        "an NPU is in use by another container. Stop that container, or pass other /dev/davinci devices to this one",
     ),
     _rule(
         "driver",
@@ -61,7 +61,7 @@ RULES = (
     _rule(
         "absent",
         r"There is no NPU card on this server",
-        "the driver sees no NPU: check lspci -d 19e5: and the host's slots",
+        "the driver finds no NPU: check lspci -d 19e5: and the host's slots",
     ),
     _rule(
         "unsupported",
@@ -76,12 +76,12 @@ RULES = (
     _rule(
         "unsupported",
         r"hccn_tool -mode -cmd -npu_info",
-        "this is the hccn_tool of a 950, which has ports instead of devices; this collection does not speak its grammar",
+        "this is the hccn_tool of a 950, which has ports instead of devices; this collection does not support it",
     ),
     _rule(
         "unsupported",
         r"The command is not supported on this product|The VM does not support this command|in (?:SMP|docker) mode, does not support",
-        "leave this query out",
+        "skip this query",
     ),
     _rule(
         "busy",
@@ -103,14 +103,14 @@ RULES = (
     _rule(
         "hung",
         r"The cmd line execute timeout|Control link unreachable",
-        "the chip does not answer: check it with npu-smi info -t health",
+        "the chip does not respond: check it with npu-smi info -t health",
     ),
     _rule(
         "refused",
         r"ip address configured is conflicted",
-        "another device of this host has the address, or it lies in the reserved 192.168.1.0/24",
+        "another device of this host has the address, or it is in the reserved 192.168.1.0/24",
     ),
-    _rule("refused", r"segment of configured gateway doesn't match", "the gateway lies outside the device's network"),
+    _rule("refused", r"segment of configured gateway doesn't match", "the gateway is outside of the device's network"),
     _rule(
         "refused",
         r"ip address you configured is invalid|address.*mask.*mismatch",
@@ -119,23 +119,23 @@ RULES = (
     _rule(
         "refused",
         r"hccn\.conf can't access|config file failed|Open file failed",
-        "check /etc/hccn.conf: owner root, mode 0640, no directory or link",
+        "check /etc/hccn.conf: owner root, mode 0640, not a directory or link",
     ),
-    _rule("refused", r"User aborts command", "the tool asked a question that was answered with no"),
+    _rule("refused", r"User aborts command", "a prompt of the tool was answered with no"),
     _rule("unset", r"Optical module is not present", "no optical module is plugged in"),
     _rule("unset", r"No certificate found", "no TLS certificate is installed on the device"),
     _rule(
         "usage",
         r"Get invalid (?:major cmd|parameters|input)|Get unknown option|count of input parameters is wrong|Error parameter of -|"
         r"Command or option is not found|must input (?:card|phy) id|does not support (?:entering|input) card id",
-        "this version of the tool does not know the command: compare the driver's version with the collection's support matrix",
+        "this version of the tool does not support the command: compare the driver's version with the collection's support matrix",
     ),
     _rule(
         "driver",
         r"The driver package may not be completely installed",
-        "reinstall the driver; /etc/ascend_install.info does not say that it is complete",
+        "reinstall the driver; according to /etc/ascend_install.info it is incomplete",
     ),
-    # a library prints this before whatever the tool says itself
+    # printed by a library before the tool's own output
     _rule("driver", r"DrvMngGetConsoleLogLevel failed", _NO_DRIVER),
     _rule(
         "failed",
@@ -147,7 +147,7 @@ RULES = (
 
 
 def first_line(output):
-    """The first line that says something, of stderr before stdout (the tools use either stream)."""
+    """The first non-empty line of stderr, else of stdout (the tools use both)."""
     for stream in (output.stderr, output.stdout):
         for line in stream.splitlines():
             if line.strip():
@@ -155,30 +155,30 @@ def first_line(output):
     return ""
 
 
-def complaint(output):
+def known_error(output):
     """The :class:`Finding` that an Output contains, or None if none of the known error texts is in it."""
     if output.timed_out:
         return Finding(
             "hung",
-            f"{_command(output)} did not answer in time and was killed; check the chip with npu-smi info -t health, or raise 'timeout'",
+            f"{_command(output)} exceeded the timeout and was killed; check the chip with npu-smi info -t health, or raise 'timeout'",
         )
     text = output.stderr + "\n" + output.stdout
     for kind, pattern, advice in RULES:
         match = pattern.search(text)
         if match:
             line = next(line for line in text.splitlines() if match.group(0).splitlines()[0] in line).strip()
-            return Finding(kind, f"{_command(output)}: {advice.format(**match.groupdict())} (it said: {line[:200]})")
+            return Finding(kind, f"{_command(output)}: {advice.format(**match.groupdict())} (output: {line[:200]})")
     return None
 
 
 def failure(output, why=""):
-    """The ToolError for an Output that isn't an answer: the known complaint, else ``why`` or exit status and first line."""
-    found = complaint(output)
+    """The ToolError of a failed Output: the known error, else ``why`` or exit status and first line."""
+    found = known_error(output)
     if found:
         return ToolError(found.message, found.kind)
-    said = next((line.strip()[:200] for line in output.stderr.splitlines() if line.strip()), "")
-    if why and said:
-        why = f"{why} (stderr: {said})"
+    error_line = next((line.strip()[:200] for line in output.stderr.splitlines() if line.strip()), "")
+    if why and error_line:
+        why = f"{why} (stderr: {error_line})"
     return ToolError(f"{_command(output)}: exit status {output.rc}, {why or first_line(output) or 'no output'}")
 
 
@@ -187,9 +187,9 @@ def _command(output):
 
 
 def answer(tool, args, parse, stdin=None):
-    """Ask ``tool`` and parse its standard output: ``(value, warnings)``. Anything but an understood answer is a ToolError.
+    """Run ``tool`` and parse its standard output: ``(value, warnings)``. Raises ToolError for unknown output.
 
-    ``unset`` complaints ("no ip was preset there") are answers, too: the value is then None.
+    ``unset`` errors ("no ip was preset there") are results, too: the value is then None.
     """
     output = tool(args, stdin)
     if output.timed_out:
@@ -197,12 +197,12 @@ def answer(tool, args, parse, stdin=None):
     try:
         value = parse(output.stdout)
     except ParseError as error:
-        found = complaint(output)
+        found = known_error(output)
         if found and found.kind == "unset":
             return None, []
         raise failure(output, str(error)) from error
-    # the table's parser says itself what else was printed
+    # the table's parser warns of further output itself
     notes = [] if isinstance(value, dict) and "warnings" in value else chatter(output.stdout)
     if output.rc == 0:
         return value, notes
-    return value, notes + [f"{_command(output)} answered, with exit status {output.rc}: {first_line(output)}"]
+    return value, notes + [f"{_command(output)} succeeded with exit status {output.rc}: {first_line(output)}"]

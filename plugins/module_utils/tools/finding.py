@@ -16,10 +16,10 @@ LONGEST_VALUE = 160  # characters of a value that are shown
 class Finding:
     """One violation.
 
-    ``path`` names the place as the user knows it (``inference_pools.decode.tensor_parallel_size``, ``node2 device 3``);
-    ``value`` is what the user wrote or the host reported there; ``problem`` says what is wrong with it, in this case
-    and with its names and numbers; ``why`` is the consequence, ``fix`` what to do; ``source`` is where the rule comes
-    from. ``id``, ``why`` and ``source`` may be left out by a rule's check: the rule adds its own.
+    ``path`` is the variable, host or device (``inference_pools.decode.tensor_parallel_size``, ``node2 device 3``);
+    ``value`` is what the user set or the host reported; ``problem`` states what is wrong in this case,
+    with names and numbers; ``why`` is the consequence, ``fix`` the remedy; ``source`` is what the rule is based
+    on. A rule's check may omit ``id``, ``why`` and ``source``: the rule adds them.
     """
 
     path: str

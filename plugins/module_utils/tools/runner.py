@@ -5,7 +5,7 @@
 
 ``execute`` runs any command. ``run(argv, timeout, stdin=None, env=None) -> Output`` runs a vendor tool and is the contract that
 tests replace. npu-smi and hccn_tool can hang for 300 seconds on a chip that dropped off the bus, ask y/n on stdin, and print
-errors on either stream with any exit status, so nothing here judges an answer: that is the parsers' work.
+errors on either stream with any exit status, so output is evaluated only by the parsers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections import namedtuple
 
 Output = namedtuple("Output", "argv rc stdout stderr timed_out")
 
-# Where the driver package puts the tools when they aren't in PATH (a non-login SSH session often lacks these).
+# Paths of the driver's tools, which are often not in the PATH of non-login SSH sessions.
 PLACES = ("/usr/local/bin", "/usr/local/sbin", "/usr/local/Ascend/driver/tools", "/usr/bin", "/usr/sbin")
 # libc_sec.so lives only in common, libdrvdsmi_host.so only in driver: without them the loader stops npu-smi with status 127.
 LIBRARIES = (
@@ -29,38 +29,38 @@ LIBRARIES = (
     "/usr/local/Ascend/driver/lib64/common",
     "/usr/local/Ascend/driver/lib64/driver",
 )
-GRACE = 5  # seconds that a killed process may take to end; one in uninterruptible sleep is then left behind
-DRAIN = 0.5  # seconds that the pipes are read after the tool ended
-MOST_OUTPUT = 4 * 2**20  # bytes of one stream; the longest real answer has some 60 KiB
+GRACE = 5  # seconds to wait for a killed process; one in uninterruptible sleep is then abandoned
+DRAIN = 0.5  # seconds to read the pipes after the tool has exited
+MOST_OUTPUT = 4 * 2**20  # maximum number of bytes of one stream; the longest real output has about 60 KiB
 MOST_LOG = 64 * 2**20  # bytes of a log or of an installation's output
 
 
 class ToolMissing(OSError):
-    """The executable isn't there; the message says where it was looked for and what to do."""
+    """The executable is missing; the message contains the searched paths and the fix."""
 
 
 def find_executable(name, given=None):
-    """Path of the tool: ``given`` if the user named one, else from PATH and the driver's usual places."""
+    """Path of the tool: ``given`` if it is set, else from PATH and the driver's default paths."""
     if given:
         found = shutil.which(given)
         if not found and os.path.exists(given):
-            raise ToolMissing(f"executable={given}: the file exists, but it is not executable for this user")
+            raise ToolMissing(f"executable={given}: the file is not executable for this user")
         if not found:
-            raise ToolMissing(f"executable={given}: there is no such executable file")
+            raise ToolMissing(f"executable={given}: the file does not exist")
         return found
     path = os.pathsep.join([os.environ.get("PATH", os.defpath)] + list(PLACES))
     found = shutil.which(name, path=path)
     if not found:
         places = ", ".join(PLACES)
         raise ToolMissing(
-            f"{name} was found neither in PATH nor in {places}. Install the Ascend driver on this host, in a container mount "
-            f"the tool from the host, or name it with the option 'executable'."
+            f"{name} is neither in PATH nor in {places}. Install the Ascend driver on this host, in a container mount "
+            f"the tool from the host, or set its path with the option 'executable'."
         )
     return found
 
 
 def environment(extra=None):
-    """The process environment with the driver's libraries findable, messages untranslated, and ``extra`` on top."""
+    """The process environment with the driver's library paths, untranslated messages, and ``extra``."""
     env = dict(os.environ)
     known = [entry for entry in env.get("LD_LIBRARY_PATH", "").split(os.pathsep) if entry]
     added = [entry for entry in LIBRARIES if entry not in known and os.path.isdir(entry)]
@@ -75,7 +75,7 @@ def run(argv, timeout, stdin=None, env=None):
     """Run ``argv`` for at most ``timeout`` seconds and return its :class:`Output`.
 
     ``stdin`` is text for the tool's prompts (None: end of file at once). ``env`` is added to :func:`environment`.
-    After a time-out ``timed_out`` is true and ``rc`` is None. A program that can't be started raises ToolMissing.
+    After a timeout ``timed_out`` is true and ``rc`` is None. A program that can't be started raises ToolMissing.
     """
     return execute(argv, timeout, environment(env), stdin)
 
@@ -87,7 +87,7 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
     end the command (None: MOST_OUTPUT). ``inherited``: descriptors that the command keeps open.
     """
     most = MOST_OUTPUT if most is None else most
-    # Not AnsibleModule.run_command: what hangs has to be killed with its children, and threads share this.
+    # Not AnsibleModule.run_command: a hanging tool must be killed with its children, and this runs in threads.
     try:
         process = subprocess.Popen(  # pylint: disable=ansible-bad-function
             argv,
@@ -117,7 +117,7 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
 
 
 def _feed(process, stdin):
-    """Write ``stdin`` (a few letters for a prompt) and close the pipe; a tool that does not read it is no error."""
+    """Write ``stdin`` (a few letters for a prompt) and close the pipe; it is no error if the tool does not read it."""
     if stdin is not None:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(stdin.encode())
@@ -127,8 +127,8 @@ def _feed(process, stdin):
 def _collect(process, pipes, timeout, most):
     """Read the streams until they end, the tool ends, prints too much or takes too long -> ({name: bytes}, timed out).
 
-    A daemon that the tool leaves behind may hold the pipes open; what the tool itself printed is complete once it ended, so
-    that its pipes are read for DRAIN more seconds only.
+    A daemon started by the tool may keep the pipes open; the tool's own output is complete when it has exited, so
+    the pipes are read for only DRAIN more seconds.
     """
     streams, deadline = {name: bytearray() for name in pipes}, time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -162,8 +162,8 @@ def _read_ready(selector, streams, most):
 
 
 def _kill(process):
-    """Kill the tool with its children; one in uninterruptible sleep is left behind after GRACE seconds."""
-    with contextlib.suppress(ProcessLookupError):  # it may end between the timeout and the kill
+    """Kill the tool with its children; one in uninterruptible sleep is abandoned after GRACE seconds."""
+    with contextlib.suppress(ProcessLookupError):  # it may exit between the timeout and the kill
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE)
@@ -174,7 +174,7 @@ def _decode(data):
 
 
 class Tool:
-    """A found tool with its time limit: what modules hand to the gathering code. ``tool(args) -> Output``."""
+    """An executable tool with its timeout: ``tool(args) -> Output``."""
 
     def __init__(self, path, timeout, runner=run):
         self.path, self.timeout, self._runner = path, timeout, runner
@@ -184,5 +184,5 @@ class Tool:
 
 
 def tool_of(module, name):
-    """The adapter to AnsibleModule: the :class:`Tool` that the options ``executable`` and ``timeout`` describe."""
+    """The adapter to AnsibleModule: the :class:`Tool` for the options ``executable`` and ``timeout``."""
     return Tool(find_executable(name, module.params["executable"]), module.params["timeout"])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Box-drawn tables (``+---+``, ``| a | b |``) as a list of classified lines. What the rows mean is the caller's business."""
+"""Box-drawn tables (``+---+``, ``| a | b |``) as a list of classified lines. Callers interpret the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .text import ParseError, is_chatter, is_gap, visible_lines
 # kind: rule (=== or +---+---+), soft_rule (one dash line without inner +), row, gap (an author's "..."), blank, chatter, other
 Line = namedtuple("Line", "number kind cells text")
 
-# authors draw borders with | at the crossings, or lose their last character
+# published outputs have borders with | at the crossings, or without their last character
 _RULE = re.compile(r"\+[-=+|]*[-=]{3,}[-=+|]*\Z")
 _SOFT_RULE = re.compile(r"\+-{3,}\+?\Z")
 
@@ -47,7 +47,7 @@ def _cells(stripped, text, line_number):
 
 
 def misaligned(lines):
-    """Numbers of the rows and rules that aren't as wide as the table's first border (someone edited or lost characters)."""
+    """Numbers of the rows and rules that aren't as wide as the table's first border (characters were edited or lost)."""
     borders = [line for line in lines if line.kind in ("rule", "soft_rule")]
     if not borders:
         return []

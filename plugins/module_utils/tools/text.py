@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small readers of vendor text: scalars, names, ``key : value`` blocks; and the one error for text nobody understands."""
+"""Parsers of scalars, names and ``key : value`` blocks in vendor output; and the error for unknown output."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _COUNT = re.compile(COUNT + r"\Z")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?\Z")
 _KEY_VALUE = re.compile(r"\s*(.*?)\s*:\s*(.*?)\s*\Z")
 _GAP = re.compile(r"(?:\.{3,}|…+)(?:\s*(?:\.{3,}|…+))*\Z")
-_LINE_END = re.compile(r"\r*\n|\r")  # a terminal that recorded the text adds carriage returns
+_LINE_END = re.compile(r"\r*\n|\r")  # recorded terminal output has additional carriage returns
 # colours and cursor movements of a terminal, byte order mark, zero bytes of a console log
 _UNSEEN = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]|[\x00\ufeff\u200b]")
-# What else stands between a command and its answer: libascend_hal's constructor and the tools' logging print to stdout
-# (hicann/driver@ef377e9 dmc/logdrv/drv_log_user.c, network/hccn log.c, npucli/src); saved texts hold prompt, command and date.
+# Other text in outputs: libascend_hal's constructor and the tools' logging print to stdout
+# (hicann/driver@ef377e9 dmc/logdrv/drv_log_user.c, network/hccn log.c, npucli/src); saved outputs contain prompt, command and date.
 _PROMPT = r"(?:\(\S+\)\s*)?(?:\[?[\w.-]+@[^#$|]*|(?:ba)?sh-[\d.]+)?[#$]"
 _CHATTER = re.compile(
     "|".join(
@@ -47,9 +47,9 @@ _UNITS = {
 
 
 class ParseError(ValueError):
-    """The text isn't what the command prints; the message quotes the place.
+    """The text is not output of the command; the message quotes the position.
 
-    ``line`` is the 1-based line number in ``text``, or None if the whole text is meant.
+    ``line`` is the 1-based line number in ``text``, or None for the whole text.
     """
 
     def __init__(self, what, text, line=None):
@@ -63,17 +63,17 @@ class ParseError(ValueError):
 
 
 def numbered(text):
-    """Every line of ``text`` as (number, line), without what only a terminal sees and without :func:`chatter`."""
+    """Every line of ``text`` as (number, line), without terminal control characters and :func:`chatter`."""
     return [(number, line) for number, line in visible_lines(text) if not is_chatter(line)]
 
 
 def content(text):
-    """The lines of ``text`` that say something as (number, stripped line); none of :func:`chatter`."""
+    """The non-empty lines of ``text`` as (number, stripped line), without :func:`chatter`."""
     return [(number, line.strip()) for number, line in numbered(text) if line.strip()]
 
 
 def chatter(text):
-    """The lines that are no part of an answer: warnings of the driver's libraries, an echoed command, prompt and date."""
+    """Lines that are not output of the command: warnings of the driver's libraries, an echoed command, prompt and date."""
     return [line.strip() for _number, line in visible_lines(text) if is_chatter(line)]
 
 
@@ -83,7 +83,7 @@ def is_chatter(line):
 
 
 def is_gap(line):
-    """True for the dots with which the author of a text says that lines were left out."""
+    """True for the dots that mark omitted lines in published outputs."""
     return bool(_GAP.match(line.strip()))
 
 
@@ -93,7 +93,7 @@ def visible_lines(text):
 
 
 def is_null(token):
-    """True for the words both tools print where they have no value."""
+    """True for the placeholders that both tools print for missing values."""
     return token.strip().upper() in ("", "-", "--", "NA", "N/A", "NOT SUPPORT", "NOT SUPPORTED")
 
 
@@ -138,9 +138,9 @@ def snake_case(title):
 def key_value_blocks(text):
     """``key : value`` text as a list of ordered lists of (key, value, line number).
 
-    A new block starts after an empty line, where a key comes back, and where the MCU's keys follow a chip's. A line with an
-    empty key continues the value above it (health messages do that, and carry empty lines of their own, so it also reaches back
-    over an empty line).
+    A new block starts after an empty line, at a repeated key, and where the MCU's keys follow a chip's. A line with an
+    empty key continues the value above it (as in health messages, which contain empty lines, so it also continues
+    across an empty line).
     """
     blocks, fresh = [], True
     for line_number, line in numbered(text):
@@ -150,17 +150,17 @@ def key_value_blocks(text):
         match = _KEY_VALUE.match(line)
         if not match or line.lstrip()[0] in "|+[":
             raise ParseError("expected 'key : value'", text, line_number)
-        key, word = match.groups()
+        key, token = match.groups()
         if not key and not blocks:
             raise ParseError("expected a key before the colon", text, line_number)
         if not key:
             last = blocks[-1].pop()
-            blocks[-1].append((last[0], last[1] + "\n" + word, last[2]))
+            blocks[-1].append((last[0], last[1] + "\n" + token, last[2]))
             continue
         seen = [] if fresh else [entry[0] for entry in blocks[-1]]
-        if fresh or key in seen or (key == "Chip Name" and word.lower() == "mcu" and "Chip ID" in seen):
+        if fresh or key in seen or (key == "Chip Name" and token.lower() == "mcu" and "Chip ID" in seen):
             blocks.append([])
-        blocks[-1].append((key, word, line_number))
+        blocks[-1].append((key, token, line_number))
         fresh = False
     if not blocks:
         raise ParseError("expected 'key : value' lines", text)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is this answer whole, and does it say the right thing? HTTP 200 alone says neither."""
+"""Completeness and content of completions; HTTP 200 alone proves neither."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .client import Reply
 
 
 class Answer(NamedTuple):
-    """One completion. problem "" = whole; else one of
+    """One completion. problem "" = complete; else one of
 
     refused, unreachable, timeout, cut, tls (no or broken answer) · http_error · empty · not_json · incomplete · no_done.
-    detail says it in words. seconds: the whole exchange; ttft: first streamed text (None without streaming).
+    detail is the message. seconds: duration of the exchange; ttft: first streamed text (None without streaming).
     """
 
     problem: str
@@ -45,7 +45,7 @@ def read_answer(reply: Reply) -> Answer:
         choice = said["choices"][0]
     except (ValueError, LookupError, TypeError):
         return Answer(
-            "not_json", "HTTP 200, but no completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds
+            "not_json", "HTTP 200, but not a completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds
         )
     usage = said.get("usage") or {}
     answer = Answer(
@@ -70,7 +70,7 @@ def read_stream(reply: Reply) -> Answer:
         return early
     chunks, done = _chunks(reply.events)
     if not chunks:
-        detail = "HTTP 200, but no streamed completion: " + excerpt(reply.body)
+        detail = "HTTP 200, but not a streamed completion: " + excerpt(reply.body)
         return Answer("not_json", detail, reply.status, seconds=reply.seconds)
     pieces = [(at, choice.get("text") or "") for at, said in chunks for choice in (said.get("choices") or [])[:1]]
     spoken = [(at, text) for at, text in pieces if text]
@@ -93,13 +93,13 @@ def read_stream(reply: Reply) -> Answer:
     )
     gap = _gap(answer)
     if not gap and not done:
-        gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was cut on the way"}
+        gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was truncated"}
     return answer._replace(**gap)
 
 
 def _without_answer(reply: Reply) -> Answer | None:
     if reply.error:
-        detail = {"timeout": "no answer within the time-out"}.get(reply.error, reply.detail)
+        detail = {"timeout": "no answer within the timeout"}.get(reply.error, reply.detail)
         return Answer(reply.error, detail, reply.status, seconds=reply.seconds)
     if reply.status != 200:
         detail = "HTTP {}: {}".format(reply.status, excerpt(reply.body) or "(empty body)")
@@ -123,7 +123,7 @@ def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, di
 
 
 def _gap(answer: Answer) -> dict[str, str]:
-    """What a whole answer has and this one lacks."""
+    """Missing parts of a completion."""
     missing = []
     if not answer.text:
         missing.append("text")
@@ -131,11 +131,11 @@ def _gap(answer: Answer) -> dict[str, str]:
         missing.append("completion_tokens > 0")
     if answer.finish_reason not in ("length", "stop"):
         missing.append(f"a finish_reason of length or stop (it is {answer.finish_reason!r})")
-    return {"problem": "incomplete", "detail": "the answer lacks " + ", ".join(missing)} if missing else {}
+    return {"problem": "incomplete", "detail": "missing in the answer: " + ", ".join(missing)} if missing else {}
 
 
 def same_text(answer: str, reference: str, exact: bool) -> bool:
-    """Equal; or, not exact, the answer begins with the (shorter) reference.
+    """Whether texts are equal; if not exact, whether the answer begins with the (shorter) reference.
 
     A reference that ends inside a character ends with U+FFFD, which the longer answer does not have.
     """

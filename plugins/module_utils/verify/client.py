@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One HTTP exchange, told as it went: an answer, or in one word why there is none.
+"""One HTTP exchange: a reply, or the kind of error.
 
-`http.client` and not `urllib`: no proxy of the environment may stand between the check and the service, and the
-time of the first streamed byte has to be seen.
+`http.client` and not `urllib`: proxies of the environment must not be used, and the
+time of the first streamed byte is needed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BYTES_KEPT = 8 * 1024 * 1024
 
 
 class Reply(NamedTuple):
-    """status 0 = no answer. error: "" | refused | unreachable | timeout | cut (broke off) | tls.
+    """status 0 = no answer. error: "" | refused | unreachable | timeout | cut (aborted) | tls.
 
     seconds: from sending to the last byte. events: (seconds since sending, data) of each server-sent event.
     """
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where to ask and as whom; token "" = without Authorization."""
+    """A URL with credentials; token "" = without Authorization."""
 
     url: str
     token: str = ""
@@ -54,14 +54,14 @@ def ask(
     timeout: float = 30.0,
     request_id: str = "",
 ) -> Reply:
-    """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Raises nothing a peer can cause."""
+    """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Never raises an exception that a peer can cause."""
     started = time.monotonic()
     body: list[bytes] = []
     events: list[tuple[float, str]] = []
     status = 0
     try:
         connection = _connection(target, timeout)
-    except (OSError, ValueError) as error:  # an unreadable CA file is an OSError
+    except (OSError, ValueError) as error:  # an unreadable CA file raises OSError
         return Reply(0, "", 0.0, "tls", str(error))
     try:
         parts = urlsplit(target.url)
@@ -70,13 +70,13 @@ def ask(
         connection.request("GET" if encoded is None else "POST", parts.path + path, encoded, headers)
         response = connection.getresponse()
         status = response.status
-        # The proxies of vLLM-Ascend up to 0.17 call every answer application/json, so what was asked for decides too.
+        # Proxies of vLLM-Ascend up to 0.17 label every answer application/json, so the request is considered too.
         streamed = response.getheader("Content-Type", "").startswith("text/event-stream") or bool(
             (payload or {}).get("stream")
         )
         _read(response, started, timeout, body, events if streamed else None)
         error, detail = "", ""
-    except Exception as problem:  # whatever a broken peer makes http.client raise is a finding here, not a crash
+    except Exception as problem:  # any exception that a broken peer causes is reported
         error, detail = _name(problem, status), f"{type(problem).__name__}: {problem}"
     finally:
         connection.close()
@@ -113,7 +113,7 @@ def _read(
     body: list[bytes],
     events: list[tuple[float, str]] | None,
 ) -> None:
-    """Fill body (and events) as the bytes come, so that what arrived before a break is kept."""
+    """Fill body (and events) incrementally, so that partial data is kept after an abort."""
     size = 0
     while size < BYTES_KEPT:
         piece = response.read(65536) if events is None else response.readline()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps entry, stream and transfer: two requests through the front door, and what the engines counted meanwhile."""
+"""Steps entry, stream and transfer: two requests through the entry, and the engines' counters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _USELESS_AGAIN = ("timeout", "refused", "unreachable", "tls")
 
 
 def check_entry(probe: Probe) -> list[Record]:
-    """Send both probes, read the counters around them, then ask an engine for the right text, then judge.
+    """Send both probes, read the counters before and after, get the reference text from an engine, then evaluate.
 
-    In this order, because a reference asked earlier would put the prompt into a cache and hide a missing transfer.
+    In this order, because an earlier reference request would put the prompt into a cache and hide a missing transfer.
     """
     before = probe.all_metrics()
     plain = probe.complete(probe.entry, *_fresh(probe))
@@ -49,10 +49,10 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
     }
     steps = []
     for step, exchange, answer in zip(("entry", "stream"), probe.exchanges, answers):
-        reference = probe.reference(exchange.prompt, _referee(probe)) if answer.whole else None
+        reference = probe.reference(exchange.prompt, _reference_engine(probe)) if answer.whole else None
         steps.append(_judge_answer(probe, step, answer, reference, window))
     if len(answers) == 1:
-        steps.append(skipped("stream", "the request before it got no answer"))
+        steps.append(skipped("stream", "the previous request got no answer"))
     probe.requests += [{"id": answer.request_id, "hop": _pair_hop(probe)} for answer in whole]
     steps.append(_judge_transfer(probe, window, whole))
     probe.entry_works = all(step["status"] != "failed" for step in steps)
@@ -60,8 +60,8 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
 
 
 def _window(probe: Probe, before: Any, whole: list[Answer]) -> Window:
-    """Counters after the exchanges, read until each whole answer is counted by those that end requests."""
-    # A stream without usage tells no prompt tokens; the other probe has as many, but for the nonce.
+    """Counters after the exchanges, read until all complete answers are counted by the engines that finish requests."""
+    # A stream without usage has no prompt tokens; the other probe has about as many.
     tokens = [answer.prompt_tokens for answer in whole if answer.prompt_tokens]
     sum_tokens = int(sum(tokens) / len(tokens) * len(whole)) if tokens else 0
 
@@ -77,17 +77,17 @@ def _window(probe: Probe, before: Any, whole: list[Answer]) -> Window:
 
 
 def _engine_ttft(probe: Probe, window: Window) -> float | None:
-    """Mean time to first token as the engine that generated saw it (milliseconds)."""
+    """Mean time to first token of the generating engine (milliseconds)."""
     ends = [engine.name for engine in probe.plan.role("decode") or probe.plan.role("colocated")]
     times = [window.engines[name].ttft_seconds for name in busy(window, ends)]
     known = [value for value in times if value is not None]
     return milliseconds(sum(known) / len(known)) if known else None
 
 
-def _referee(probe: Probe) -> Any:
-    """One that served, if it is known: its cache holds nothing but its own work."""
-    served = [engine for engine in probe.referees if engine.name in probe.served_by]
-    return (served or probe.referees)[0]
+def _reference_engine(probe: Probe) -> Any:
+    """The engine for the reference: one that served the request, if known; its cache contains only its own KV."""
+    served = [engine for engine in probe.reference_engines if engine.name in probe.served_by]
+    return (served or probe.reference_engines)[0]
 
 
 def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | None, window: Window) -> Record:
@@ -95,18 +95,20 @@ def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | N
         hop, fault = _broken_hop(probe, answer, window)
         seen = {"problem": answer.problem, "status": answer.status}
         return failed(step, hop, Problem(probe.hide(answer.detail), fault), **seen)
-    referee = _referee(probe).name
+    reference_engine = _reference_engine(probe).name
     if reference is None or not reference.whole:
         detail = reference.detail if reference else "not asked"
-        return failed(step, referee, Problem("the reference text could not be had: " + probe.hide(detail), "unready"))
+        return failed(
+            step, reference_engine, Problem("could not get the reference output: " + probe.hide(detail), "unready")
+        )
     if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        text = "the answer is {0!r}, {1} alone says {2!r}"
-        hop, fault = ("prefill -> decode", "garbage") if probe.plan.disaggregated else ("entry", "garbled_on_the_way")
+        text = "the answer is {0!r}, but {1} directly returns {2!r}"
+        hop, fault = ("prefill -> decode", "garbage") if probe.plan.disaggregated else ("entry", "changed_in_transit")
         if probe.plan.disaggregated:
             hop = _pair_hop(probe)
-        problem = Problem(text.format(excerpt(answer.text, 60), referee, excerpt(reference.text, 60)), fault)
+        problem = Problem(text.format(excerpt(answer.text, 60), reference_engine, excerpt(reference.text, 60)), fault)
         return failed(step, hop, problem, answer=excerpt(answer.text), reference=excerpt(reference.text))
-    said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to {referee} alone"
+    said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to that of {reference_engine}"
     return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 
 
@@ -120,7 +122,7 @@ def _pair_hop(probe: Probe) -> str:
 
 
 def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
-    """(hop, fault) of an answer that is not whole: who is dead now, and how far did the request get?"""
+    """(hop, fault) of an incomplete answer: from the engines' health and the progress of the request."""
     if answer.problem in ("refused", "unreachable", "tls"):
         return "entry", "entry_down"
     if answer.status in (401, 403):
@@ -138,46 +140,44 @@ def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
             (_pair_hop(probe), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
         )
     if not prefilled and answer.problem != "no_done":
-        return "entry -> prefill", "prefill_not_asked"
+        return "entry -> prefill", "prefill_not_used"
     return "decode -> entry" if decoded else "entry -> decode", "empty_200" if answer.problem == "empty" else "cut"
 
 
 def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record:
     if not whole:
-        return skipped("transfer", "no request got a whole answer")
+        return skipped("transfer", "no request got a complete answer")
     if not probe.plan.disaggregated:
         if not window.unread and not probe.served_by:
-            problem = Problem(f"no planned engine saw the {len(whole)} requests", "no_engine_served")
+            problem = Problem(f"no planned engine received the {len(whole)} requests", "no_engine_served")
             return failed("transfer", "entry", problem)
-        return skipped("transfer", f"mode {probe.plan.mode} moves no KV between engines on this way")
+        return skipped("transfer", f"mode {probe.plan.mode} transfers no KV between engines on this path")
     found = judge(probe.plan, window)
     _remarks(probe, found)
     if found.problem:
         return failed("transfer", found.hop, found.problem, **found.evidence)
     status = "passed" if found.counted else "skipped"
-    said = "{} of {} prompt tokens came from outside".format(
+    said = "{} of {} prompt tokens were transferred".format(
         "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
         window.tokens,
     )
     if not found.counted:
-        said = "this engine counts no tokens from outside; the log lines decide"
+        said = "this engine does not count transferred tokens; the log lines are used"
     elif found.evidence.get("external_kv_transfer") is None:
-        said = "decode's connector promised {:.0f} of {} tokens; the right text shows that they came".format(
+        said = "decode's connector promised {:.0f} of {} tokens; the correct text proves that they arrived".format(
             found.evidence["promised"], window.tokens
         )
     return record("transfer", status, found.hop, said, found.evidence)
 
 
 def _remarks(probe: Probe, found: Judgement) -> None:
-    """What does not change the judgement, and has to be known to trust it."""
+    """Warnings that do not change the result but affect its reliability."""
     facts = probe.plan.release
     if facts.has_prompt_tokens_by_source and found.evidence.get("external_kv_transfer", 0) is None:
-        text = "decode has no vllm:prompt_tokens_by_source_total, which release {0} should have: is it that release?"
+        text = "decode has no vllm:prompt_tokens_by_source_total, which release {0} should have: check the installed release"
         probe.warnings.append(text.format(facts.name))
     decodes = {engine.name for engine in probe.plan.role("decode")}
     asked = sum(number for name, number in found.evidence.get("requests", {}).items() if name in decodes)
     if asked > len(probe.exchanges):
-        text = (
-            "decode ended {0:.0f} requests while {1} were sent: others use the service, so its counters are theirs too"
-        )
+        text = "decode finished {0:.0f} requests while {1} were sent: other clients use the service, so its counters include theirs"
         probe.warnings.append(text.format(asked, len(probe.exchanges)))

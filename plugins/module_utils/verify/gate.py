@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ordered gate: each step runs when those it needs have passed, and everything that was seen is reported."""
+"""The sequence of verification steps: each runs if the steps that it needs have passed; all results are reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .ready import check_alone, check_engines, check_master
 
 
 class Step(NamedTuple):
-    """names: the steps it reports; needs: the steps that must not have failed; why_not: "" or why it does not apply."""
+    """names: the reported steps; needs: steps that must not have failed; why_not: "" or the reason to skip."""
 
     names: tuple[str, ...]
     check: Callable[[Probe], list[records.Record]]
@@ -48,7 +48,7 @@ GATE = (
     Step(("engines",), check_engines, (), _always),
     Step(("alone",), check_alone, ("engines",), _always),
     Step(("entry", "stream", "transfer"), check_entry, ("engines", "alone"), _always),
-    # Also after a failed entry: it tells whether the engines or the router are to blame.
+    # Also after a failed entry: it shows whether the engines or the router cause the failure.
     Step(("pairs",), check_pairs, ("engines", "alone"), _with_pairs),
     Step(("pool",), check_pool, ("master", "engines", "alone"), _with_pool),
     Step(("negative",), check_negative, ("engines", "alone", "entry"), _always),
@@ -56,7 +56,7 @@ GATE = (
 
 
 def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
-    """Run the gate against the live service.
+    """Run the verification steps against the live service.
 
     Returns {verified, findings, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
     engine}, transfer_ms, requests, served_by, summary, model, entry, mode, release, check_mode}.
@@ -70,25 +70,25 @@ def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
         for item in new:
             item["seconds"] = round((time.monotonic() - started) / len(new), 3)
         steps += new
-    steps.append(records.skipped("logs", "logs are read on their own hosts"))
+    steps.append(records.skipped("logs", "logs are read on their hosts"))
     steps.sort(key=lambda item: records.STEPS.index(item["step"]))
-    return records.conclude(dict(_head(plan), **_learnt(probe), steps=steps), plan.disaggregated)
+    return records.conclude(dict(_head(plan), **_probe_results(probe), steps=steps), plan.disaggregated)
 
 
 def _run(step: Step, probe: Probe, done: list[records.Record]) -> list[records.Record]:
     why_not = step.why_not(probe.plan)
     broken = [name for name in step.needs if records.status_of(done, name) == "failed"]
     if broken and not why_not:
-        why_not = "makes no sense before {} passes".format(" and ".join(broken))
+        why_not = "skipped because {} failed".format(" and ".join(broken))
     return [records.skipped(name, why_not) for name in step.names] if why_not else step.check(probe)
 
 
-def rehearse(plan: VerifyPlan) -> dict[str, Any]:
-    """Check mode: the same report with every step skipped and saying what it would ask; nothing is sent."""
+def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
+    """The report in check mode: every step is skipped with the URLs of its requests; nothing is sent."""
     steps = []
     for step in GATE:
         for name in step.names:
-            said = step.why_not(plan) or f"would ask {_whom(plan, name)}"
+            said = step.why_not(plan) or f"would send requests to {_urls(plan, name)}"
             steps.append(records.skipped(name, said))
     report = dict(
         _head(plan), warnings=[], findings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[]
@@ -99,7 +99,7 @@ def rehearse(plan: VerifyPlan) -> dict[str, Any]:
     return dict(report, summary=lines)
 
 
-def _whom(plan: VerifyPlan, name: str) -> str:
+def _urls(plan: VerifyPlan, name: str) -> str:
     if name == "master" and plan.store:
         return plan.store.master_url
     if name in ("engines", "alone", "pairs", "pool"):
@@ -112,6 +112,6 @@ def _head(plan: VerifyPlan) -> dict[str, Any]:
     return dict(head, check_mode=False, tails={})
 
 
-def _learnt(probe: Probe) -> dict[str, Any]:
+def _probe_results(probe: Probe) -> dict[str, Any]:
     names = ("warnings", "pairs", "ttft_ms", "requests", "served_by")
     return dict({name: getattr(probe, name) for name in names}, transfer_ms=[])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One service's log over one window: a mark before, what came after it, and its last lines. Runs on the service's host."""
+"""One service's log over a time window: its position before, new lines, and last lines. Runs on the service's host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
 LINES_KEPT = 2000
 
-# Each says that KV was lost, late or wrong. Wordings of vLLM-Ascend 0.11-0.23, vLLM 0.18-0.32, Mooncake 0.3.7-0.3.13.
+# Messages about lost, late or wrong KV, of vLLM-Ascend 0.11-0.23, vLLM 0.18-0.32, Mooncake 0.3.7-0.3.13.
 RED_FLAGS = (
     r"Mooncake transfer failed",
     r"status: 10390[02]",
@@ -53,7 +53,7 @@ Service = Tuple[str, Log]
 
 
 def services_of(plan: VerifyPlan, host: str) -> list[Service]:
-    """(name, log) of everything the plan names on this inventory host that has a log to read."""
+    """(name, log) of all services of the plan on this host that have a log."""
     everything = list(plan.engines) + [plan.entry] + ([plan.store] if plan.store else [])
     seen: dict[str, Log] = {}
     for service in everything:
@@ -63,7 +63,7 @@ def services_of(plan: VerifyPlan, host: str) -> list[Service]:
 
 
 def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
-    """{service: {inode, size, time}}: where each log ends now. A file that is not there yet ends at 0."""
+    """{service: {inode, size, time}}: the current end of each log. A missing file ends at 0."""
     marks = {}
     for name, log in services:
         inode, size = 0, 0
@@ -79,8 +79,8 @@ def read(
 ) -> dict[str, dict[str, Any]]:
     """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
 
-    red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: how many listener
-    lines the whole log has; transfer_ms: milliseconds that transferred lines and vLLM's averages tell; tail: the last TAIL_LINES lines.
+    red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number of listener
+    lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines.
     """
     return {name: _evidence(log, marks.get(name, {}), lines, run) for name, log in services}
 
@@ -110,7 +110,7 @@ def _holding(text: str, lines: list[str]) -> list[str]:
 
 
 def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
-    """(all lines, lines since the mark). A log rotated meanwhile has its older part in `<path>.1`."""
+    """(all lines, lines since the mark). The older part of a rotated log is in `<path>.1`."""
     window: list[str] = []
     start = since.get("size", 0)
     if since.get("inode") and os.stat(log.path).st_ino != since["inode"]:
@@ -130,7 +130,7 @@ def _lines(path: str, start: int) -> list[str]:
 
 
 def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
-    """The same from the runtime that keeps the log. Raises OSError when the tool is missing or refuses."""
+    """The same from the runtime's log. Raises OSError if the tool is missing or fails."""
     moment = since.get("time", 0)
     commands = LOGS[log.kind].log_commands({"unit": log.unit}, 20000, moment)
     texts = []

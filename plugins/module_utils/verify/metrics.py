@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counters of engines and of mooncake_master in Prometheus' text format, and what they say about one window of time."""
+"""Counters of engines and of mooncake_master in Prometheus' text format, and their changes over a time window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 import re
 from typing import Dict, NamedTuple
 
-# name, {labels}, value; exemplars and time stamps behind the value are not ours
+# name, {labels}, value; exemplars and time stamps after the value are ignored
 _SAMPLE = re.compile(r'^([A-Za-z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)')
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
@@ -21,7 +21,7 @@ Samples = Dict[str, float]
 def read_metrics(text: str) -> Samples:
     """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). NaN and text count as absent.
 
-    Only the label `source` is kept apart: vllm:prompt_tokens_by_source_total needs it (vLLM >= 0.16).
+    Only the label `source` is kept: vllm:prompt_tokens_by_source_total needs it (vLLM >= 0.16).
     """
     samples: Samples = {}
     for line in text.splitlines():
@@ -44,7 +44,7 @@ def read_metrics(text: str) -> Samples:
 
 
 class Served(NamedTuple):
-    """What one engine did in a window; tokens and requests. None = this engine has no such counter."""
+    """Tokens and requests of one engine in a window. None = the engine has no such counter."""
 
     requests: float
     prompt_tokens: float
@@ -56,7 +56,7 @@ class Served(NamedTuple):
 
 
 def served(before: Samples, after: Samples) -> Served:
-    """The difference of two readings. A counter that fell (the engine was restarted) counts from zero."""
+    """The difference of two readings. A counter that decreased (after a restart) counts from zero."""
 
     def grown(name: str) -> float | None:
         if name not in after:
@@ -65,7 +65,7 @@ def served(before: Samples, after: Samples) -> Served:
         return after[name] if difference < 0 else difference
 
     by_source = "vllm:prompt_tokens_by_source_total"
-    # The series of a source may appear only with its first token; the family is there or it is not.
+    # The series of a source may appear only with its first token, so the whole family is checked.
     tokens = {source: grown(f"{by_source}{{source={source}}}") for source in SOURCES}
     if by_source in after:
         tokens = {source: value or 0.0 for source, value in tokens.items()}
@@ -88,20 +88,20 @@ _ASKED, _MISSED = "master_batch_get_replica_list_items_total", "master_batch_get
 
 
 def store_puts(before: Samples, after: Samples) -> float | None:
-    """How far the master's count of keys or of puts grew; None when it has none of these counters."""
+    """Increase of the master's count of keys or puts; None without these counters."""
     grown = [after[name] - before.get(name, 0.0) for name in _PUTS if name in after]
     return max(grown) if grown else None
 
 
 def store_gets(before: Samples, after: Samples) -> float | None:
-    """How far the master's count of gets with a hit grew; None when it has none of these counters.
+    """Increase of the master's count of gets with a hit; None without these counters.
 
-    Mooncake before 0.3.8 counts what was asked and what failed, not the hits.
+    Mooncake before 0.3.8 counts requests and failures, not hits.
     """
     grown = [after[name] - before.get(name, 0.0) for name in _HITS if name in after]
     if grown:
         return max(grown)
     if _ASKED not in after:
         return None
-    asked, missed = (after.get(name, 0.0) - before.get(name, 0.0) for name in (_ASKED, _MISSED))
-    return asked - missed
+    requested, missed = (after.get(name, 0.0) - before.get(name, 0.0) for name in (_ASKED, _MISSED))
+    return requested - missed

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Step pairs: every prefill engine with every decode engine, since one bad link of P×D breaks only its own requests."""
+"""Step pairs: every prefill engine with every decode engine, because a bad link of P×D affects only its own requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .prompts import new_nonce
 from .records import Record, failed, milliseconds, passed, skipped
 from .transfer import Window, busy, judge, window_of
 
-# What a proxy of the kind "prefill answers with kv_transfer_params" sends to prefill (vLLM-Ascend 0.11-0.23, vllm-router).
+# Parameters that proxies of the protocol "prefill answers with kv_transfer_params" send to prefill (vLLM-Ascend 0.11-0.23, vllm-router).
 ASK_PREFILL = {
     "do_remote_decode": True,
     "do_remote_prefill": False,
@@ -28,13 +28,13 @@ ROUNDS_WITHOUT_NEWS = 4
 
 
 def check_pairs(probe: Probe) -> list[Record]:
-    """All pairs, by hand where the protocol lets us choose them; else as often through the entry as it brings new ones."""
+    """All pairs: directly if the protocol allows it, else through the entry as long as new pairs occur."""
     by_hand = probe.plan.transfer.protocol == "prefill_answers"
     if not by_hand and not probe.entry_works:
-        return [skipped("pairs", "this connector's pairs are only reached through the entry, which does not work")]
+        return [skipped("pairs", "this connector's pairs can be tested only through the entry, which does not work")]
     pairs = _pairs(probe.plan.role("prefill"), probe.plan.role("decode"))
     probe.pairs = {prefill.name: {} for prefill in probe.plan.role("prefill")}
-    broken = _by_hand(probe, pairs) if by_hand else _through_entry(probe, pairs)
+    broken = _directly(probe, pairs) if by_hand else _through_entry(probe, pairs)
     seen = sum(len(row) for row in probe.pairs.values())
     missing = [f"{p.name} -> {d.name}" for p, d in pairs if d.name not in probe.pairs[p.name]]
     if missing and not broken:
@@ -42,37 +42,37 @@ def check_pairs(probe: Probe) -> list[Record]:
     if broken:
         return broken
     if not seen:
-        return [skipped("pairs", "the router did not show which engines served; no pair can be told")]
-    return [passed("pairs", "", f"{seen} of {len(pairs)} pairs carried KV, texts right")]
+        return [skipped("pairs", "the router did not show which engines served, so pairs are unknown")]
+    return [passed("pairs", "", f"{seen} of {len(pairs)} pairs transferred KV, texts correct")]
 
 
 def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tuple[Engine, Engine]]:
-    """Diagonals first, so that a limited number of pairs still has every engine in it."""
+    """Diagonals first, so that a limited number of pairs includes every engine."""
     longest = max(len(prefills), len(decodes))
     shortest = min(len(prefills), len(decodes))
     order = []
     for shift in range(shortest):
         for number in range(longest):
             order.append((prefills[number % len(prefills)], decodes[(number + shift) % len(decodes)]))
-    # With unequal sizes a diagonal may come back to a pair it had; the rest is filled up in order.
+    # With unequal sizes a diagonal may repeat pairs; the remaining ones are added in order.
     order += [(prefill, decode) for prefill in prefills for decode in decodes]
     return list(dict.fromkeys(order))
 
 
-def _by_hand(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
+def _directly(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
     broken = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
         problem, row = _one_pair(probe, prefill, decode)
         probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if problem else "passed")
         if problem:
             broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", _hidden(probe, problem)))
-        if row.get("timed_out"):  # the others would cost a time-out each
+        if row.get("timed_out"):  # each further pair would cost a timeout
             break
     return broken
 
 
 def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | None, dict[str, Any]]:
-    """(what is wrong or None, figures): prefill is asked for one token and KV, decode for the answer with what prefill returned."""
+    """(error or None, figures): request one token and KV from prefill, then the answer from decode with prefill's parameters."""
     prompt, request_id = probe.new_prompt(), new_nonce()
     both = (prefill, decode)
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
@@ -80,7 +80,7 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | 
         probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL)
     )
     if not first.whole:
-        return Problem("prefill did not answer the first half: " + first.detail, "prefill_hangs"), {}
+        return Problem("prefill did not answer: " + first.detail, "prefill_hangs"), {}
     if not (first.kv_transfer_params or {}).get("do_remote_prefill"):
         return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
     answer = probe.complete(
@@ -91,14 +91,14 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | 
             "decode_hangs" if answer.problem == "timeout" else "garbage" if answer.problem == "http_error" else "cut"
         )
         row = {"timed_out": answer.problem == "timeout"}
-        return Problem("decode did not answer the second half: " + answer.detail, fault), row
+        return Problem("decode did not answer: " + answer.detail, fault), row
     window = _settled(probe, before, both, answer.prompt_tokens)
     probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
     row["external_kv_transfer"] = window.engines[decode.name].external if decode.name in window.engines else None
     reference = probe.reference(prompt, prefill)
     if not reference.whole:
-        return Problem("the reference text could not be had: " + reference.detail, "unready"), row
+        return Problem("could not get the reference output: " + reference.detail, "unready"), row
     if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
         return _other_text(answer, prefill.name, reference), row
     return judge(probe.plan, window).problem, row
@@ -109,7 +109,7 @@ def _hidden(probe: Probe, problem: Problem) -> Problem:
 
 
 def _other_text(answer: Answer, engine: str, reference: Answer) -> Problem:
-    text = "the answer is {0!r}, {1} alone says {2!r}"
+    text = "the answer is {0!r}, but {1} directly returns {2!r}"
     return Problem(text.format(excerpt(answer.text, 60), engine, excerpt(reference.text, 60)), "garbage")
 
 
@@ -121,7 +121,7 @@ def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int
 
 
 def _through_entry(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
-    """One request at a time, so that the counters tell whose it was; ends when some rounds in a row bring no new pair."""
+    """One request at a time, so that the counters identify its engines; ends after several rounds without a new pair."""
     wanted, dull = {(p.name, d.name) for p, d in pairs}, 0
     while wanted and dull < ROUNDS_WITHOUT_NEWS:
         problem, served = _one_request(probe)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The `verify` section of the plan: what has to be proved, and where to ask.
+"""The `verify` section of the plan: what to prove, and the URLs.
 
-The shape (every key, its type, whether it has to be there) is the tables below; docs: the module `service_verify`.
+The tables below define its structure (keys, types, required keys); docs: the module `service_verify`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KNOWN_LIMITS = ("empty_200",)
 
 
 class PlanError(ValueError):
-    """The section breaks its shape; `problems` holds every violation, one sentence each."""
+    """The section is invalid; `problems` contains all violations, one sentence each."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -27,7 +27,7 @@ class PlanError(ValueError):
 
 
 class Field(NamedTuple):
-    """One key: its type, its default (`...` = has to be there), the words it may say (empty: any).
+    """One key: its type, its default (`...` = required), the allowed values (empty: any).
 
     inner: the keys of a mapping, or of each mapping of a list; None for a list of strings.
     """
@@ -66,7 +66,7 @@ class Entry(NamedTuple):
 
 
 class Store(NamedTuple):
-    """The pool; clients and capacity_bytes 0 = not planned, so not compared; writers/readers name engines."""
+    """The store; clients and capacity_bytes 0 = not compared; writers/readers are names of engines."""
 
     name: str
     host: str
@@ -79,7 +79,7 @@ class Store(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Fixed parts of log lines, as `grep -F` takes them; empty = this release does not print it."""
+    """Fixed parts of log lines, as for `grep -F`; empty = not printed by this release."""
 
     transferred: str
     delayed: str
@@ -94,7 +94,7 @@ class Release(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """How KV moves: who tells decode where it lies, and how many log lines belong to it."""
+    """The KV transfer: its protocol, and the expected log lines."""
 
     protocol: str
     listeners_per_prefill: int
@@ -127,7 +127,7 @@ class VerifyPlan(NamedTuple):
 
     @property
     def compared_tokens(self) -> int:
-        """How many generated tokens must be equal: all that are asked for, or the N of `prefix:N`."""
+        """The number of generated tokens that must be equal: all requested ones, or the N of `prefix:N`."""
         return self.max_tokens if self.match == "exact" else min(int(self.match.split(":")[1]), self.max_tokens)
 
 
@@ -177,7 +177,7 @@ _PLAN = {
     "decode": Field(list, [], inner=_ENGINE),
     "colocated": Field(list, [], inner=_ENGINE),
     "store": Field(dict, None, inner=_STORE),
-    "engine_api_key": Field(str, ""),  # a secret's name, for the role; the module gets the key itself
+    "engine_api_key": Field(str, ""),  # a secret's name, for the role; the key is passed to the module
     "transfer": Field(dict, {}, inner=_TRANSFER),
     "release": Field(dict, inner=_RELEASE),
     "block_size": Field(int),
@@ -189,7 +189,7 @@ _PLAN = {
 
 
 def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
-    """The tables as AnsibleModule takes them, so that documentation, module and this file cannot disagree."""
+    """The tables as an argument_spec of AnsibleModule, so that documentation, module and this file agree."""
     spec = {}
     for name, field in (_PLAN if fields is None else fields).items():
         one: dict[str, Any] = {"type": field.kind.__name__}
@@ -204,7 +204,7 @@ def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
         if field.inner:
             one["options"] = argument_spec(field.inner)
         if "key" in name or "tokens" in name:
-            one["no_log"] = False  # the name of a secret, or a number of tokens: no secret
+            one["no_log"] = False  # the name of a secret or a number of tokens, not a secret
         spec[name] = one
     return spec
 
@@ -212,26 +212,26 @@ def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
 def read_plan(section: Any) -> VerifyPlan:
     """The section as a record.
 
-    Raises PlanError with every violation at once: unknown and missing keys, wrong types, words outside the choices,
-    engines that the mode needs, names used twice, writers and readers that nobody is.
+    Raises PlanError with all violations: unknown and missing keys, wrong types, values outside of the choices,
+    missing engines of the mode, duplicate names, unknown writers and readers.
     """
     problems: list[str] = []
-    said = _take(section, "verify", _PLAN, problems)
+    values = _take(section, "verify", _PLAN, problems)
     if problems and not isinstance(section, dict):
         raise PlanError(problems)
     plan = VerifyPlan(
-        mode=said["mode"],
-        model=said["model"],
-        entry=_entry(said["entry"], problems),
-        engines=tuple(e for role in ("prefill", "decode", "colocated") for e in _engines(said[role], role, problems)),
-        store=None if said["store"] is None else _store(said["store"], problems),
-        transfer=Transfer(**_take(said["transfer"], "verify.transfer", _TRANSFER, problems)),
-        release=_release(said["release"], problems),
-        block_size=said["block_size"],
-        min_prompt_tokens=said["min_prompt_tokens"],
-        max_tokens=said["max_tokens"],
-        match=said["match"],
-        max_pairs=said["max_pairs"],
+        mode=values["mode"],
+        model=values["model"],
+        entry=_entry(values["entry"], problems),
+        engines=tuple(e for role in ("prefill", "decode", "colocated") for e in _engines(values[role], role, problems)),
+        store=None if values["store"] is None else _store(values["store"], problems),
+        transfer=Transfer(**_take(values["transfer"], "verify.transfer", _TRANSFER, problems)),
+        release=_release(values["release"], problems),
+        block_size=values["block_size"],
+        min_prompt_tokens=values["min_prompt_tokens"],
+        max_tokens=values["max_tokens"],
+        match=values["match"],
+        max_pairs=values["max_pairs"],
     )
     if not problems:
         problems.extend(_contradictions(plan))
@@ -241,12 +241,12 @@ def read_plan(section: Any) -> VerifyPlan:
 
 
 def _take(value: Any, where: str, fields: dict[str, Field], problems: list[str]) -> dict[str, Any]:
-    """The mapping with its defaults; what is wrong is added to problems and replaced by an empty value."""
+    """The mapping with its defaults; invalid values are added to problems and replaced by empty ones."""
     if not isinstance(value, dict):
-        problems.append("{} is {!r}, but has to be a mapping with: {}".format(where, value, ", ".join(sorted(fields))))
+        problems.append("{} is {!r}, but must be a mapping with: {}".format(where, value, ", ".join(sorted(fields))))
         value = {}
     for key in sorted(set(value) - set(fields)):
-        problems.append("{}.{}: unknown key; known are: {}".format(where, key, ", ".join(sorted(fields))))
+        problems.append("{}.{}: unknown key; known: {}".format(where, key, ", ".join(sorted(fields))))
     taken = {}
     for key, field in fields.items():
         taken[key] = _value(value.get(key, field.default), f"{where}.{key}", field, problems)
@@ -255,33 +255,33 @@ def _take(value: Any, where: str, fields: dict[str, Field], problems: list[str])
 
 def _value(value: Any, where: str, field: Field, problems: list[str]) -> Any:
     if value is ...:
-        problems.append(f"{where} is missing; give a {field.kind.__name__}")
+        problems.append(f"{where} is missing; set a {field.kind.__name__}")
         return field.kind()
     if value is field.default:
         return value
     if not isinstance(value, field.kind) or (field.kind is int and isinstance(value, bool)):
-        problems.append(f"{where} is {value!r}, but has to be a {field.kind.__name__}")
+        problems.append(f"{where} is {value!r}, but must be a {field.kind.__name__}")
         return field.kind()
     if field.choices and value not in field.choices:
-        problems.append("{} is {!r}, but has to be one of: {}".format(where, value, ", ".join(field.choices)))
+        problems.append("{} is {!r}, but must be one of: {}".format(where, value, ", ".join(field.choices)))
     if field.kind is int and value < 0:
-        problems.append(f"{where} is {value}, but cannot be negative")
+        problems.append(f"{where} is {value}, but must not be negative")
     return value
 
 
 def _log(value: Any, where: str, problems: list[str]) -> Log:
     log = Log(**_take(value, where, _LOG, problems))
     if log.kind not in LOG_KINDS:
-        problems.append(f"{where}.kind is {log.kind!r}; known are {', '.join(LOG_KINDS)}")
+        problems.append(f"{where}.kind is {log.kind!r}; known: {', '.join(LOG_KINDS)}")
     needed = {"file": "path", "none": ""}.get(log.kind, "unit")
     if needed and not getattr(log, needed):
-        problems.append(f"{where}.{needed} is missing; a log of kind {log.kind} is found by it")
+        problems.append(f"{where}.{needed} is missing; a log of kind {log.kind} needs it")
     return log
 
 
 def _url(value: str, where: str, problems: list[str]) -> str:
     if value and not value.startswith(("http://", "https://")):
-        problems.append(f"{where} is {value!r}, but has to start with http:// or https://")
+        problems.append(f"{where} is {value!r}, but must start with http:// or https://")
     return value.rstrip("/")
 
 
@@ -289,60 +289,58 @@ def _engines(value: list[Any], role: str, problems: list[str]) -> list[Engine]:
     engines = []
     for number, entry in enumerate(value):
         where = f"verify.{role}[{number}]"
-        said = _take(entry, where, _ENGINE, problems)
-        said["url"] = _url(said["url"], where + ".url", problems)
-        said["log"] = _log(said["log"], where + ".log", problems)
-        engines.append(Engine(role=role, **said))
+        values = _take(entry, where, _ENGINE, problems)
+        values["url"] = _url(values["url"], where + ".url", problems)
+        values["log"] = _log(values["log"], where + ".log", problems)
+        engines.append(Engine(role=role, **values))
     return engines
 
 
 def _entry(value: Any, problems: list[str]) -> Entry:
-    said = _take(value, "verify.entry", _ENTRY, problems)
-    said["url"] = _url(said["url"], "verify.entry.url", problems)
-    said["log"] = _log(said["log"], "verify.entry.log", problems)
-    return Entry(**said)
+    values = _take(value, "verify.entry", _ENTRY, problems)
+    values["url"] = _url(values["url"], "verify.entry.url", problems)
+    values["log"] = _log(values["log"], "verify.entry.log", problems)
+    return Entry(**values)
 
 
 def _store(value: Any, problems: list[str]) -> Store:
-    said = _take(value, "verify.store", _STORE, problems)
-    said["master_url"] = _url(said["master_url"], "verify.store.master_url", problems)
-    said["log"] = _log(said["log"], "verify.store.log", problems)
-    return Store(**dict(said, writers=tuple(said["writers"]), readers=tuple(said["readers"])))
+    values = _take(value, "verify.store", _STORE, problems)
+    values["master_url"] = _url(values["master_url"], "verify.store.master_url", problems)
+    values["log"] = _log(values["log"], "verify.store.log", problems)
+    return Store(**dict(values, writers=tuple(values["writers"]), readers=tuple(values["readers"])))
 
 
 def _release(value: Any, problems: list[str]) -> Release:
-    said = _take(value, "verify.release", _RELEASE, problems)
-    said["lines"] = Lines(**_take(said["lines"], "verify.release.lines", _LINES, problems))
-    for limit in said["known_limits"]:
+    values = _take(value, "verify.release", _RELEASE, problems)
+    values["lines"] = Lines(**_take(values["lines"], "verify.release.lines", _LINES, problems))
+    for limit in values["known_limits"]:
         if limit not in KNOWN_LIMITS:
-            problems.append(
-                "verify.release.known_limits has {!r}; known are: {}".format(limit, ", ".join(KNOWN_LIMITS))
-            )
-    return Release(**dict(said, known_limits=tuple(said["known_limits"])))
+            problems.append("verify.release.known_limits has {!r}; known: {}".format(limit, ", ".join(KNOWN_LIMITS)))
+    return Release(**dict(values, known_limits=tuple(values["known_limits"])))
 
 
 def _contradictions(plan: VerifyPlan) -> list[str]:
-    """What no single key can be blamed for."""
+    """Violations that concern several keys."""
     problems = []
     names = [engine.name for engine in plan.engines] + [plan.entry.name] + ([plan.store.name] if plan.store else [])
     for name in sorted({name for name in names if names.count(name) > 1}):
-        problems.append(f"verify names two services {name!r}; each one needs a name of its own")
+        problems.append(f"verify has two services {name!r}; names must be unique")
     for role in ("prefill", "decode") if plan.disaggregated else ("colocated",):
         if not plan.role(role):
-            problems.append(f"verify.{role} is empty, but mode {plan.mode} needs one engine at least")
+            problems.append(f"verify.{role} is empty, but mode {plan.mode} needs at least one engine")
     if "pool" in plan.mode and plan.store is None:
-        problems.append(f"verify.store is missing, but mode {plan.mode} has a pool to look into")
+        problems.append(f"verify.store is missing, but mode {plan.mode} uses the store")
     for key in ("writers", "readers") if plan.store else ():
         for name in getattr(plan.store, key):
             if name not in {engine.name for engine in plan.engines}:
-                problems.append(f"verify.store.{key} has {name!r}, which is no engine of this plan")
+                problems.append(f"verify.store.{key} has {name!r}, which is not an engine of this plan")
     if plan.block_size < 1:
         problems.append(
-            "verify.block_size is 0, but the prompt is sized by it; give the engines' KV block size in tokens"
+            "verify.block_size is 0, but it determines the prompt's length; set the engines' KV block size in tokens"
         )
     if plan.max_tokens < 2:
-        problems.append(f"verify.max_tokens is {plan.max_tokens}; with less than 2 decode has nothing to do")
+        problems.append(f"verify.max_tokens is {plan.max_tokens}; with less than 2 decode generates nothing")
     number = plan.match.split(":")[1] if plan.match.startswith("prefix:") else ""
     if plan.match != "exact" and not (number.isdigit() and int(number) > 0):
-        problems.append(f"verify.match is {plan.match!r}, but has to be exact or prefix:N with N tokens")
+        problems.append(f"verify.match is {plan.match!r}, but must be exact or prefix:N with N tokens")
     return problems

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Step pool: what one instance put into the Mooncake store, another one reads and uses."""
+"""Step pool: one instance writes KV to the Mooncake store, another one reads and uses it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .records import Record, failed, passed, skipped
 
 
 def check_pool(probe: Probe) -> list[Record]:
-    """Each reader gets one prompt that another engine had before. Asked of the engines directly: the router would choose."""
+    """Each reader gets a prompt that another engine has processed. Requests go directly to engines, not through the router."""
     links = _links(probe)
     if not links:
-        return [skipped("pool", "one engine only: that another one can read the pool cannot be shown")]
+        return [skipped("pool", "only one engine: reading by another one cannot be tested")]
     broken, tokens = [], 0.0
     for writer, reader in links:
         hop, problem, hits = _one_link(probe, writer, reader)
@@ -29,12 +29,12 @@ def check_pool(probe: Probe) -> list[Record]:
             broken.append(failed("pool", hop, problem._replace(text=probe.hide(problem.text))))
     if broken:
         return broken
-    said = "{0} readers took {1:.0f} prompt tokens that another engine had computed, texts equal"
+    said = "{0} readers loaded {1:.0f} prompt tokens that another engine had computed, texts equal"
     return [passed("pool", "", said.format(len(links), tokens), links=[f"{w.name} -> {r.name}" for w, r in links])]
 
 
 def _links(probe: Probe) -> list[tuple[Engine, Engine]]:
-    """Each reader with a writer that is another engine, writers in turn."""
+    """Each reader with a writer that is another engine, writers in rotation."""
     store = probe.plan.store
     members = probe.plan.role("colocated") or probe.plan.role("prefill")
     writers = [probe.plan.engine(name) for name in store.writers] or list(members)
@@ -49,7 +49,7 @@ def _links(probe: Probe) -> list[tuple[Engine, Engine]]:
 
 
 def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Problem | None, float]:
-    """(hop, what is wrong or None, tokens read). The writer computes first, so its text is its own; the reader must say the same."""
+    """(hop, error or None, tokens read). The writer computes first and gives the reference text; the reader must return the same."""
     store, prompt = probe.plan.store, probe.new_prompt()
     put_hop, get_hop = f"{writer.name} -> {store.name}", f"{store.name} -> {reader.name}"
     master = Target(store.master_url)
@@ -60,7 +60,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Proble
     stored = probe.settle(lambda: probe.metrics(master), lambda now: _grown(store_puts, start, now) > 0)
     if _grown(store_puts, start, stored) <= 0:
         return put_hop, Problem(f"the master got no new key from {writer.name}", "pool_not_written"), 0.0
-    # The last blocks may still be on their way: wait until the count of keys stands still.
+    # The last blocks may still be in transfer: wait until the count of keys is stable.
     stored = _quiet(probe, master, stored)
     before = probe.metrics(probe.target(reader))
     second = probe.complete(probe.target(reader), prompt)
@@ -75,14 +75,14 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Proble
     if gets == 0 or (hits is None and gets < 0):
         return get_hop, Problem(f"the master saw no successful get by {reader.name}", "pool_not_read"), 0.0
     if not same_text(second.text, first.text, True) and not _begins_alike(probe, second.text, prompt, writer):
-        text = "{0} says {1!r} with KV from the pool, {2} says {3!r}"
+        text = "{0} returns {1!r} with KV from the store, {2} returns {3!r}"
         values = (reader.name, excerpt(second.text, 60), writer.name, excerpt(first.text, 60))
         return get_hop, Problem(text.format(*values), "garbage"), 0.0
     return get_hop, None, hits or 0.0
 
 
 def _grown(count: Any, before: Samples | None, after: Samples | None) -> float:
-    """How far a counter of the master grew; -1 when it has none (then it proves nothing, either way)."""
+    """Increase of a counter of the master; -1 without the counter (which proves nothing)."""
     grown = count(before or {}, after or {})
     return -1.0 if grown is None else grown
 
@@ -98,7 +98,7 @@ def _quiet(probe: Probe, master: Target, last: Samples | None) -> Samples | None
 
 
 def _hits(probe: Probe, reader: Engine, before: Samples | None) -> float | None:
-    """Tokens the reader had from outside, by the better of its counters; None when it has none."""
+    """Tokens that the reader loaded, by the better of its counters; None without counters."""
 
     def read() -> Any:
         return served(before or {}, probe.metrics(probe.target(reader)) or {})
@@ -108,7 +108,7 @@ def _hits(probe: Probe, reader: Engine, before: Samples | None) -> float | None:
 
 
 def _begins_alike(probe: Probe, text: str, prompt: str, writer: Engine) -> bool:
-    """With match prefix:N the first N tokens decide."""
+    """With match prefix:N only the first N tokens are compared."""
     if probe.plan.match == "exact":
         return False
     reference = probe.reference(prompt, writer)

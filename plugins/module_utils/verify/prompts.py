@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Prompts that no cache can know and whose answer needs all of their KV."""
+"""Prompts that are in no cache and whose answer depends on all of their KV."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _WORDS = (
 
 
 def new_nonce() -> str:
-    """128 random bits. It opens the prompt, so the first block differs and with it the hash of every later block."""
+    """128 random bits at the start of the prompt, so that the first block and with it all block hashes differ."""
     return uuid.uuid4().hex
 
 
 def prompt_of(nonce: str, words: int) -> str:
     """About `words` words, each at least one token of any usual tokenizer.
 
-    The nonce opens the text and is asked for at its end: a model that sees the right KV repeats it, one that sees
-    another request's KV repeats that one's. (A model too small to do so still depends on every word.)
+    The nonce is at the start and is requested at the end: a model with the right KV repeats it, one with
+    another request's KV repeats that one's. (The output of a model too small for that still depends on every word.)
     """
     words_of_it = random.Random(nonce)
     filler = " ".join(words_of_it.choices(_WORDS.split(), k=max(words, 1)))
@@ -32,9 +32,9 @@ def prompt_of(nonce: str, words: int) -> str:
 
 
 def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict[str, Any]:
-    """The body of POST /v1/completions: greedy, and to the full length, so that two right answers are equal.
+    """The body of POST /v1/completions: greedy and with full length, so that correct answers are equal.
 
-    `ignore_eos` is vLLM's; a probe that stops at its first token would compare nothing.
+    `ignore_eos` is a parameter of vLLM; a probe that stops at its first token would compare nothing.
     """
     body: dict[str, Any] = {
         "model": model,
@@ -49,7 +49,7 @@ def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict
 
 
 def salted(nonce: str) -> dict[str, str]:
-    """Extra keys that hide every cached block from one request, in the engine's own cache and in the pool.
+    """Extra keys that make a request bypass all cached blocks, in the engine's own cache and in the store.
 
     vLLM >= 0.10 hashes `cache_salt` into the first block (vllm-project/vllm#17045, #20981); older releases ignore it.
     """

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps master, engines and alone: every part by itself, before anything is asked of them together."""
+"""Steps master, engines and alone: each component separately, before requests through all of them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def silence(path: str, reply: Reply) -> Problem:
 
 
 def check_master(probe: Probe) -> list[Record]:
-    """Health, then clients and capacity as planned. Mooncake <= 0.3.10.post1 answers OK, later ones JSON with service_ready."""
+    """Check health, then clients and capacity. Mooncake <= 0.3.10.post1 answers OK, later ones JSON with service_ready."""
     store = probe.plan.store
     target = Target(store.master_url)
     reply = probe.get(target, "/health")
     if reply.status != 200 or reply.error:
         return [failed("master", store.name, silence("/health", reply))]
     if not _is_leader(reply.body):
-        said = "its /health says it is not serving: " + excerpt(reply.body)
+        said = "its /health reports that it is not serving: " + excerpt(reply.body)
         return [failed("master", store.name, Problem(said, "master_standby"))]
     samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
     missing = _short(probe, samples)
@@ -44,7 +44,7 @@ def check_master(probe: Probe) -> list[Record]:
         return [failed("master", store.name, problem, clients=_clients(samples)) for problem in missing]
     clients, capacity = _clients(samples), samples.get("master_total_capacity_bytes")
     if store.clients and clients is not None and clients > store.clients:
-        text = "{0} has {1:.0f} clients, {2} are planned: a stranger's, or one of a process that just ended"
+        text = "{0} has {1:.0f} clients, expected {2}: a foreign client, or one of a process that has just exited"
         probe.warnings.append(text.format(store.name, clients, store.clients))
     said = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
     return [passed("master", store.name, said, clients=clients, capacity_bytes=capacity)]
@@ -64,21 +64,21 @@ def _clients(samples: Samples) -> float | None:
 
 
 def _short(probe: Probe, samples: Samples) -> list[Problem]:
-    """What the master has less of than planned. A counter it does not print counts as zero: it proves nothing."""
+    """Clients or capacity below the plan. A missing counter is treated as zero."""
     store = probe.plan.store
     short = []
-    for name, wanted, word, fault in (
+    for name, wanted, unit, fault in (
         ("master_active_clients", store.clients, "clients", "master_clients"),
         ("master_total_capacity_bytes", store.capacity_bytes, "bytes of capacity", "master_capacity"),
     ):
         found = samples.get(name, 0.0)
         if wanted and found < wanted:
-            short.append(Problem(f"it has {found:.0f} {word}, planned are {wanted}", fault))
+            short.append(Problem(f"it has {found:.0f} {unit}, expected {wanted}", fault))
     return short
 
 
 def check_engines(probe: Probe) -> list[Record]:
-    """Each engine healthy and serving the planned name. Also learns max_model_len and how long a prompt has to be."""
+    """Check that each engine is healthy and serves the planned model. Also sets max_model_len and the prompt length."""
     broken = []
     for engine in probe.plan.engines:
         problem = _unfit(probe, engine)
@@ -90,7 +90,7 @@ def check_engines(probe: Probe) -> list[Record]:
     probe.words = _words_for(probe, probe.plan.engines[0], needed)
     room = probe.max_model_len - probe.plan.max_tokens
     if 0 < room < needed:
-        said = "max_model_len {0} leaves no room for a probe of {1} tokens (two KV blocks and more) and {2} to answer"
+        said = "max_model_len {0} is too small for a probe of {1} tokens (more than two KV blocks) and an answer of {2}"
         values = (probe.max_model_len, needed, probe.plan.max_tokens)
         return [failed("engines", probe.shortest, Problem(said.format(*values), "no_room"))]
     said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
@@ -109,18 +109,20 @@ def _unfit(probe: Probe, engine: Engine) -> Problem | None:
     try:
         models: dict[str, Any] = {item["id"]: item for item in json.loads(reply.body)["data"]}
     except (ValueError, LookupError, TypeError):
-        return Problem("its /v1/models is no list of models: " + excerpt(reply.body), "not_openai")
+        return Problem("its /v1/models is not a list of models: " + excerpt(reply.body), "not_openai")
     if probe.plan.model not in models:
-        return Problem("it serves {}, planned is {}".format(", ".join(sorted(models)), probe.plan.model), "wrong_model")
+        return Problem(
+            "serves model {}, expected {}".format(", ".join(sorted(models)), probe.plan.model), "wrong_model"
+        )
     length = models[probe.plan.model].get("max_model_len") or 0
-    # The shortest one bounds the probe; a longer prompt is refused at the latest by it.
+    # The smallest one limits the probe.
     if length and (not probe.max_model_len or length < probe.max_model_len):
         probe.max_model_len, probe.shortest = length, engine.name
     return None
 
 
 def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
-    """How many filler words make `needed` tokens: asked of /tokenize, else one word is taken for one token (or more)."""
+    """Number of filler words for `needed` tokens, from /tokenize; without it one token per word is assumed."""
     words = needed
     for _unused in range(4):
         body = {"model": probe.plan.model, "prompt": prompt_of(new_nonce(), words)}
@@ -131,13 +133,13 @@ def _words_for(probe: Probe, engine: Engine, needed: int) -> int:
             return words
         if needed <= count <= 2 * needed:
             return words
-        # A nonce is split differently each time, and is a constant part: aim a quarter too high.
+        # The token count of the nonce varies: add a quarter.
         words = max(1, words * (needed + needed // 4) // max(count, 1))
     return words
 
 
 def check_alone(probe: Probe) -> list[Record]:
-    """The same prompt to each engine directly: each answers whole, and all say the same. Salted: no cache, no pool helps."""
+    """Send the same prompt to each engine directly: answers must be complete and equal. Salted to bypass cache and store."""
     prompt = probe.new_prompt()
     said: dict[str, Answer] = {}
     broken = []
@@ -148,14 +150,16 @@ def check_alone(probe: Probe) -> list[Record]:
         if not answer.whole:
             fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
             fault = "unauthorized" if answer.status in (401, 403) else fault
-            broken.append(failed("alone", engine.name, Problem(probe.hide("asked alone: " + answer.detail), fault)))
+            broken.append(
+                failed("alone", engine.name, Problem(probe.hide("queried directly: " + answer.detail), fault))
+            )
     if broken:
         return broken
     expected = _majority([answer.text for answer in said.values()])
     for name, answer in said.items():
         if answer.text != expected:
-            said_here = f"asked alone it says {excerpt(answer.text, 60)!r}, the others say {excerpt(expected, 60)!r}"
-            broken.append(failed("alone", name, Problem(said_here, "different_engine")))
+            message = f"returns {excerpt(answer.text, 60)!r} when queried directly; other engines return {excerpt(expected, 60)!r}"
+            broken.append(failed("alone", name, Problem(message, "different_engine")))
     short = [answer.prompt_tokens for answer in said.values() if answer.prompt_tokens <= 2 * probe.plan.block_size]
     if short and not broken:
         text = "the probe of {0} words has only {1} tokens; two KV blocks are {2}"

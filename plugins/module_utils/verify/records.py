@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report: one record per step (one per broken hop of it), and the lines a person reads."""
+"""The report: one record per step (or per failed hop), and its text."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def skipped(step: str, reason: str) -> Record:
 
 
 def status_of(records: list[Record], step: str) -> str:
-    """failed before passed before skipped; "" when the step left no record."""
-    said = {item["status"] for item in records if item["step"] == step}
-    return next((status for status in ("failed", "passed", "skipped") if status in said), "")
+    """failed, else passed, else skipped; "" without a record of the step."""
+    statuses = {item["status"] for item in records if item["step"] == step}
+    return next((status for status in ("failed", "passed", "skipped") if status in statuses), "")
 
 
 def proves_transfer(records: list[Record]) -> bool:
-    """KV crossed: by decode's counters, or by the log lines of each probe request."""
+    """Whether KV transfer is proven, by decode's counters or by the log lines of each probe request."""
     if status_of(records, "transfer") == "passed":
         return True
     return any(item["step"] == "logs" and item["evidence"].get("proved_requests") for item in records)
@@ -53,7 +53,7 @@ def proves_transfer(records: list[Record]) -> bool:
 def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
     """The report with `verified`, `findings`, `failures` (a line for each finding) and `summary`.
 
-    Nothing failed is not enough: with disaggregation something has to have proved the transfer.
+    Without failures a disaggregated deployment is verified only if a step proved the transfer.
     """
     steps = report["steps"]
     findings = [Finding.from_dict(step["finding"]) for step in steps if step["status"] == "failed"]
@@ -67,8 +67,10 @@ def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
 
 def summary(report: dict[str, Any]) -> list[str]:
     """A head line, a line per record, a line of times, a line per warning."""
-    word = "VERIFIED" if report["verified"] else "NOT VERIFIED"
-    lines = ["{}: {} at {} ({}, release {})".format(word, *(report[k] for k in ("model", "entry", "mode", "release")))]
+    result = "VERIFIED" if report["verified"] else "NOT VERIFIED"
+    lines = [
+        "{}: {} at {} ({}, release {})".format(result, *(report[k] for k in ("model", "entry", "mode", "release")))
+    ]
     for step in report["steps"]:
         hop = " {}:".format(step["hop"]) if step["hop"] else ""
         lines.append("  {:8} {:8}{} {}".format(step["status"], step["step"], hop, step["message"]))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Did the KV of these requests come from outside? Judged by the counters of the engines over one window."""
+"""Proof of KV transfer for requests, from the engines' counters over a time window."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .faults import Problem
 from .metrics import Samples, Served, served
 from .plan import VerifyPlan
 
-ENOUGH = 0.9  # share of the prompt that has to come from outside; a last, partial block may be computed by decode
+ENOUGH = 0.9  # minimum transferred share of the prompt; decode may compute a last, partial block
 
 
 class Window(NamedTuple):
-    """What each engine did between two readings, and what was sent in between (whole answers and their tokens)."""
+    """Counters of each engine between two readings, and the requests sent in between (complete answers and their tokens)."""
 
     engines: dict[str, Served]
     unread: list[str]
@@ -38,18 +38,18 @@ def window_of(before: dict[str, Samples | None], after: dict[str, Samples | None
 
 
 def busy(window: Window, names: list[str]) -> list[str]:
-    """Those of the names that finished a request in the window."""
+    """The engines that finished a request in the window."""
     return [name for name in names if name in window.engines and window.engines[name].requests > 0]
 
 
 def judge(plan: VerifyPlan, window: Window) -> Judgement:
-    """The way first (who was asked), then the tokens (where decode had them from)."""
+    """Check the path of requests first, then the source of decode's tokens."""
     prefills = [engine.name for engine in plan.role("prefill")]
     decodes = [engine.name for engine in plan.role("decode")]
     asked = {name: one.requests for name, one in window.engines.items()}
-    way = _way(window, prefills, decodes, asked)
-    if way:
-        return way
+    problem = _path_problem(window, prefills, decodes, asked)
+    if problem:
+        return problem
     hop = "{} -> {}".format(_one(busy(window, prefills), "prefill"), _one(busy(window, decodes), "decode"))
     parts = [window.engines[name] for name in busy(window, decodes)]
     evidence = {
@@ -70,19 +70,19 @@ def judge(plan: VerifyPlan, window: Window) -> Judgement:
     return Judgement(hop, None, False, evidence)
 
 
-def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Judgement | None:
-    """The first hop that the requests did not take; None when all took both."""
+def _path_problem(window: Window, prefills: list[str], decodes: list[str], asked: dict[str, float]) -> Judgement | None:
+    """The first hop without all requests; None if all took both."""
     if window.unread:
         problem = Problem("its /metrics cannot be read", "unread_metrics")
         return Judgement(window.unread[0], problem, True, {"unread": window.unread})
     first, second = (sum(asked.get(name, 0.0) for name in names) for names in (prefills, decodes))
     sent = window.sent
     for missing, hop, text, fault in (
-        (not first and not second, "entry", f"no planned engine saw the {sent} requests", "no_engine_served"),
-        (not second, "entry -> decode", f"no decode engine saw the {sent} requests", "decode_not_asked"),
-        (not first, "entry -> prefill", f"no prefill engine saw the {sent} requests", "prefill_not_asked"),
-        (second < sent, "entry -> decode", f"decode saw {second:.0f} of {sent} requests", "some_lost"),
-        (first < sent, "entry -> prefill", f"prefill saw {first:.0f} of {sent} requests", "some_lost"),
+        (not first and not second, "entry", f"no planned engine received the {sent} requests", "no_engine_served"),
+        (not second, "entry -> decode", f"no decode engine received the {sent} requests", "decode_not_used"),
+        (not first, "entry -> prefill", f"no prefill engine received the {sent} requests", "prefill_not_used"),
+        (second < sent, "entry -> decode", f"decode received {second:.0f} of {sent} requests", "some_lost"),
+        (first < sent, "entry -> prefill", f"prefill received {first:.0f} of {sent} requests", "some_lost"),
     ):
         if missing:
             return Judgement(hop, Problem(text, fault), True, {"requests": asked})
@@ -90,10 +90,10 @@ def _way(window: Window, prefills: list[str], decodes: list[str], asked: dict[st
 
 
 def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict[str, Any]) -> Problem | None:
-    """vLLM >= 0.16. Others may use the service meanwhile; then all of decode's prompts have to fit, not only ours.
+    """For vLLM >= 0.16. If other clients use the service meanwhile, all of decode's prompts are checked, not only ours.
 
-    A transferred prompt leaves decode a partial block at most (one token, as measured). Ours may use that up, strangers'
-    are granted their one token only: a block each would leave room for one of ours that was computed in full.
+    Decode computes at most a partial block of a transferred prompt (one token, as measured). This is allowed for our
+    prompts, but only one token for foreign ones: a block each could hide one of ours that was computed completely.
     """
     external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
     cached = _sum([part.local_cache for part in parts]) or 0.0

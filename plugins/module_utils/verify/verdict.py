@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last word: what the requests showed, joined with what the services' logs say about the same window."""
+"""The verdict: the results of the requests combined with the services' logs of the same time window."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
 
 
 def request(plan: VerifyPlan) -> str:
-    """A shell line that asks the service for a completion; where a key is needed, it stands in $API_KEY."""
-    words = ["curl", "-sS", f"{plan.entry.url}/v1/completions", "-H", "Content-Type: application/json"]
+    """A curl command that requests a completion; a required key is taken from $API_KEY."""
+    command = ["curl", "-sS", f"{plan.entry.url}/v1/completions", "-H", "Content-Type: application/json"]
     if plan.entry.ca_path:
-        words += ["--cacert", plan.entry.ca_path]
+        command += ["--cacert", plan.entry.ca_path]
     body = json.dumps({"model": plan.model, "prompt": "Once upon a time", "max_tokens": 16})
-    line = " ".join(shlex.quote(word) for word in [*words, "-d", body])
+    line = " ".join(shlex.quote(argument) for argument in [*command, "-d", body])
     return line + (' -H "Authorization: Bearer $API_KEY"' if plan.entry.api_key else "")
 
 
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
-    """Red flags on any service; a line per probe request on decode and listeners on prefill, where the release has them."""
+    """Check for red flags in all logs; transfer lines per probe request on decode and listener lines on prefill, if printed."""
     readable = {name: one for name, one in read.items() if one["readable"]}
     if not readable:
         reasons = "; ".join("{}: {}".format(name, one["problem"]) for name, one in sorted(read.items()))
@@ -70,14 +70,14 @@ def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[rec
             broken.append(records.failed("logs", hop, problem, requests=ids))
     if broken:
         return broken
-    said = f"no red flag in {len(readable)} logs"
+    message = f"no red flag in {len(readable)} logs"
     if proved:
-        said += f", a transfer line for each of {len(proved)} requests"
-    return [records.passed("logs", "", said, read=sorted(readable), proved_requests=proved)]
+        message += f", a transfer line for each of {len(proved)} requests"
+    return [records.passed("logs", "", message, read=sorted(readable), proved_requests=proved)]
 
 
 def _listeners(plan: VerifyPlan, readable: Logs) -> list[records.Record]:
-    """Too few listener lines on a prefill. None at all proves nothing: a rotated log has lost its beginning (a warning)."""
+    """Too few listener lines on a prefill. None at all is only a warning: a rotated log does not contain its beginning."""
     wanted = plan.transfer.listeners_per_prefill
     broken = []
     for engine in plan.role("prefill") if plan.release.lines.listening else ():
@@ -100,10 +100,10 @@ def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
 
 
 def _transferred(plan: VerifyPlan, report: dict[str, Any], readable: Logs) -> tuple[list[str], list[dict[str, str]]]:
-    """(ids with their lines, requests without). With an unread decode a line may be there: then none counts as missing.
+    """(ids with their lines, requests without). If a decode log was not read, none counts as missing.
 
-    Decode logs the request by the id of the HTTP answer, or by prefill's: the part both have in common is the
-    X-Request-Id that the proxy sent to both. A release that logs neither is judged by the number of lines.
+    Decode logs the id of the HTTP answer, or prefill's id: their common part is the
+    X-Request-Id that the proxy sent to both. For a release that logs neither the number of lines is checked.
     """
     decodes = [engine.name for engine in plan.role("decode")]
     unread = [name for name in decodes if name not in readable]
@@ -123,10 +123,10 @@ def core_id(request_id: str) -> str:
 
 
 def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:
-    """The last lines of each service that a failed hop names, by name or by role; of all when it names none of them."""
-    words = {word for step in steps if step["status"] == "failed" for word in re.split(r" -> |, ", step["hop"])}
-    if not words:
+    """The last lines of each service in a failed hop, by name or role; of all services if it has none of them."""
+    names = {name for step in steps if step["status"] == "failed" for name in re.split(r" -> |, ", step["hop"])}
+    if not names:
         return {}
     roles = {engine.name: engine.role for engine in plan.engines}
-    named = [name for name in read if name in words or roles.get(name) in words]
+    named = [name for name in read if name in names or roles.get(name) in names]
     return {name: read[name]["tail"] for name in sorted(named or read)}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings as people read them: sorted, grouped where they are equal, with their reasons and fixes."""
+"""Findings as text: sorted and grouped, with reasons and fixes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ...module_utils.tools.finding import Finding as Finding
 from ...module_utils.tools.finding import shown as shown
 from .values import natural
 
-PLACES_SHOWN = 4  # places of one group of equal findings that are named
-GROUPS_SHOWN = 20  # groups of one rule that are printed; one mistake can show differently on a thousand hosts
+PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings
+GROUPS_SHOWN = 20  # maximum number of groups that are printed for one rule
 DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
 
 class PlanError(ValueError):
-    """The description cannot be planned; carries every finding, in a stable order. Its text is the whole report."""
+    """Planning failed. Carries all findings in a stable order; its text is the complete report."""
 
     def __init__(self, findings: t.Iterable[Finding]) -> None:
         self.findings = tuple(sorted(set(findings), key=lambda finding: (natural(finding.path), finding)))
@@ -27,15 +27,15 @@ class PlanError(ValueError):
 
 
 def report(findings: t.Sequence[Finding]) -> str:
-    """The text of a refused plan: every finding with its place, its reason and its fix; equal ones are grouped."""
+    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped."""
     count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
     return "\n".join([f"Planning failed: {count}. No host was changed.", *finding_lines(findings)])
 
 
 def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list[str]:
-    """Findings as numbered lines in the given order; ``severity`` prints each one's as well.
+    """Findings as numbered lines in the given order, optionally with their ``severity``.
 
-    Findings that differ only in their place share one entry. A rule with very many entries ends in a count.
+    Findings that differ only in path and value share one entry. Further entries of a rule are only counted.
     """
     groups = grouped(findings)
     printed: dict[str, int] = {}
@@ -58,7 +58,7 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list
 
 
 def grouped(findings: t.Iterable[Finding]) -> list[list[Finding]]:
-    """Findings that differ only in place and value, together; groups in the order of their first finding."""
+    """Findings grouped by everything but path and value, in the order of the first finding of each group."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         key = (finding.id, finding.severity, finding.problem, finding.why, finding.fix)
@@ -67,7 +67,7 @@ def grouped(findings: t.Iterable[Finding]) -> list[list[Finding]]:
 
 
 def places(group: t.Sequence[Finding]) -> str:
-    """Where equal findings are: a single place, '16 devices on 4 hosts (n1: 0-3, ...)', or '9 places (a, b, ...)'."""
+    """The places of equal findings: one path, '16 devices on 4 hosts (n1: 0-3, ...)', or '9 places (a, b, ...)'."""
     if len(group) == 1:
         return group[0].place
     found = [match for finding in group if (match := DEVICE.fullmatch(finding.path))]
@@ -91,7 +91,7 @@ def _first(names: t.Sequence[str], separator: str) -> str:
 
 
 def spans(numbers: t.Iterable[int], separator: str = " ") -> str:
-    """Numbers as people write them: 0-7 7100 36000-36015."""
+    """Numbers as ranges, such as 0-7 7100 36000-36015."""
     found: list[list[int]] = []
     for number in sorted(set(numbers)):
         if found and number == found[-1][1] + 1:

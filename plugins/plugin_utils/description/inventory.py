@@ -1,12 +1,12 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's variables out of an inventory: those of the deployment, and each host's own.
+"""Reads the user's variables from an inventory: those of the deployment and those of each host.
 
-A variable may be set anywhere that Ansible looks: ``group_vars/all``, extra variables, ``host_vars`` of the controller, or the
-variables of any group or host of the deployment. A variable of the deployment has one value: hosts that see different
-values of it are a finding. ``inference_group`` names a group; then only its hosts belong to the deployment, so that one
-inventory holds several.
+A variable may be set wherever Ansible reads variables: ``group_vars/all``, extra variables, ``host_vars`` of the controller, or
+any group or host of the deployment. A variable of the deployment has one value: different values on different hosts
+are a finding. With ``inference_group`` only the hosts of that group belong to the deployment, so that one
+inventory can contain several.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import typing as t
 from ..runtimes.registry import in_cluster
 from .findings import Finding
 from .loader import plain
-from .variables import HOST_WORDS, OPERATIONAL, PREFIX
+from .variables import HOST_VARIABLES, OPERATIONAL, PREFIX
 
 GROUP = PREFIX + "group"
-OWN = frozenset([*(PREFIX + name for name in HOST_WORDS), "ansible_host", "ansible_connection"])
+OWN = frozenset([*(PREFIX + name for name in HOST_VARIABLES), "ansible_host", "ansible_connection"])
 OF_NODES = tuple(PREFIX + name for name in ("devices", "hardware", "interface"))
 
 Variables = t.Mapping[str, t.Any]
@@ -37,35 +37,35 @@ def members(groups: t.Mapping[str, t.Any], only: str = "") -> dict[str, list[str
 
 
 def inventory_of(hostvars: t.Mapping[str, Variables], hosts: t.Mapping[str, list[str]]) -> dict[str, t.Any]:
-    """Each host's groups and own variables, as the planner reads them."""
+    """The groups and variables of each host, as input of the planner."""
     return {
         name: {
             "groups": hosts[name],
-            "variables": {word: plain(variables[word]) for word in OWN if word in variables},
+            "variables": {key: plain(variables[key]) for key in OWN if key in variables},
         }
         for name, variables in ((name, hostvars[name]) for name in hosts)
     }
 
 
-def is_word(name: str) -> bool:
-    """Whether a variable describes the deployment; those that control the playbooks or belong to one host do not."""
+def is_deployment_variable(name: str) -> bool:
+    """Whether a variable belongs to the deployment, not to the control of playbooks or to a single host."""
     return name.startswith(PREFIX) and name not in OPERATIONAL and name not in OWN
 
 
-def words_of(
+def deployment_variables(
     controller: Variables, hostvars: t.Mapping[str, Variables], hosts: t.Iterable[str]
 ) -> tuple[dict[str, t.Any], list[Finding]]:
-    """The deployment's variables: the controller's, then what its hosts see, which has to agree; and all conflicts.
+    """The deployment's variables (the controller's, then those of its hosts, which must agree), and all conflicts.
 
-    Variables of a host (devices, hardware, interface, address) are read of each host, whatever the controller sees; on
-    kubernetes the nodes are in no inventory, so that there the controller's stand for all of them.
+    Host variables (devices, hardware, interface, address) are read from each host, not from the controller. On
+    kubernetes the nodes are not in the inventory, so the controller's values apply to all of them.
     """
-    found = {str(key): plain(controller[key]) for key in controller if is_word(str(key))}
+    found = {str(key): plain(controller[key]) for key in controller if is_deployment_variable(str(key))}
     seen: dict[str, tuple[str, t.Any]] = {}
     conflicts: list[Finding] = []
     for host in hosts:
         variables = hostvars[host]
-        for key in sorted(str(name) for name in variables if is_word(str(name))):
+        for key in sorted(str(name) for name in variables if is_deployment_variable(str(name))):
             value = plain(variables[key])
             first, agreed = seen.setdefault(key, (host, value))
             if value != agreed and not any(conflict.path == key for conflict in conflicts):
@@ -82,7 +82,7 @@ def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> F
         key,
         "VARIABLE-CONFLICT",
         f"conflicting values:{shown[0]} on {first},{shown[1]} on {host}",
-        "Set it once for the whole deployment (what differs by pool or host belongs into inference_pools), or name the "
+        "Set it once for the whole deployment (settings per pool or host belong in inference_pools), or select the "
         "deployment's group with inference_group.",
-        why="It describes the whole deployment, so it has one value.",
+        why="The variable applies to the whole deployment, so it must have one value.",
     )

@@ -1,19 +1,19 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's words for the kubernetes runtime: ``inference_kubernetes``."""
+"""Variables of the kubernetes runtime: ``inference_kubernetes``."""
 
 from __future__ import annotations
 
 import typing as t
 from dataclasses import dataclass
 
-from .loader import choice, documented, factory, number, words
+from .loader import choice, documented, factory, mapping, number
 
 
 @dataclass(frozen=True)
 class Mount:
-    """One more volume of the engines' pods: a path of the node, a claim, a ConfigMap, a Secret, or memory."""
+    """An additional volume of the engines' pods: a path of the node, a claim, a ConfigMap, a Secret, or memory."""
 
     name: str = documented("Name of the volume.")
     path: str = documented("Path in the container.")
@@ -29,22 +29,22 @@ class Mount:
 
 @dataclass(frozen=True)
 class PodSettings:
-    """What the pods of one role, or of all roles, ask for and look like."""
+    """Resources and metadata of the pods of one role or of all roles."""
 
     requests: dict[str, str] = documented("Resource requests of the containers.", factory(dict))
     limits: dict[str, str] = documented("Resource limits of the containers.", factory(dict))
     node_selector: dict[str, str] = documented("Labels that a node must have.", factory(dict))
     labels: dict[str, str] = documented("Labels of the pods.", factory(dict))
     annotations: dict[str, str] = documented("Annotations of the pods.", factory(dict))
-    spec: dict[str, t.Any] = documented("Settings merged into the pod specification.", words())
-    container: dict[str, t.Any] = documented("Settings merged into the engine's container.", words())
+    spec: dict[str, t.Any] = documented("Settings merged into the pod specification.", mapping())
+    container: dict[str, t.Any] = documented("Settings merged into the engine's container.", mapping())
 
 
 @dataclass(frozen=True)
 class ClusterRouter:
-    """How requests come to the engines: our proxy in the cluster or on a host, kthena-router, or nothing of ours.
+    """How requests reach the engines: a proxy in the cluster or on a host, kthena-router, or no router.
 
-    ``url`` is where clients ask when it is not our proxy; the verification asks there, and nowhere without it.
+    ``url`` is the clients' URL in the modes kthena_router and none; without it the verification sends no requests.
     """
 
     mode: str = documented(
@@ -68,7 +68,7 @@ class ClusterRouter:
 
 @dataclass(frozen=True)
 class Kubernetes:
-    """Where and how a ModelServing runs."""
+    """Settings of a ModelServing."""
 
     namespace: str = documented(
         "Namespace of all objects. The role creates it only with kthena_create_namespace.", "default"
@@ -119,10 +119,10 @@ class Kubernetes:
         factory(dict),
     )
     router: ClusterRouter = documented("The router of the cluster.", factory(ClusterRouter))
-    serving: dict[str, t.Any] = documented("Settings merged into the specification of the ModelServing.", words())
+    serving: dict[str, t.Any] = documented("Settings merged into the specification of the ModelServing.", mapping())
 
     def of_role(self, role: str) -> PodSettings:
-        """The words of one role's pods, over those of all roles; a mapping's keys are merged, its values replaced."""
+        """The settings of one role's pods, merged over those of all roles: keys of mappings are merged, values replaced."""
         own = self.pods.get(role, PodSettings())
         return PodSettings(
             requests={**self.requests, **own.requests},
@@ -136,7 +136,7 @@ class Kubernetes:
 
     @property
     def rollout_type(self) -> str:
-        """Role by role where a failed pod is replaced alone, else the whole group, as the webhook wants it."""
+        """Rollout by role if single pods are recreated, else by group, as Kthena's webhook requires."""
         if self.rollout:
             return self.rollout
         return "ServingGroupRollingUpdate" if self.recovery_policy == "ServingGroupRecreate" else "RoleRollingUpdate"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads plain data into frozen dataclasses, strictly: unknown keys and wrong types become findings with their path."""
+"""Strict loader of plain data into frozen dataclasses: unknown keys and wrong types become findings with their path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 
 from .findings import Finding, nearest
 
-# Dataclasses call the functions below in their bodies, where fields belong; pylint sees the functions alone.
+# The functions below return dataclass fields; pylint does not recognise that.
 # pylint: disable=invalid-field-call
 
 KINDS: tuple[tuple[t.Any, str], ...] = (
@@ -23,7 +23,7 @@ KINDS: tuple[tuple[t.Any, str], ...] = (
 )
 TRUE = {"true", "yes", "on", "1"}
 FALSE = {"false", "no", "off", "0"}
-LARGEST = 10**6  # of any whole number without a bound of its own; the planner counts through many of them
+LARGEST = 10**6  # default upper bound of whole numbers; the planner iterates over many of them
 
 
 def choice(*values: str) -> t.Any:
@@ -41,18 +41,18 @@ def firsts() -> t.Any:
     return dataclasses.field(default=(), metadata={"least": 1, "most": 65535})
 
 
-def words() -> t.Any:
+def mapping() -> t.Any:
     """A field that holds a mapping of free keys (engine arguments, environment)."""
     return dataclasses.field(default_factory=dict)
 
 
 def factory(make: t.Callable[[], t.Any]) -> t.Any:
-    """A field whose default is made anew for each record: another record, or a mapping."""
+    """A field with a default factory: a record or a mapping."""
     return dataclasses.field(default_factory=make)
 
 
 def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
-    """A field with its documentation, of which the page of all variables is made.
+    """A field with its documentation, from which the page of variables is generated.
 
     ``default`` is a plain value, a field made by one of the functions above, or nothing for a required field.
     """
@@ -63,19 +63,19 @@ def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
 
 
 WHY = {
-    "VARIABLE-TYPE": "The value cannot be read, so it is not clear what to deploy.",
-    "VARIABLE-RANGE": "The value is outside of what can be deployed.",
-    "VARIABLE-CHOICE": "Another value has no meaning here.",
+    "VARIABLE-TYPE": "The value has the wrong type, so it is not clear what to deploy.",
+    "VARIABLE-RANGE": "The value is outside of the supported range.",
+    "VARIABLE-CHOICE": "Other values are not supported.",
     "VARIABLE-UNKNOWN": "An unknown key would silently have no effect.",
     "VARIABLE-MISSING": "It has no default.",
 }
 
 
 class Reader:
-    """Collects findings while reading; a value that cannot be read is replaced by a substitute.
+    """Collects findings while reading; an invalid value is replaced by a substitute.
 
-    The substitute is the field's default, or with ``other`` another valid value: what is found wrong with either of
-    them does not depend on the value that could not be read.
+    The substitute is the field's default, or with ``other`` another valid value: findings that occur with both
+    do not depend on the invalid value.
     """
 
     def __init__(self, other: bool = False) -> None:
@@ -83,7 +83,7 @@ class Reader:
         self.findings: list[Finding] = []
 
     def add(self, path: str, value: t.Any, problem: str, fix: str = "", rule: str = "VARIABLE-TYPE") -> None:
-        """Add a finding and go on reading."""
+        """Add a finding and continue."""
         shown = "" if value is None else repr(plain(value))
         self.findings.append(
             Finding(path, rule, problem, fix.strip() or "Correct the value.", value=shown[:120], why=WHY[rule])
@@ -101,14 +101,14 @@ class Reader:
             if key not in fields:
                 hint = f"{nearest(key, fields)}Known keys: {', '.join(sorted(fields))}."
                 self.add(f"{path}.{key}", None, f"unknown key '{key}'", hint, "VARIABLE-UNKNOWN")
-                raw = self._perhaps_meant(raw, key, fields)
+                raw = self._correct_misspelling(raw, key, fields)
         hints = t.get_type_hints(cls)
         values = {}
         for name, field in fields.items():
             if name in raw and raw[name] is not None:
                 values[name] = self.value(hints[name], raw[name], f"{path}.{name}", field)
             elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-                self.add(f"{path}.{name}", None, "this variable is required and not set", "Set it.", "VARIABLE-MISSING")
+                self.add(f"{path}.{name}", None, "this variable is required but not set", "Set it.", "VARIABLE-MISSING")
                 values[name] = self.substitute(hints[name])
         return cls(**values)
 
@@ -142,10 +142,10 @@ class Reader:
             return Reader(self.other).record(t.cast(type, kind), {}, "")
         return {int: 1 if self.other else 0, bool: self.other}.get(kind, "/missing" if self.other else "")
 
-    def _perhaps_meant(
+    def _correct_misspelling(
         self, raw: t.Mapping[str, t.Any], key: str, fields: t.Mapping[str, t.Any]
     ) -> t.Mapping[str, t.Any]:
-        """With ``other``, the mapping as if an unknown key were a misspelt one."""
+        """With ``other``, the mapping with unknown keys replaced by the most similar known key."""
         meant = nearest(key, fields).partition("'")[2].rpartition("'")[0]
         return {**raw, meant: raw[key]} if self.other and meant and meant not in raw else raw
 
@@ -190,9 +190,9 @@ class Reader:
 
 
 def _expected(what: str, raw: t.Any) -> str:
-    """What should be in the place of a value, and what is there."""
+    """The expected type of a value, and its actual type."""
     kind = next((name for types_, name in KINDS if isinstance(raw, types_)), "a value of another type")
-    return f"{what} is expected, not {kind}"
+    return f"expected {what}, not {kind}"
 
 
 def _whole(raw: t.Any) -> int | None:
@@ -205,7 +205,7 @@ def _whole(raw: t.Any) -> int | None:
 
 
 def plain(raw: t.Any) -> t.Any:
-    """The value rebuilt from Python's own types (Ansible hands over subclasses that carry tags)."""
+    """The value converted to Python's built-in types (Ansible passes tagged subclasses)."""
     if isinstance(raw, t.Mapping):
         return {str(key): plain(raw[key]) for key in raw}
     if isinstance(raw, (list, tuple, set)):

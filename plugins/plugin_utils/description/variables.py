@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The user's words: what an inventory says of a deployment, as frozen records.
+"""The variables of a deployment, as frozen records.
 
-A word that is not known is refused with its path. Defaults that depend on the release, the engine or the hosts are
-not filled here but by the planner, which knows them.
+An unknown variable is refused with its path. Defaults that depend on the release, the engine or the hosts are
+set by the planner.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from dataclasses import dataclass
 from ..runtimes.registry import NAMES as RUNTIMES
 from .findings import Finding, nearest
 from .kubernetes import Kubernetes
-from .loader import Reader, choice, documented, factory, firsts, number, words
+from .loader import Reader, choice, documented, factory, firsts, mapping, number
 from .values import natural
 
 POOLS = ("encode", "prefill", "decode", "colocated")
 PREFIX = "inference_"
 
-# Variables that control one run of a playbook and describe no deployment: the planner ignores them.
+# Variables that control a run of a playbook; the planner ignores them.
 RUN_VARIABLES = {
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
-    "group": "Inventory group whose hosts belong to the deployment, where one inventory holds several.",
+    "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "manifests_file": "Kubernetes: file for the manifests.",
-    "plan": "The plan itself; set by the playbook plan for those after it.",
+    "plan": "The plan itself; set by the playbook plan for later playbooks.",
     "plan_file": "File for the plan, as JSON.",
     "plan_html": "File for the plan, as one HTML page with a picture of the deployment.",
     "plan_only": "Kubernetes: print the manifests and stop.",
@@ -51,19 +51,18 @@ HOST_VARIABLES = {
     "devices": "Number of NPUs that may be used, or a list of their device ids. Default: all of the hardware.",
     "hardware": "Hardware generation of the host. Default: the one of the deployment.",
     "interface": "Network interface that holds the address. Default: the one of the deployment.",
-    "memory": "Host memory in GiB; lets the planner judge the size of the store. Default: unknown.",
+    "memory": "Host memory in GiB; the planner checks the size of the store against it. Default: unknown.",
 }
-HOST_WORDS = tuple(HOST_VARIABLES)
 
 
 @dataclass(frozen=True)
 class Model:
-    """The served model: ``path`` on every engine's host, ``name`` that clients ask for."""
+    """The served model: ``path`` on every engine's host, ``name`` in the clients' requests."""
 
     path: str = documented("Directory of the model on every host with an engine.")
     name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
     source: str = documented(
-        "Where the role model gets the files from: copy, archive, rsync, or tiny for a small random model. Empty: they are already there.",
+        "Where the role model gets the files from: copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
         "",
     )
     moe: str = documented(
@@ -74,10 +73,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Ports:
-    """First ports, where the planner shall not choose.
+    """First ports set by the user instead of chosen by the planner.
 
     One number is the first port of the pool's first instance on a host (further instances of that host follow at a
-    distance); a list has one number for each instance: of the pool, or of the host where it is given for a host.
+    distance); a list has one number for each instance of the pool, or of the host if it is set for a host.
     """
 
     api: tuple[int, ...] = documented("HTTP port of the OpenAI-compatible API.", firsts())
@@ -94,20 +93,20 @@ class Ports:
 
 @dataclass(frozen=True)
 class HostSettings:
-    """What one host of a pool has of its own."""
+    """Settings of one host of a pool."""
 
     args: dict[str, t.Any] = documented(
-        "Options of vllm serve for this host; they take precedence over those of the pool.", words()
+        "Options of vllm serve for this host; they take precedence over those of the pool.", mapping()
     )
     env: dict[str, t.Any] = documented(
-        "Environment variables for this host; they take precedence over those of the pool.", words()
+        "Environment variables for this host; they take precedence over those of the pool.", mapping()
     )
     ports: Ports = documented("First ports on this host.", factory(Ports))
 
 
 @dataclass(frozen=True)
 class Pool:
-    """One kind of instance: how many, how large, on which hosts, with which arguments."""
+    """A pool of engines: number and size of instances, hosts, options."""
 
     group: str = documented("Inventory group with the hosts of the pool. Default: the name of the pool.", "")
     model: str = documented("Directory of the model for this pool, if it differs from inference_model.path.", "")
@@ -133,14 +132,14 @@ class Pool:
     devices: tuple[int, ...] = documented(
         "Device ids to use on each host of the pool. Default: chosen by the planner.", ()
     )
-    device_offset: int = documented("Number of devices to leave out at the beginning of each host.", number(0, 0))
+    device_offset: int = documented("Number of devices to skip at the beginning of each host.", number(0, 0))
     args: dict[str, t.Any] = documented(
-        "Options of vllm serve for the pool, without dashes; they take precedence over inference_args.", words()
+        "Options of vllm serve for the pool, without dashes; they take precedence over inference_args.", mapping()
     )
     env: dict[str, t.Any] = documented(
-        "Environment variables of the pool; they take precedence over inference_env.", words()
+        "Environment variables of the pool; they take precedence over inference_env.", mapping()
     )
-    kv: dict[str, t.Any] = documented("Settings merged into the connector's configuration, by connector.", words())
+    kv: dict[str, t.Any] = documented("Settings merged into the connector's configuration, by connector.", mapping())
     kv_transfer: str = documented("KV transfer of this pool, if it differs from inference_kv_transfer.", "")
     hosts: dict[str, HostSettings] = documented(
         "Settings of single hosts of the pool, by inventory name.", factory(dict)
@@ -163,12 +162,12 @@ class Pools:
     """The pools that a deployment may have."""
 
     encode: Pool | None = documented("Encoders of multimodal input.", None)
-    prefill: Pool | None = documented("Engines that process prompts and hand the KV cache over.", None)
+    prefill: Pool | None = documented("Engines that process prompts and transfer the KV cache.", None)
     decode: Pool | None = documented("Engines that receive the KV cache and generate tokens.", None)
     colocated: Pool | None = documented("Engines that do both.", None)
 
     def present(self) -> dict[str, Pool]:
-        """The pools that are described, in start order."""
+        """The configured pools, in start order."""
         return {name: pool for name in POOLS if (pool := getattr(self, name)) is not None}
 
 
@@ -179,7 +178,7 @@ class Router:
     flavour: str = documented(
         "Router program: vllm_router, load_balance, layerwise, epd, epd_layerwise, dp, hybrid or none. Empty: derived from "
         "the KV transfer and the pools.",
-        "",  # of the registry, plan/routers/registry.py
+        "",  # names are in plan/routers/registry.py
     )
     group: str = documented(
         "Inventory group whose first host runs the router. Default without such a group: the first prefill host.",
@@ -198,8 +197,8 @@ class Router:
     frontend_bind: str = documented("Address on which the frontend listens. Default: the address of its host.", "")
     certificate: str = documented("Path of the TLS certificate on the router's host.", "")
     certificate_key: str = documented("Path of the certificate's private key on the router's host.", "")
-    args: dict[str, t.Any] = documented("More options of the router, without dashes.", words())
-    env: dict[str, t.Any] = documented("More environment variables of the router.", words())
+    args: dict[str, t.Any] = documented("More options of the router, without dashes.", mapping())
+    env: dict[str, t.Any] = documented("More environment variables of the router.", mapping())
 
 
 @dataclass(frozen=True)
@@ -215,25 +214,25 @@ class Master:
     http_metadata_port: int = documented(
         "Port of the built-in HTTP metadata server. 0: not started.", number(0, 0, 65535)
     )
-    args: dict[str, t.Any] = documented("More options of mooncake_master, without dashes.", words())
-    env: dict[str, t.Any] = documented("More environment variables of mooncake_master.", words())
+    args: dict[str, t.Any] = documented("More options of mooncake_master, without dashes.", mapping())
+    env: dict[str, t.Any] = documented("More environment variables of mooncake_master.", mapping())
 
 
 @dataclass(frozen=True)
 class Store:
-    """The pool of KV cache in host memory that engines share through Mooncake."""
+    """The store: KV cache in host memory that engines share."""
 
     backend: str = documented("Store that holds shared KV blocks.", choice("mooncake", "memcache", "yuanrong"))
     segment_size: str = documented(
         "Host memory that each rank contributes to the store, such as 25GB. Default: 1GB, or 512mb on CPU.", ""
     )
     buffer_size: str = documented("Buffer of each rank for transfers, such as 1GB. Default: the one of the client.", "")
-    options: dict[str, t.Any] = documented("Settings merged into the store's configuration file.", words())
+    options: dict[str, t.Any] = documented("Settings merged into the store's configuration file.", mapping())
 
 
 @dataclass(frozen=True)
 class EncoderCache:
-    """What encoders hand to prefill: vLLM's ec_transfer_config, through a directory that both see."""
+    """Transfer from encoders to prefill: vLLM's ec_transfer_config, through a shared directory."""
 
     connector: str = documented(
         "Connector that passes encoder output to prefill (ec_transfer_config).", "ECExampleConnector"
@@ -243,7 +242,7 @@ class EncoderCache:
 
 @dataclass(frozen=True)
 class Container:
-    """How containers are made, where the runtime has them."""
+    """Settings of containers, for runtimes that use them."""
 
     os: str = documented("Operating system of the image.", choice("ubuntu", "openeuler"))
     shm_size: str = documented("Size of /dev/shm in the container.", "16g")
@@ -252,10 +251,10 @@ class Container:
 
 @dataclass(frozen=True)
 class Description:
-    """Everything a user says of one deployment."""
+    """All variables of one deployment."""
 
     model: Model = documented("The model to serve.")
-    pools: Pools = documented("The pools of engines: which kinds, how many instances, of which size.")
+    pools: Pools = documented("The pools of engines: kinds, number of instances, sizes.")
     recipe: str = documented(
         "Documented deployment whose settings are taken where this inventory has none; the playbook recipes lists them.",
         "",
@@ -265,20 +264,20 @@ class Description:
         "For a release that the collection does not know: the known release to derive it from.", ""
     )
     releases: dict[str, t.Any] = documented(
-        "Releases that the collection does not know, or knows otherwise: name to {base: a known release, vllm: ..., cann: ..., "
+        "Releases that the collection does not know, or corrections of known ones: name to {base: a known release, vllm: ..., cann: ..., "
         "torch: ..., torch_npu: ..., triton: ..., mooncake: ..., python: ..., connectors: [...]}.",
-        words(),
+        mapping(),
     )
     engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
     engine_install: str = documented(
-        "How hosts get vLLM-Ascend where no image brings it: the wheel of the package index, a build from source, or a wheel of the "
-        "site's own. Default: the wheel if it is built for the hosts' chip, else source.",
+        "How vLLM-Ascend is installed without an image: the wheel of the package index, a build from source, or a wheel of the "
+        "site. Default: the wheel if it is built for the hosts' chip, else source.",
         choice("", "wheel", "source", "site"),
     )
     engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", "")
     runtime: str = documented("What runs the services.", choice(*RUNTIMES))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
-    root: str = documented("Directory below which everything on a host is written.", "/opt/ascend-inference")
+    root: str = documented("Directory that contains all files on a host.", "/opt/ascend-inference")
     user: str = documented(
         "User that runs the units of the runtime systemd. Default: service_user of the role service.", ""
     )
@@ -301,7 +300,7 @@ class Description:
         choice("", "a2", "a3", "950", "310p", "910a", "cpu"),
     )
     devices: int = documented(
-        "Number of NPUs per host, or a list of device ids. 0: all that the hardware has. May differ per host.",
+        "Number of NPUs per host, or a list of device ids. 0: all NPUs of the hardware. May differ per host.",
         number(0, 0),
     )
     interface: str = documented("Network interface that holds the host's address. May differ per host.", "")
@@ -309,16 +308,16 @@ class Description:
     container: Container = documented("Settings of containers.", factory(Container))
     kubernetes: Kubernetes = documented("Settings of the runtime kubernetes.", factory(Kubernetes))
     cann_path: str = documented("Installation directory of CANN.", "/usr/local/Ascend")
-    args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", words())
-    env: dict[str, t.Any] = documented("Environment variables of all engines.", words())
+    args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", mapping())
+    env: dict[str, t.Any] = documented("Environment variables of all engines.", mapping())
     router: Router = documented("The router in front of the engines, and the optional TLS frontend.", factory(Router))
     mooncake_master: Master = documented("The metadata service of the Mooncake store.", factory(Master))
     store: Store = documented("The KV store in host memory that instances share.", factory(Store))
-    encoder_cache: EncoderCache = documented("How encode hands its output to prefill.", factory(EncoderCache))
-    start_timeout: int = documented("Seconds until an engine has to answer.", number(1800, 1))
-    stop_timeout: int = documented("Seconds between the signal to stop and the kill.", number(60, 1))
+    encoder_cache: EncoderCache = documented("Transfer of encoder output to prefill.", factory(EncoderCache))
+    start_timeout: int = documented("Timeout in seconds until an engine answers.", number(1800, 1))
+    stop_timeout: int = documented("Seconds between the stop signal and SIGKILL.", number(60, 1))
     secrets: dict[str, t.Any] = documented(
-        "Values that appear in no command line, plan, log or diff, such as api_key and client_keys.", words()
+        "Secrets such as api_key and client_keys; they appear in no command line, plan, log or diff.", mapping()
     )
     rules_ignore: tuple[t.Any, ...] = documented(
         "Rules whose findings are accepted: an id, an id with a place (FLAG-UNKNOWN:decode), or {rule: ..., place: ..., reason: ...}.",
@@ -328,7 +327,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Host:
-    """One host of the inventory as the planner sees it; ``devices`` are physical ids, ``memory`` is in GiB (0: unknown)."""
+    """One host of the inventory; ``devices`` are physical ids, ``memory`` is in GiB (0: unknown)."""
 
     name: str
     address: str
@@ -337,19 +336,19 @@ class Host:
     devices: tuple[int, ...]
     groups: tuple[str, ...]
     memory: int = 0
-    here: bool = False  # the machine that Ansible itself runs on, under one name of perhaps several
+    here: bool = False  # whether this is the controller; several names may refer to it
 
 
 def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> tuple[Description, list[Finding]]:
     """Read ``inference_*`` variables; returns the description and every finding about them.
 
-    Values that cannot be read are substituted; ``other`` chooses other substitutes (``Reader``).
+    Invalid values are substituted; ``other`` selects other substitutes (``Reader``).
     """
     reader = Reader(other)
     raw = {
         key[len(PREFIX) :]: variables[key]
         for key in variables
-        if key.startswith(PREFIX) and key not in OPERATIONAL and key[len(PREFIX) :] not in HOST_WORDS
+        if key.startswith(PREFIX) and key not in OPERATIONAL and key[len(PREFIX) :] not in HOST_VARIABLES
     }
     for name in ("devices", "hardware", "interface"):
         if PREFIX + name in variables:
@@ -359,7 +358,7 @@ def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> t
 
 
 def _rename(finding: Finding) -> Finding:
-    """Say ``inference_pools.decode`` where the reader walked ``inference.pools.decode``."""
+    """Change the reader's path ``inference.pools.decode`` to the variable ``inference_pools.decode``."""
     return dataclasses.replace(
         finding,
         path=finding.path.replace("inference.", PREFIX, 1),
@@ -394,7 +393,7 @@ def read_hosts(
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:
-    """A host's memory in GiB; 0 where it is not given."""
+    """A host's memory in GiB; 0 if it is not set."""
     try:
         return int(raw or 0)
     except (TypeError, ValueError, OverflowError):
@@ -403,7 +402,7 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
 
 
 def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -> str:
-    """A host's hardware generation: its own, the deployment's, or the engine's usual one."""
+    """A host's hardware generation: its own, the deployment's, or the engine's default."""
     usual = description.hardware or _default_hardware(description)
     if not raw:
         return usual
@@ -421,7 +420,7 @@ def _default_hardware(description: Description) -> str:
 
 
 def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int, ...]:
-    """Physical ids of a host's devices: a list as it stands, a count from 0 on, else what the hardware has."""
+    """Physical ids of a host's devices: the given list, the given count starting at 0, else those of the hardware."""
     if hardware == "cpu":
         return ()
     try:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan x facts -> findings: every rule that looks at what was observed."""
+"""Evaluates a plan and gathered facts: all rules of host checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST: tuple[Rule, ...] = (
 RULES: tuple[Rule, ...] = tuple(sorted((*FIRST, *reach.RULES), key=lambda rule: rule.id))
 SEVERITIES = ("error", "warning", "remark", "accepted")
 
-# A place with one of the findings on the left is not reported for what follows from it.
+# Findings (right) that are suppressed at a place that has the finding on the left, which causes them.
 CONSEQUENCES = {
     "HOST-MACHINE": ("SYSTEM-DIFFERS",),
     "HOST-TWICE": ("HOST-ADDRESS", "NPU-ADDRESS-TWICE", "PORT-TAKEN", "SDID-TWICE", "NPU-BUSY"),
@@ -55,7 +55,7 @@ CONSEQUENCES = {
     "MODEL-DAMAGED": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-MISSING": ("MODEL-INCOMPLETE", "MODEL-DIFFERS"),
 }
-# Errors that explain why pings to and from their device, or their host, fail; and those that explain why some were not tried.
+# Errors that explain failed pings of their device or host, and errors that explain pings that were not run.
 BREAK_PINGS = (
     *("HOST-UNREACHABLE", "HCCN-HUNG", "LINK-DOWN", "NPU-ABSENT", "NPU-ADDRESS-TWICE", "SUPER-POD", "VNIC-DOWN"),
     "HOST-TWICE",
@@ -66,7 +66,7 @@ PREVENT_PINGS = (*BREAK_PINGS, "HOST-ANSWER", "HCCN-ANSWER", "NPU-ADDRESS", "FAC
 def observed(
     plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any] | None = None
 ) -> Observed:
-    """The case that rules and pages look at. ``options``: ``thresholds`` (dict), ``ping`` (mode), ``left_out`` (host names)."""
+    """The input of rules and pages. ``options``: ``thresholds`` (dict), ``ping`` (mode), ``left_out`` (host names)."""
     options = options or {}
     left_out = frozenset(options.get("left_out") or ())
     pairs, wanted = planned_pairs(plan, str(options.get("ping") or "plan"), left_out)
@@ -79,10 +79,10 @@ def check_plan(
     ignored: t.Collection[str] = (),
     options: t.Mapping[str, t.Any] | None = None,
 ) -> list[dict[str, str]]:
-    """Findings about the plan's hosts as plain data, most severe first; those of rules in ``ignored`` are ``accepted``.
+    """Findings for the plan's hosts as plain data, most severe first; those of rules in ``ignored`` are ``accepted``.
 
-    An id in ``ignored`` that no rule has is itself a finding. ``options`` as :func:`observed` takes them. ValueError for
-    a threshold or ping mode that is not known.
+    An unknown id in ``ignored`` is itself a finding. ``options``: see :func:`observed`. Raises ValueError for
+    an unknown threshold or ping mode.
     """
     case = observed(plan, facts, options)
     findings = judge(case, FIRST, ignored)
@@ -97,8 +97,8 @@ def check_plan(
         Finding(
             "inference_check_ignore",
             "CHECK-IGNORE",
-            f"no check has the id {id_}",
-            "Remove it, or correct its spelling.",
+            f"unknown check id {id_}",
+            "Correct or remove the id.",
             value=id_,
         )
         for id_ in sorted(set(ignored) - known)
@@ -108,9 +108,9 @@ def check_plan(
 
 
 def without_consequences(findings: t.Sequence[Finding]) -> list[Finding]:
-    """The findings without those that another one at the same place, or at the other end of a ping, explains.
+    """The findings without those that are caused by another one at the same place or at the other end of a ping.
 
-    What the user accepted, and what does not matter here, explains nothing.
+    Accepted findings and remarks suppress no others.
     """
     explained = {(_place(cause), effect) for cause in _effective(findings) for effect in CONSEQUENCES.get(cause.id, ())}
     return [
@@ -123,9 +123,9 @@ def _effective(findings: t.Iterable[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> str:
-    """The device or host that a finding is about: its path without the name of a tool, port or service."""
-    words = finding.path.split(" ")
-    return " ".join(words[:3]) if words[1:2] == ["device"] else words[0]
+    """The device or host of a finding: its path without the name of a tool, port or service."""
+    parts = finding.path.split(" ")
+    return " ".join(parts[:3]) if parts[1:2] == ["device"] else parts[0]
 
 
 def _host(finding: Finding) -> str:

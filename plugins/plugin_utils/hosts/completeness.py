@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of what is not known: every planned host, question and device has an answer, or the gap is a finding."""
+"""Rules of completeness: missing facts of planned hosts and devices are findings."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
     "ansible-core documentation, Connection methods and details",
 )
 def unreachable(case: Observed) -> t.Iterator[Finding]:
-    """A planned host did not answer, or the connection to it was lost during the check.
+    """A planned host is unreachable, or the connection to it was lost during the check.
 
-    Nothing is known about the host since then. The services that are planned on it cannot be deployed.
+    The host was not checked, and its planned services cannot be deployed.
     """
     for host in case.hosts():
         reason = case.unreachable().get(host["name"])
         if reason is None:
             continue
         if not reason:
-            problem = "the host was never asked, or the connection was lost before it had answered"
+            problem = "no facts were gathered: the host was not contacted, or the connection was lost"
             yield Finding.at(place(host), host["address"], problem, "See Ansible's messages above and check the host.")
             continue
         problem, fix = connection.cause(reason)
@@ -43,9 +43,9 @@ def unreachable(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule("HOST-ANSWER", "", "npu-smi and hccn_tool")
 def failed_tools(case: Observed) -> t.Iterator[Finding]:
-    """A tool gave no answer at all on a planned host.
+    """A tool failed on a planned host.
 
-    What the tool would have shown is not known: a dead device could be among it.
+    What the tool reports was not checked; a failed device could go unnoticed.
     """
     for host, kind, error in case.failed():
         if kind not in TOOLS:
@@ -54,7 +54,7 @@ def failed_tools(case: Observed) -> t.Iterator[Finding]:
             problem, fix = connection.cause(error)
             yield Finding.at(place(host), connection.in_one_line(error), problem, fix)
         else:
-            fix = "Run the command by hand as root on the host, and correct what its message names."
+            fix = "Run the command manually as root on the host, and fix the error that it reports."
             yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", error, fix)
 
 
@@ -72,13 +72,13 @@ def runtime(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FACTS-MISSING",
-    "Run the check again; if the gap stays, run the named tool by hand on the host and report its output as an issue.",
-    "this collection: what is not known is not good",
+    "Run the check again. If the fact is still missing, run the tool manually on the host and report its output as an issue.",
+    "this collection: missing facts are not treated as healthy",
 )
 def missing(case: Observed) -> t.Iterator[Finding]:
-    """A question that the deployment depends on has no answer.
+    """A fact that the deployment depends on is missing.
 
-    A gap is not health: a fault could be behind it.
+    A missing fact may hide a fault.
     """
     lost = case.unreachable()
     for host in case.hosts():
@@ -94,12 +94,12 @@ def missing(case: Observed) -> t.Iterator[Finding]:
 def _host_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
     found = facts.get("host")
     if not found:
-        yield Finding.at(place(host), "", "nothing is known about the host itself (module host_info)")
+        yield Finding.at(place(host), "", "the facts of the host are missing (module host_info)")
     elif "error" not in found:
         wanted = HOST_PARTS + (("models",) if _serves_model(case, host) else ())
         gaps = [name for name in wanted if found.get(name) is None]
         if gaps:
-            yield Finding.at(place(host), ", ".join(gaps), f"the host did not say: {', '.join(gaps)}")
+            yield Finding.at(place(host), ", ".join(gaps), f"missing facts of the host: {', '.join(gaps)}")
 
 
 def _serves_model(case: Observed, host: Record) -> bool:
@@ -109,21 +109,21 @@ def _serves_model(case: Observed, host: Record) -> bool:
 def _npu_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
     found = facts.get("npu")
     if not found:
-        yield Finding.at(place(host), "", "npu-smi was not asked, though the plan uses NPUs of this host")
+        yield Finding.at(place(host), "", "npu-smi was not run, although the plan uses NPUs of this host")
     elif "error" not in found:
         gaps = [name for name in ("generation", "driver_version") if not found.get(name)]
         if gaps:
-            yield Finding.at(place(host), "", f"npu-smi does not state: {', '.join(gaps)}", severity="warning")
+            yield Finding.at(place(host), "", f"npu-smi does not report: {', '.join(gaps)}", severity="warning")
         npus = npus_by_device(found)
         for device in sorted(case.planned_devices(host["name"])):
             if device in npus and npus[device].get("processes") is None:
-                yield Finding.at(place(host, device), "", "npu-smi does not state which processes use the device")
+                yield Finding.at(place(host, device), "", "npu-smi does not report which processes use the device")
 
 
 def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
     found = facts.get("hccn")
     if not found:
-        yield Finding.at(place(host), "", "hccn_tool was not asked, though the plan uses NPUs of this host")
+        yield Finding.at(place(host), "", "hccn_tool was not run, although the plan uses NPUs of this host")
         return
     if "error" in found:
         return
@@ -133,9 +133,9 @@ def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
     for device in sorted(case.planned_devices(host["name"])):
         record = links.get(device)
         if record is None:
-            if device in present or not present:  # a device that npu-smi does not list either has its own finding
+            if device in present or not present:  # a device that npu-smi does not list has its own finding
                 yield Finding.at(
-                    place(host, device), "", "hccn_tool was not asked about the device, or its answer is lost"
+                    place(host, device), "", "hccn_tool was not run for the device, or its output was lost"
                 )
             continue
         errors = record.get("errors") or {}
@@ -143,20 +143,20 @@ def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
             gaps = [name for name in names if record.get(name) is None and not set(errors) & {name, name.split("_")[0]}]
             if gaps and not record.get("hung"):
                 yield Finding.at(
-                    place(host, device), "", f"hccn_tool does not state: {', '.join(gaps)}", severity=severity
+                    place(host, device), "", f"hccn_tool does not report: {', '.join(gaps)}", severity=severity
                 )
 
 
 @RULES.rule(
     "TOOL-WARNING",
-    "Read what the tool says; correct it on the host, or accept the finding with inference_check_ignore.",
+    "Fix what the warning describes, or accept the finding with inference_check_ignore.",
     "npu-smi, hccn_tool and the modules that read them",
     "warning",
 )
 def warnings(case: Observed) -> t.Iterator[Finding]:
-    """A tool answered with a warning.
+    """A tool reported a warning.
 
-    The tool itself doubts its answer, or the host's software is not complete.
+    The tool's output may be incomplete, or the host's software is.
     """
     for host in case.hosts():
         for kind in ("host", "npu", "hccn"):
@@ -166,6 +166,6 @@ def warnings(case: Observed) -> t.Iterator[Finding]:
 
 
 def _has_own_finding(warning: str) -> bool:
-    """Whether a rule of its own (health, super device ids, gaps of a device, memory errors) judges the same fact."""
-    own = ("has no card row", "SDID ", "No device answered any query", "unknown health word", "ecc: ", "board: ")
+    """Whether another rule (health, super device ids, missing facts, memory errors) reports the same fact."""
+    own = ("has no card row", "SDID ", "All queries of all devices failed", "unknown health value", "ecc: ", "board: ")
     return any(text in warning for text in own)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a host did not answer: Ansible's message, named as what it is, with its fix."""
+"""Classifies Ansible's messages about unreachable hosts: problem and fix."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CAUSES = (
     ),
     (
         r"/\S*python[\d.]*: (?:not found|No such file)|interpreter .*not found|No such file or directory.*python|rc.?: ?127",
-        "the Python that ansible_python_interpreter names is not there",
-        "Set ansible_python_interpreter to a Python of the host (3.7 or later), or remove the variable: Ansible then looks for one.",
+        "the Python set with ansible_python_interpreter does not exist",
+        "Set ansible_python_interpreter to a Python of the host (3.7 or later), or remove the variable: Ansible then searches for one.",
     ),
     (
         r"requires? a? ?(?:minimum|at least) .*[Pp]ython|SyntaxError|future feature annotations is not defined",
@@ -31,12 +31,12 @@ CAUSES = (
     (
         r"Permission denied \(|Too many authentication failures|Authentication failure",
         "the SSH server refuses the login",
-        "Check ansible_user and the key: ssh to the host by hand with the same user.",
+        "Check ansible_user and the key: connect with ssh as the same user.",
     ),
     (
         r"Host key verification failed|REMOTE HOST IDENTIFICATION",
-        "the host's SSH key is not the known one",
-        "Check that it is the right machine, then correct known_hosts.",
+        "the host's SSH key does not match known_hosts",
+        "Check that it is the right machine, then update known_hosts.",
     ),
     (
         r"Connection refused",
@@ -45,7 +45,7 @@ CAUSES = (
     ),
     (
         r"timed out|No route to host|Network is unreachable",
-        "no answer comes from the host's address",
+        "the host's address does not respond",
         "Check that the host is up, ansible_host, routes and firewall.",
     ),
     (
@@ -56,7 +56,7 @@ CAUSES = (
 )
 OTHER = (
     "the host cannot be reached",
-    "Run ansible -m ansible.builtin.ping HOST with the same options, and correct what it says.",
+    "Run ansible -m ansible.builtin.ping HOST with the same options, and fix the error that it reports.",
 )
 
 
@@ -69,10 +69,10 @@ def cause(message: str) -> tuple[str, str]:
 
 
 def known(message: str) -> bool:
-    """Whether the message is one of those, so that a failed module is a matter of the connection."""
+    """Whether the message is a connection error."""
     return any(re.search(pattern, message, re.IGNORECASE | re.DOTALL) for pattern, _problem, _fix in CAUSES[:3])
 
 
 def in_one_line(message: str) -> str:
-    """The message without line ends and repeated blanks."""
+    """The message on one line, without repeated spaces."""
     return " ".join(message.split())

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the fabric between the NPUs: answers, links, addresses, TLS.
+"""Rules of the network between NPUs: links, addresses, TLS.
 
-An A3 has two planes: HCCS (virtual NICs, inside a super pod) and RoCE (ports with cables). The plan says which of them
-carries KV. What is wrong with the other one is a remark.
+An A3 has two planes: HCCS (virtual NICs, inside a super pod) and RoCE (ports with cables). The plan selects the one that
+carries KV. Findings of the other one are remarks.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from .observed import Observed, Record, fabric_address, majority, place, plane
 
 RULES = Rules()
 FAILURES = "knowledge_failures, host, driver and network:"
-# queries whose failure the deployment depends on, and those that only explain other findings; all others are remarks
+# queries whose failure is an error, and those whose failure only explains other findings; all others are remarks
 DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",)}
 HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",)}
 REMARK = "remark"
 
 
 def used(case: Observed, host: Record, on: str, severity: str = "") -> str:
-    """The severity of a finding on a plane: a remark where the plan does not use the plane on this host."""
+    """The severity of a finding on a plane: a remark if the plan does not use the plane on this host."""
     return severity if plane(case.plan, host) == on else REMARK
 
 
 @RULES.rule(
     "HCCN-HUNG",
-    "Check the chip with npu-smi info -t health; reset it or have it serviced, or plan without it (inference_devices).",
+    "Check the chip with npu-smi info -t health; reset or replace it, or plan without it (inference_devices).",
     FAILURES + " N3",
 )
 def hung(case: Observed) -> t.Iterator[Finding]:
-    """hccn_tool did not answer for a device in time.
+    """hccn_tool timed out for a device.
 
-    A chip that dropped off the bus hangs its tools, and every engine that uses it.
+    Tools and engines hang on a chip that has dropped off the bus.
     """
     for host, device, record in case.each_link():
         if record.get("hung"):
             yield Finding.at(
                 place(host, device),
                 record["hung"],
-                "the device does not answer: hccn_tool was stopped after its timeout",
+                "hccn_tool timed out for the device and was stopped",
             )
 
 
 @RULES.rule(
-    "HCCN-ANSWER", "Run the same command by hand as root; another process may hold the tool's lock.", "hccn_tool"
+    "HCCN-ANSWER", "Run the same command manually as root; another process may hold the tool's lock.", "hccn_tool"
 )
 def unanswered(case: Observed) -> t.Iterator[Finding]:
-    """hccn_tool does not answer a question about a device.
+    """An hccn_tool query failed for a device.
 
     The state of the device's network is not known.
     """
@@ -64,7 +64,7 @@ def unanswered(case: Observed) -> t.Iterator[Finding]:
             severity = "error" if query in DECISIVE[on] else "warning" if query in HELPFUL[on] else REMARK
             by_severity.setdefault(severity, []).append(query)
         for severity, queries in by_severity.items():
-            problem = f"hccn_tool does not answer for {', '.join(queries)}: {errors[queries[0]]}"
+            problem = f"hccn_tool fails for {', '.join(queries)}: {errors[queries[0]]}"
             yield Finding.at(place(host, device), "", problem, severity=severity)
 
 
@@ -76,7 +76,7 @@ def unanswered(case: Observed) -> t.Iterator[Finding]:
 def link_down(case: Observed) -> t.Iterator[Finding]:
     """The RoCE port of a planned device has no link.
 
-    Without link nothing is transferred over RoCE.
+    Without a link nothing is transferred over RoCE.
     """
     for host, device, record in case.each_link():
         if record.get("link") is not None and str(record["link"]).lower() != "up":
@@ -109,17 +109,17 @@ def vnic_down(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "NET-HEALTH",
-    "Check netdetect and gateway of the device, and that the detection address answers.",
+    "Check netdetect and gateway of the device, and that the detection address responds.",
     FAILURES + " N3",
 )
 def net_health(case: Observed) -> t.Iterator[Finding]:
-    """The network check of a device does not succeed.
+    """The network check of a device fails.
 
-    The chip itself reports that its detection address does not answer.
+    The chip reports that its detection address does not respond.
     """
     for host, device, record in case.each_link():
         if record.get("healthy") is False and str(record.get("link") or "up").lower() == "up":
-            problem = f"the device's network check says {record.get('net_health')}"
+            problem = f"the device's network check reports {record.get('net_health')}"
             if record.get("netdetect"):
                 problem += f" for the detection address {record['netdetect']}"
             severity = used(case, host, "roce")
@@ -165,7 +165,9 @@ def address_twice(case: Observed) -> t.Iterator[Finding]:
     for (first, second), found in same_hosts.items():
         count = len(case.planned_devices(second))
         if first != second and count > 1 and len(found) == count:
-            problem = f"all {count} devices have the addresses of {first}'s devices: both names may be one machine"
+            problem = (
+                f"all {count} devices have the addresses of {first}'s devices: both names may refer to one machine"
+            )
             yield Finding.at(
                 second, found[0][1], problem, "Compare ansible_host of the two; remove one from the inventory."
             )
@@ -180,17 +182,17 @@ def address_twice(case: Observed) -> t.Iterator[Finding]:
     "https://github.com/vllm-project/vllm-ascend/pull/16847",
 )
 def stale(case: Observed) -> t.Iterator[Finding]:
-    """The live address of a device is not the one in /etc/hccn.conf.
+    """The active address of a device differs from /etc/hccn.conf.
 
-    Engines read the file: they advertise an address that nobody has.
+    Engines read the file and advertise an address that no device has.
     """
-    for host, facts in case.asked("hccn"):
+    for host, facts in case.gathered("hccn"):
         planned = case.planned_devices(host["name"])
         for entry in facts.get("stale") or []:
             device = int(entry["device_id"])
             if device in planned:
                 live, wanted = entry.get("live"), entry.get("expected") or entry.get("file")
-                problem = f"the live address is {live}, /etc/hccn.conf has {wanted}"
+                problem = f"the active address is {live}, /etc/hccn.conf has {wanted}"
                 yield Finding.at(place(host, device), live, problem, severity=used(case, host, "roce"))
 
 
@@ -210,8 +212,8 @@ def tls_differs(case: Observed) -> t.Iterator[Finding]:
     if len({value for _host, _device, value in known}) > 1:
         for host, device, value in known:
             if value != usual:
-                problem = f"TLS is {_word(value)} here and {_word(usual)} on most of the {len(known)} devices"
-                yield Finding.at(place(host, device), _word(value), problem, severity=used(case, host, "roce", ""))
+                problem = f"TLS is {_on_off(value)} here and {_on_off(usual)} on most of the {len(known)} devices"
+                yield Finding.at(place(host, device), _on_off(value), problem, severity=used(case, host, "roce", ""))
 
 
 @RULES.rule(
@@ -223,7 +225,7 @@ def tls_differs(case: Observed) -> t.Iterator[Finding]:
 def tls_on(case: Observed) -> t.Iterator[Finding]:
     """TLS is on for all devices.
 
-    vLLM-Ascend's guides switch it off; with TLS on, each device needs a valid certificate, or no transfer works.
+    vLLM-Ascend's guides switch it off; with TLS on, transfers fail unless every device has a valid certificate.
     """
     known = [
         (host, device, record) for host, device, record in case.each_link() if record.get("tls_enabled") is not None
@@ -240,7 +242,7 @@ def tls_on(case: Observed) -> t.Iterator[Finding]:
     "hccn_tool reference, -tls",
 )
 def certificates(case: Observed) -> t.Iterator[Finding]:
-    """A device's certificate is expired or ends soon, and TLS is on.
+    """TLS is on and a device's certificate has expired or expires soon.
 
     Devices refuse connections with an expired certificate.
     """
@@ -254,7 +256,7 @@ def certificates(case: Observed) -> t.Iterator[Finding]:
                 continue
             days = int((end - now) // 86400)
             if days < case.thresholds.certificate_days:
-                state = f"ended {-days} days ago" if days < 0 else f"ends in {days} days"
+                state = f"expired {-days} days ago" if days < 0 else f"expires in {days} days"
                 name = certificate.get("name") or "certificate"
                 severity = used(case, host, "roce", "" if days < 0 else "warning")
                 yield Finding.at(
@@ -263,7 +265,7 @@ def certificates(case: Observed) -> t.Iterator[Finding]:
 
 
 def _seconds(text: str) -> float:
-    """OpenSSL's date (Sat Jan  5 00:00:00 2036 GMT) in seconds since 1970; 0 where it is none."""
+    """OpenSSL's date (Sat Jan  5 00:00:00 2036 GMT) in seconds since 1970; 0 if it is not a date."""
     try:
         parsed = datetime.datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y GMT")
     except ValueError:
@@ -271,7 +273,7 @@ def _seconds(text: str) -> float:
     return parsed.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
-def _word(value: t.Any) -> str:
+def _on_off(value: t.Any) -> str:
     return "on" if value else "off"
 
 
@@ -279,7 +281,7 @@ def _word(value: t.Any) -> str:
 def gateway(case: Observed) -> t.Iterator[Finding]:
     """A RoCE device has no gateway or detection address.
 
-    Without them the chip cannot check its network, and devices in other subnets are out of reach.
+    Without them the chip cannot check its network or reach devices in other subnets.
     """
     for host, device, record in case.each_link():
         errors = {} if record.get("hung") else record.get("errors") or {}
@@ -299,15 +301,15 @@ def gateway(case: Observed) -> t.Iterator[Finding]:
 def no_file(case: Observed) -> t.Iterator[Finding]:
     """/etc/hccn.conf has no address for a planned device.
 
-    Engines read device addresses there; without the file KV transfer returns garbage, without an error.
+    Engines read device addresses there; without them KV transfer returns wrong data without an error.
     """
-    for host, facts in case.asked("hccn"):
+    for host, facts in case.gathered("hccn"):
         if "hccn_conf" not in facts:
             continue
         known = {int(device) for device in facts["hccn_conf"] or {}}
-        lacking = sorted(set(case.planned_devices(host["name"])) - known)
-        if lacking and host["hardware"] != "a3":
-            yield Finding.at(place(host), lacking, f"/etc/hccn.conf has no address for devices {lacking}")
+        missing = sorted(set(case.planned_devices(host["name"])) - known)
+        if missing and host["hardware"] != "a3":
+            yield Finding.at(place(host), missing, f"/etc/hccn.conf has no address for devices {missing}")
 
 
 @RULES.rule(
@@ -319,7 +321,7 @@ def no_file(case: Observed) -> t.Iterator[Finding]:
 def rail_differs(case: Observed) -> t.Iterator[Finding]:
     """MTU, speed or netmask of a device's port differs from that of the others.
 
-    Large packets are lost where MTUs differ, a slower port slows down its whole group, and another netmask changes routes.
+    Large packets are lost if MTUs differ, a slower port slows down its whole group, and another netmask changes routes.
     """
     for name, label in (("mtu", "MTU"), ("speed", "speed"), ("netmask", "netmask")):
         values = {}
@@ -342,9 +344,9 @@ def rail_differs(case: Observed) -> t.Iterator[Finding]:
     "warning",
 )
 def optical(case: Observed) -> t.Iterator[Finding]:
-    """The optical module of a device is missing, or receives or sends outside of its own thresholds.
+    """The optical module of a device is missing, or its optical power is outside of the module's thresholds.
 
-    A lane that is too weak loses packets or drops the link under load.
+    A lane with too little power loses packets or drops the link under load.
     """
     for host, device, record in case.each_link():
         found = record.get("optical")
@@ -364,7 +366,9 @@ def optical(case: Observed) -> t.Iterator[Finding]:
             for key, value in sorted(lanes.items()):
                 if (low is not None and value < low) or (high is not None and value > high):
                     lane = key[len(side) + 6 : -len("_milliwatts")]
-                    problem = f"{side} power of lane {lane or '0'} is {value} mW, the module allows {low} to {high} mW"
+                    problem = (
+                        f"{side} power of lane {lane or '0'} is {value} mW, the module's range is {low} to {high} mW"
+                    )
                     yield Finding.at(place(host, device), f"{value} mW", problem)
 
 
@@ -377,7 +381,7 @@ def optical(case: Observed) -> t.Iterator[Finding]:
 def flaps(case: Observed) -> t.Iterator[Finding]:
     """The link of a device went down repeatedly since the chip started.
 
-    Each time all transfers over it fail.
+    All transfers over the link fail each time.
     """
     for host, device, record in case.each_link():
         downs = (record.get("link_stat") or {}).get("link_down_count")
@@ -402,9 +406,9 @@ COUNTERS = (
     "warning",
 )
 def packet_errors(case: Observed) -> t.Iterator[Finding]:
-    """The port of a device counted damaged packets.
+    """The port of a device has counted damaged packets.
 
-    Each one is sent again; many of them slow down or break transfers.
+    Damaged packets are retransmitted; many of them slow down or break transfers.
     """
     for host, device, record in case.each_link():
         counters = record.get("stats") or {}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the check's results by host to the facts that are judged."""
+"""Converts the results of check tasks to facts by host."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[
 
     ``results`` maps a host to what role host_check recorded: ``{gather: <result of check_info>, ping: <result of hccn_ping>,
     runtime: {error}, later: {...}}``, each optional; ``gather`` may hold results of npu_info and hccn_info as its parts. A
-    failed module becomes ``{error: message}`` of what it was asked for; a lost connection, at whichever question, becomes
+    failed module becomes ``{error: message}`` of its facts; a connection lost at any task becomes
     ``unreachable: message``. A host without any record has no facts.
-    ``later`` are options of roles that run after the check and supply what it would miss.
+    ``later`` are options of roles that run after the check and provide facts that it would report as missing.
     """
     return {host["name"]: _facts(results.get(host["name"]) or {}) for host in plan["hosts"]}
 
@@ -32,7 +32,7 @@ def _facts(result: Record) -> dict[str, t.Any]:
         return {"unreachable": _message(gathered)}
     if "failed" in gathered and gathered["failed"] or "msg" in gathered:
         found["gather"] = {"error": _message(gathered)}
-    found.update({part: _part(gathered[part]) for part in PARTS if _asked(gathered.get(part))})
+    found.update({part: _part(gathered[part]) for part in PARTS if _gathered(gathered.get(part))})
     for kind in ("ping", "runtime"):
         answer = result.get(kind) or {}
         if answer.get("unreachable"):
@@ -47,7 +47,7 @@ def _facts(result: Record) -> dict[str, t.Any]:
     return found
 
 
-def _asked(answer: Record | None) -> bool:
+def _gathered(answer: Record | None) -> bool:
     return answer is not None and not answer.get("skipped")
 
 
@@ -56,6 +56,6 @@ def _part(answer: Record) -> Record:
 
 
 def _message(result: Record) -> str:
-    """A failed module's message with the first lines of what the host printed instead of an answer."""
+    """A failed module's message with the first lines of unexpected output."""
     printed = " ".join(str(result.get(key) or "").strip() for key in ("module_stderr", "module_stdout"))
     return f"{result.get('msg') or 'no message'} {printed[:400]}".strip()

@@ -25,14 +25,14 @@ def address(case: Observed) -> t.Iterator[Finding]:
 
     Engines advertise the planned address and bind to the interface: other hosts could not connect.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         interfaces = facts.get("interfaces") or {}
         if not interfaces:
             continue
         wanted, name = host["address"], host["interface"]
         owners = sorted(nic for nic in interfaces if wanted in interfaces[nic]["addresses"])
         if wanted.startswith("127."):
-            owners = ["lo"]  # the loopback interface answers for its whole network
+            owners = ["lo"]  # the loopback interface accepts all addresses of its network
         if name and name not in interfaces:
             yield Finding.at(
                 place(host), name, f"there is no interface {name}; {wanted} is on {', '.join(owners) or 'none'}"
@@ -47,22 +47,22 @@ def address(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule("HOST-MACHINE", "Plan other hosts.", "names of CANN's packages")
 def machine(case: Observed) -> t.Iterator[Finding]:
-    """The host is of a machine type for which no CANN package and no wheel exists.
+    """The host's machine type has no CANN packages and no wheels.
 
-    Nothing could be installed on it.
+    The software cannot be installed.
     """
     for host, system in _installs(case, contained=True):
         if system.get("machine") not in (None, "", *MACHINES):
-            yield Finding.at(place(host), system["machine"], f"the host is a {system['machine']}")
+            yield Finding.at(place(host), system["machine"], f"the machine type is {system['machine']}")
 
 
 @RULES.rule(
     "HOST-PYTHON",
-    "Install another Python and name it with torch_npu_python, or choose inference_runtime: docker.",
+    "Install another Python and set torch_npu_python to it, or use inference_runtime: docker.",
     "python_requires of vllm-ascend's setup.py",
 )
 def python(case: Observed) -> t.Iterator[Finding]:
-    """The release's package does not install into the host's Python.
+    """The release does not support the host's Python version.
 
     pip refuses packages whose python_requires excludes the interpreter.
     """
@@ -72,16 +72,18 @@ def python(case: Observed) -> t.Iterator[Finding]:
         wrong = found and (found < numbers(least)[:2] or (end and found >= numbers(end)[:2]))
         if wrong and not later(case, host, "torch_npu_python"):
             span = f"{least} or later" + (f" and before {end}" if end else "")
-            yield Finding.at(place(host), system["python"], f"Python is {system['python']}, the release needs {span}")
+            yield Finding.at(
+                place(host), system["python"], f"Python is {system['python']}, but the release needs {span}"
+            )
 
 
 @RULES.rule(
     "HOST-GLIBC",
-    "Set mooncake_method: source, or choose inference_runtime: docker, or a distribution with a later one.",
+    "Set mooncake_method: source, use inference_runtime: docker, or a distribution with a newer glibc.",
     "https://docs.vllm.ai/projects/ascend/en/latest/user_guide/feature_guide/kv_pool.html",
 )
 def glibc(case: Observed) -> t.Iterator[Finding]:
-    """The host's C library is older than Mooncake's wheel needs.
+    """The host's glibc is older than the minimum of Mooncake's wheel.
 
     The wheel's libraries do not load.
     """
@@ -90,14 +92,14 @@ def glibc(case: Observed) -> t.Iterator[Finding]:
     for host, system in _installs(case):
         found = str(system.get("libc") or "").partition("glibc ")[2]
         if wanted and found and numbers(found) < numbers(wanted) and later(case, host, "mooncake_method") != "source":
-            yield Finding.at(place(host), found, f"glibc is {found}, and Mooncake's wheel needs {wanted}")
+            yield Finding.at(place(host), found, f"glibc is {found}, but Mooncake's wheel needs {wanted}")
 
 
 def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
-    """NPU engines' hosts with what they say of their system; without those whose software is in an image."""
+    """Hosts with NPU engines and their system facts; without those whose software is in an image."""
     if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime_facts"]["contained"] and not contained):
         return
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         if case.planned_devices(host["name"]):
             yield host, facts.get("system") or {}
 
@@ -109,32 +111,32 @@ def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Recor
     "warning",
 )
 def hugepages(case: Observed) -> t.Iterator[Finding]:
-    """The host's huge pages do not hold the store's segments.
+    """The host has too few huge pages for the store's segments.
 
-    On RoCE the segments are registered page by page: slowly, or not at all, in small pages.
+    On RoCE the segments are registered page by page: with small pages this is slow or fails.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         memory_, wanted = facts.get("memory") or {}, int(host.get("store_mib") or 0)
         found = int(memory_.get("hugepages_total") or 0) * int(memory_.get("hugepage_size_kib") or 0) // 1024
-        asked = "hugepages_total" in memory_ and case.planned_devices(host["name"])
-        if asked and plane(case.plan, host) == "roce" and found < wanted:
+        needed = "hugepages_total" in memory_ and case.planned_devices(host["name"])
+        if needed and plane(case.plan, host) == "roce" and found < wanted:
             yield Finding.at(
-                place(host), f"{found} MiB", f"{found} MiB in huge pages, the store's segments have {wanted} MiB"
+                place(host), f"{found} MiB", f"{found} MiB in huge pages, but the store's segments need {wanted} MiB"
             )
 
 
 @RULES.rule(
     "PORT-TAKEN",
-    "Stop that process, or give the pool other first ports (inference_pools.<pool>.ports).",
+    "Stop that process, or set other first ports of the pool (inference_pools.<pool>.ports).",
     "https://github.com/vllm-project/vllm-ascend/issues/6455",
 )
 def ports(case: Observed) -> t.Iterator[Finding]:
-    """A planned port is held by another process.
+    """A planned port is in use by another process.
 
-    The service could not listen on it.
+    The service cannot bind the port.
     """
     prefix = f"{case.plan['directory']}/services/"
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         held = [socket for socket in facts.get("listening") or [] if not str(socket["service"]).startswith(prefix)]
         hidden = not sees_processes(case, host) and runs_here(case, host)
         for service in case.services(host["name"]):
@@ -147,33 +149,33 @@ def ports(case: Observed) -> t.Iterator[Finding]:
 
 
 def _held(host: Record, service: Record, port: Record, socket: Record, hidden: bool) -> Finding:
-    """A held port; a remark where this deployment runs and the connected user cannot see who holds the port."""
+    """A port in use; a remark if this deployment runs and the connected user cannot see the port's process."""
     path = f"{place(host)} port {socket['port']}"
     if hidden and not socket["pid"]:
-        problem = f"held, probably by {service['name']} itself: the connected user cannot see the owner"
+        problem = f"in use, probably by {service['name']} itself: the connected user cannot see the process"
         return Finding.at(path, "", problem, "", "remark")
-    owner = socket["command"] or "a process that only root can see"
+    owner = socket["command"] or "a process visible only to root"
     return Finding.at(
-        path, owner, f"{service['name']} needs it for {port['name']}, pid {socket['pid']} holds it: {owner}"
+        path, owner, f"{service['name']} needs it for {port['name']}, but it is in use by pid {socket['pid']}: {owner}"
     )
 
 
 @RULES.rule("CLOCK", "Set up chrony or systemd-timesyncd.", FAILURES + " N12", "warning")
 def clocks(case: Observed) -> t.Iterator[Finding]:
-    """The clock of a host runs apart from the others, or is not synchronised.
+    """The clock of a host differs from the others, or is not synchronised.
 
     Delayed frees of KV blocks compare the clocks of hosts.
     """
-    seen = [(host, facts.get("clock") or {}) for host, facts in case.asked("host")]
+    seen = [(host, facts.get("clock") or {}) for host, facts in case.gathered("host")]
     offsets = sorted(clock["offset"] for _host, clock in seen if clock.get("offset") is not None)
     middle, limit = (offsets[len(offsets) // 2] if offsets else 0.0), case.thresholds.clock_seconds
     for host, clock in seen:
-        # an offset contains the connection's set-up; the kernel's own bound tells how good a synchronised clock is
+        # a measured offset includes connection setup; for a synchronised clock the kernel's error bound is used
         offset = clock.get("offset")
-        apart = abs((middle if offset is None else offset) - middle)
-        if apart > limit:
-            problem = f"the clock is about {apart:.0f} seconds away from the other hosts' (allowed: {limit:g})"
-            yield Finding.at(place(host), f"{apart:.0f} s", problem)
+        difference = abs((middle if offset is None else offset) - middle)
+        if difference > limit:
+            problem = f"the clock differs by about {difference:.0f} seconds from the other hosts' (allowed: {limit:g})"
+            yield Finding.at(place(host), f"{difference:.0f} s", problem)
         elif clock.get("synchronised") is False and len(seen) > 1:
             yield Finding.at(place(host), "", "the clock is not synchronised")
 
@@ -182,37 +184,39 @@ def clocks(case: Observed) -> t.Iterator[Finding]:
     "LIMIT-NOFILE", "Raise the hard limit of open files (limits.conf, nofile).", "knowledge_failures, runtime: R5"
 )
 def open_files(case: Observed) -> t.Iterator[Finding]:
-    """The connected user may open too few files, and no unit lifts the limit.
+    """The connected user's limit of open files is too low, and no unit raises it.
 
-    Engines open thousands of files and connections.
+    Engines open thousands of files and sockets.
     """
     for host, limits in _own_limits(case):
         found = limits.get("nofile")
         if found and found < case.thresholds.open_files:
-            yield Finding.at(place(host), found, f"at most {found} open files (needed: {case.thresholds.open_files})")
+            yield Finding.at(
+                place(host), found, f"the limit is {found} open files (needed: {case.thresholds.open_files})"
+            )
 
 
 @RULES.rule(
     "LIMIT-MEMLOCK", "Set the hard limit of locked memory to unlimited (limits.conf, memlock).", FAILURES + " N17"
 )
 def locked_memory(case: Observed) -> t.Iterator[Finding]:
-    """The connected user may lock little memory, and no unit lifts the limit.
+    """The connected user's limit of locked memory is too low, and no unit raises it.
 
-    Memory that is transferred is locked: registration fails with "Cannot allocate memory".
+    Transfers lock their memory: registration fails with "Cannot allocate memory".
     """
     for host, limits in _own_limits(case):
         found = limits.get("memlock_bytes")
         if found is not None and case.expects_npus(host):
             root = (case.part(host, "host").get("user") or {}).get(
                 "uid"
-            ) == 0  # who may lift the limit, outside of a container
-            problem = f"at most {found // 1024} KiB of locked memory (needed: unlimited)"
+            ) == 0  # root may raise the limit, outside of a container
+            problem = f"the limit is {found // 1024} KiB of locked memory (needed: unlimited)"
             yield Finding.at(place(host), found, problem, severity="warning" if root else "")
 
 
 def _own_limits(case: Observed) -> t.Iterator[tuple[Record, Record]]:
     """Hosts whose services run with the limits of the connected user, with those limits."""
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         if not case.plan["runtime_facts"]["lifts_limits"] and case.plan["engine"] != "vllm_cpu":
             yield host, facts.get("limits") or {}
 
@@ -224,11 +228,11 @@ def _own_limits(case: Observed) -> t.Iterator[tuple[Record, Record]]:
     "warning",
 )
 def max_map_count(case: Observed) -> t.Iterator[Finding]:
-    """The kernel allows a process few memory mappings.
+    """The kernel's limit of memory mappings per process is too low.
 
-    Registration of large memory ends with "Resource temporarily unavailable".
+    Registration of large memory fails with "Resource temporarily unavailable".
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         found = (facts.get("sysctl") or {}).get("vm.max_map_count")
         planned = "vm.max_map_count" in (host.get("sysctl") or {}) and case.plan["runtime_facts"]["reserves_ports"]
         if found and found < case.thresholds.max_map_count and case.expects_npus(host) and not planned:
@@ -240,11 +244,11 @@ def max_map_count(case: Observed) -> t.Iterator[Finding]:
     "SHM-SIZE", "Enlarge /dev/shm: mount -o remount,size=16g /dev/shm, and /etc/fstab.", FAILURES + " N18", "warning"
 )
 def shared_memory(case: Observed) -> t.Iterator[Finding]:
-    """/dev/shm is small.
+    """/dev/shm is too small.
 
     Workers of one engine exchange messages there: "No available shared memory broadcast block found", or bus errors.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         found = (facts.get("memory") or {}).get("shm_mib")
         own = case.plan["runtime_facts"]["contained"]  # containers have their own
         if found is not None and found < case.thresholds.shm_mib and case.expects_npus(host) and not own:
@@ -254,12 +258,12 @@ def shared_memory(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule("HOST-TWICE", "Remove one of the names from the inventory.", "machine-id(5)")
 def same_machine(case: Observed) -> t.Iterator[Finding]:
-    """Two names of the inventory lead to one machine.
+    """Two hosts of the inventory are the same machine.
 
-    Both would deploy to the same devices and ports.
+    Both would use the same devices and ports.
     """
     owners: dict[tuple[str, str], str] = {}
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         system, interfaces = facts.get("system") or {}, facts.get("interfaces") or {}
         addresses = sorted(
             address for nic in interfaces.values() for address in nic["addresses"] if address[:4] != "127."
@@ -268,7 +272,7 @@ def same_machine(case: Observed) -> t.Iterator[Finding]:
             continue
         first = owners.setdefault((system["machine_id"], ",".join(addresses)), host["name"])
         if first != host["name"]:
-            problem = f"the same machine as {first}: machine id and addresses are equal"
+            problem = f"this is this is this is the same machine as {first}: machine id and addresses are equal"
             yield Finding.at(place(host), system.get("hostname", ""), problem)
 
 
@@ -282,7 +286,7 @@ def memory(case: Observed) -> t.Iterator[Finding]:
 
     The engine is killed when the host runs out of memory.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         available = (facts.get("memory") or {}).get("memory_available_mib")
         wanted = int(host.get("store_mib") or 0)
         if available and wanted > 0.6 * available:
@@ -293,13 +297,13 @@ def memory(case: Observed) -> t.Iterator[Finding]:
             )
 
 
-@RULES.rule("DISK-FREE", "Free some, or choose another inference_root.", "CANN installation guide", "warning")
+@RULES.rule("DISK-FREE", "Free disk space, or set another inference_root.", "CANN installation guide", "warning")
 def disks(case: Observed) -> t.Iterator[Finding]:
-    """Little space is free where the software is installed.
+    """Too little disk space is free where the software is installed.
 
-    The installation stops half-way.
+    The installation fails halfway.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         for disk in facts.get("disks") or []:
             if disk["free_mib"] < case.thresholds.disk_free_mib:
                 problem = f"{disk['free_mib']} MiB are free (needed: {case.thresholds.disk_free_mib})"
@@ -308,32 +312,32 @@ def disks(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "PROXY-VARIABLES",
-    "Take them out of /etc/environment if other tools call the services from here.",
+    "Remove them from /etc/environment if other tools on this host call the services.",
     FAILURES + " N10",
     "warning",
 )
 def proxies(case: Observed) -> t.Iterator[Finding]:
-    """HTTP proxy variables are set for every login.
+    """HTTP proxy variables are set for all logins.
 
     Engines and routers would send requests to each other through the proxy; their units unset the variables.
     """
-    for host, facts in case.asked("host"):
+    for host, facts in case.gathered("host"):
         names = (facts.get("system") or {}).get("proxy_variables") or []
         if names:
-            yield Finding.at(place(host), ", ".join(names), f"{', '.join(names)} set for every login")
+            yield Finding.at(place(host), ", ".join(names), f"{', '.join(names)} set for all logins")
 
 
 @RULES.rule("HOSTNAME-LOOPBACK", "Correct /etc/hosts.", FAILURES + " N8", "warning")
 def hostname(case: Observed) -> t.Iterator[Finding]:
     """The host's own name resolves to a loopback address.
 
-    What other hosts learn as its address leads back to themselves.
+    Other hosts may get a loopback address as the address of this host.
     """
-    asked = case.asked("host")
-    for host, facts in asked:
+    hosts = case.gathered("host")
+    for host, facts in hosts:
         found = (facts.get("system") or {}).get("hostname_addresses") or []
         local = str(host["address"]).startswith("127.")
-        if len(asked) > 1 and not local and found and all(address.startswith("127.") for address in found):
+        if len(hosts) > 1 and not local and found and all(address.startswith("127.") for address in found):
             yield Finding.at(
                 place(host), ", ".join(found), f"the host's own name resolves to {', '.join(found)} (/etc/hosts)"
             )

@@ -67,7 +67,7 @@ def stage_sizes(layers: int, stages: int) -> list[int]:
 
 
 def page_bytes(config: Record, division: Division, number_bytes: int) -> int:
-    """Bytes that one token takes in the cache of one layer on one rank; 0 where the configuration does not say."""
+    """Bytes that one token takes in the cache of one layer on one rank; 0 if the configuration does not state it."""
     if config.get("kv_lora_rank"):
         latent = int(config["kv_lora_rank"]) + int(config.get("qk_rope_head_dim") or 0)
         return number_bytes * (latent + int(config.get("index_head_dim") or 0))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the model on the hosts: there, equal, and such that the engines can load it."""
+"""Rules of the model on the hosts: presence, equality and loadability."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from .observed import ENGINES, Observed, Record, later, majority, place
 RULES = Rules()
 
 
-@RULES.rule("MODEL-MISSING", "Copy it there, or set inference_model.source.", "knowledge_failures, KV transfer: K8")
+@RULES.rule(
+    "MODEL-MISSING", "Copy the model to the host, or set inference_model.source.", "knowledge_failures, KV transfer: K8"
+)
 def model_missing(case: Observed) -> t.Iterator[Finding]:
-    """The model is not on an engine's host, or its config.json is broken.
+    """The model is missing on an engine's host, or its config.json is invalid.
 
-    The engine could not load it.
+    The engine cannot load it.
     """
     if case.plan["model"].get("source"):
         return
@@ -34,20 +36,20 @@ def _models(case: Observed) -> list[tuple[Record, Record]]:
     engines = {service["host"] for service in case.plan["services"] if service["kind"] in ENGINES}
     return [
         (host, model)
-        for host, facts in case.asked("host")
+        for host, facts in case.gathered("host")
         for model in facts.get("models") or []
         if host["name"] in engines and model["path"].rstrip("/") == path.rstrip("/")
     ]
 
 
 def _repaired(case: Observed, host: Record) -> bool:
-    """Whether role model will repair the host's config.json, which is after this check (see check_facts)."""
+    """Whether the role model will repair the host's config.json after this check (see check_facts)."""
     return later(case, host, "model_repair").lower() in ("true", "yes", "on", "1", "y", "t")
 
 
 @RULES.rule("MODEL-DIFFERS", "Copy the model from one host to the others.", "knowledge_failures, KV transfer: K15")
 def model_differs(case: Observed) -> t.Iterator[Finding]:
-    """The model on a host is not the one that most hosts have.
+    """The model on a host differs from the model on most hosts.
 
     Prefill and decode with different weights produce wrong text, without an error.
     """
@@ -58,7 +60,7 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
     for name, value in prints.items():
         if value != usual:
             model = found[name]
-            problem = f"the model in {model['path']} ({_size(model)}) is not the one of {len(same)} other hosts"
+            problem = f"the model in {model['path']} ({_size(model)}) differs from the one on {len(same)} other hosts"
             yield Finding.at(name, value[:12], f"{problem} ({same[0]}: {_size(found[same[0]])})")
 
 
@@ -72,17 +74,17 @@ def _size(model: Record) -> str:
     "safetensors documentation, sharded checkpoints",
 )
 def model_incomplete(case: Observed) -> t.Iterator[Finding]:
-    """Files of the model are missing on a host: weights that its index names, or targets of links.
+    """Files of the model are missing on a host: weights listed in its index, or targets of links.
 
-    The engine stops while it loads the model, after minutes.
+    The engine fails while it loads the model, after some minutes.
     """
     if case.plan["model"].get("source"):
         return
     for host, model in _models(case):
-        lacking = model.get("missing") or []
-        if model["exists"] and not model["config_error"] and lacking:
-            more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-            problem = f"{model['path']} lacks {', '.join(lacking[:3])}{more}"
+        missing = model.get("missing") or []
+        if model["exists"] and not model["config_error"] and missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            problem = f"missing in {model['path']}: {', '.join(missing[:3])}{more}"
             yield Finding.at(place(host), model["path"], problem)
 
 
@@ -90,7 +92,7 @@ def model_incomplete(case: Observed) -> t.Iterator[Finding]:
 def model_damaged(case: Observed) -> t.Iterator[Finding]:
     """Weights of the model are cut off or are not safetensors files.
 
-    The engine stops while it loads the model, after minutes.
+    The engine fails while it loads the model, after some minutes.
     """
     if case.plan["model"].get("source"):
         return
@@ -147,13 +149,13 @@ def model_unquantized(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "MODEL-HEAD-DIM",
-    "Let the role model add it (model_repair: true), or choose a release from 0.21.0rc1 on.",
+    "Set model_repair: true so that the role model adds it, or choose a release from 0.21.0rc1 on.",
     "https://github.com/vllm-project/vllm-ascend/issues/7352",
 )
 def model_keys(case: Observed) -> t.Iterator[Finding]:
     """The model's config.json has no head_dim, which the release's connector reads.
 
-    The engine stops when it registers its KV cache.
+    The engine fails when it registers its KV cache.
     """
     if not case.plan.get("release_facts", {}).get("head_dim_required"):
         return
@@ -161,8 +163,8 @@ def model_keys(case: Observed) -> t.Iterator[Finding]:
         config = model["config"]
         connects = any("--kv-transfer-config" in service["argv"] for service in case.services(host["name"]))
         readable = model["exists"] and not model["config_error"]
-        lacking = config.get("head_dim") is None and not config.get("kv_lora_rank")
-        if connects and readable and lacking and not _repaired(case, host):
+        missing = config.get("head_dim") is None and not config.get("kv_lora_rank")
+        if connects and readable and missing and not _repaired(case, host):
             yield Finding.at(place(host), "head_dim", f"{model['path']}/config.json has no head_dim")
 
 
@@ -170,9 +172,9 @@ def model_keys(case: Observed) -> t.Iterator[Finding]:
     "MODEL-QUANTIZED", "Add quantization: ascend to the pool's args.", "knowledge_failures, topology and arguments: T15"
 )
 def quantization(case: Observed) -> t.Iterator[Finding]:
-    """The model is quantised, and the engine is not told so.
+    """The model is quantised, but the engine has no --quantization.
 
-    It would load the weights unquantised and run out of memory.
+    It loads the weights unquantised and runs out of memory.
     """
     flags = {service["name"]: "--quantization" in service["argv"] for service in case.plan["services"]}
     for host, model in _models(case):
@@ -187,7 +189,7 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
                 yield Finding.at(
                     f"{place(host)} {service['name']}",
                     model["path"],
-                    "the model is quantised, and the engine has no --quantization",
+                    "the model is quantised, but the engine has no --quantization",
                 )
 
 
@@ -197,14 +199,14 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
     "knowledge_failures, topology and arguments: T14",
 )
 def dtype(case: Observed) -> t.Iterator[Finding]:
-    """A quantised model is in float16.
+    """A quantised model has torch_dtype float16.
 
-    The kernels of quantised layers refuse float16.
+    The kernels of quantised layers do not support float16.
     """
     for host, model in _models(case):
-        word = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
-        told = any("--dtype" in service["argv"] for service in case.services(host["name"]))
-        if model["quantized"] and word == "float16" and not told and not _repaired(case, host):
+        dtype_ = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
+        has_dtype = any("--dtype" in service["argv"] for service in case.services(host["name"]))
+        if model["quantized"] and dtype_ == "float16" and not has_dtype and not _repaired(case, host):
             yield Finding.at(
-                place(host), word, f"{model['path']}/config.json says torch_dtype float16 for a quantised model"
+                place(host), dtype_, f"{model['path']}/config.json has torch_dtype float16 for a quantised model"
             )

@@ -139,7 +139,7 @@ def _division(options: t.Mapping[str, str]) -> Division:
 
 
 def _draft_layers(options: t.Mapping[str, str], config: Record) -> int:
-    """Layers of multi-token prediction that the engine runs, which have weights and a KV cache of their own."""
+    """Layers of multi-token prediction, which have their own weights and KV cache."""
     speculative = read_json(options.get("speculative-config", "null"))
     if isinstance(speculative, dict) and "mtp" in str(speculative.get("method") or ""):
         return int(config.get("num_nextn_predict_layers") or 1)
@@ -178,7 +178,7 @@ def _row(memory: Memory) -> tuple[str, ...]:
 
 
 def gib(size: int) -> str:
-    """A size for people: 61.2 GiB."""
+    """A size as text, such as 61.2 GiB."""
     return f"{size / GIB:.1f} GiB"
 
 

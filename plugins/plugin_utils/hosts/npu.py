@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the NPUs: present, healthy, free, of the planned kind, with memory and without errors."""
+"""Rules of NPUs: presence, health, use by other processes, generation, memory and errors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HEALTHY = ("ok", "healthy")
 FAILURES = "knowledge_failures, host, driver and network:"
 
 
-@RULES.rule("NPU-ABSENT", "Correct inference_devices, or have the card looked at.", "npu-smi reference, info")
+@RULES.rule("NPU-ABSENT", "Correct inference_devices, or check the card.", "npu-smi reference, info")
 def absent(case: Observed) -> t.Iterator[Finding]:
     """npu-smi does not list a planned device.
 
-    The service that is planned on it cannot start.
+    The service planned on it cannot start.
     """
     for host, npus in case.npus():
         for device, service in sorted(case.planned_devices(host["name"]).items()):
@@ -30,18 +30,18 @@ def absent(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "NPU-HEALTH",
-    "npu-smi info -t health -i CARD names the fault; reset or replace the card, or plan without it (inference_devices).",
+    "npu-smi info -t health -i CARD shows the fault; reset or replace the card, or plan without it (inference_devices).",
     "npu-smi reference, info",
 )
 def unhealthy(case: Observed) -> t.Iterator[Finding]:
-    """A planned device is not healthy, or npu-smi does not state its health.
+    """A planned device is not healthy, or npu-smi does not report its health.
 
     Engines on such a chip fail or hang. npu-smi leaves out the health of a chip whose state it does not understand.
     """
     for host, device, _service, npu in case.each_npu():
         health = npu.get("health")
         if health is None:
-            yield Finding.at(place(host, device), "", "npu-smi does not state the health of the device")
+            yield Finding.at(place(host, device), "", "npu-smi does not report the health of the device")
         elif str(health).lower() not in HEALTHY:
             yield Finding.at(place(host, device), health, f"npu-smi reports health {health}")
 
@@ -52,9 +52,9 @@ def unhealthy(case: Observed) -> t.Iterator[Finding]:
     "https://github.com/vllm-project/vllm-ascend/issues/4725",
 )
 def busy(case: Observed) -> t.Iterator[Finding]:
-    """A process that does not belong to this deployment uses a planned device.
+    """A process outside of this deployment uses a planned device.
 
-    The engine would not find enough memory.
+    The engine may run out of device memory.
     """
     for host, device, _service, npu in case.each_npu():
         own = own_processes(case, host["name"])
@@ -81,7 +81,7 @@ def own_processes(case: Observed, host: str) -> set[int]:
 
 
 def sees_processes(case: Observed, host: Record) -> bool:
-    """Whether the connected user could tell own processes from foreign ones."""
+    """Whether the connected user can distinguish this deployment's processes from others."""
     return bool((case.part(host, "host").get("user") or {}).get("sees_processes", True))
 
 
@@ -98,14 +98,14 @@ def runs_here(case: Observed, host: Record) -> bool:
 
 @RULES.rule("NPU-COUNT", "Correct inference_devices of the host.", "npu-smi reference, info", "warning")
 def count(case: Observed) -> t.Iterator[Finding]:
-    """The inventory gives a host devices that npu-smi does not list, though none of them is planned.
+    """The inventory lists unplanned devices of a host that npu-smi does not list.
 
-    A later plan could use them.
+    A later plan may use them.
     """
     for host, npus in case.npus():
-        lacking = sorted(set(host["devices"]) - set(npus) - set(case.planned_devices(host["name"])))
-        if lacking:
-            yield Finding.at(place(host), lacking, f"the inventory has devices {lacking}, npu-smi does not list them")
+        missing = sorted(set(host["devices"]) - set(npus) - set(case.planned_devices(host["name"])))
+        if missing:
+            yield Finding.at(place(host), missing, f"npu-smi does not list devices {missing} of the inventory")
 
 
 @RULES.rule(
@@ -114,14 +114,14 @@ def count(case: Observed) -> t.Iterator[Finding]:
     "https://github.com/vllm-project/vllm-ascend/issues/5599",
 )
 def generation(case: Observed) -> t.Iterator[Finding]:
-    """The host has NPUs of another generation than planned.
+    """The host's NPUs are of a different generation than planned.
 
-    Packages and images are made for one generation: engines do not start with another.
+    Packages and images are built for one generation: engines do not start on another.
     """
-    for host, facts in case.asked("npu"):
+    for host, facts in case.gathered("npu"):
         seen = facts.get("generation")
         if seen and seen != host["hardware"]:
-            yield Finding.at(place(host), seen, f"the host is {seen}, the plan is made for {host['hardware']}")
+            yield Finding.at(place(host), seen, f"the host is {seen}, but the plan is for {host['hardware']}")
 
 
 @RULES.rule(
@@ -132,7 +132,7 @@ def generation(case: Observed) -> t.Iterator[Finding]:
 def model_differs(case: Observed) -> t.Iterator[Finding]:
     """Devices of one pool differ in their model or in the size of their memory.
 
-    All ranks of a group load shards of the same size: the smallest and slowest device decides, or runs out of memory.
+    All ranks of a group load shards of the same size: the smallest device runs out of memory, and the slowest one limits all.
     """
     kinds = {service["name"]: service["kind"] for service in case.plan["services"]}
     for kind in ENGINES:
@@ -151,13 +151,13 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "HBM-USED",
-    "Find what holds it (a process of another container, or one that was killed); restart the container or reset the chip.",
+    "Find the process (in another container, or killed); restart the container or reset the chip.",
     FAILURES + " N14",
 )
 def memory_used(case: Observed) -> t.Iterator[Finding]:
-    """Memory of a planned device is in use, and npu-smi lists no process that holds it.
+    """Memory of a planned device is in use, but npu-smi lists no process.
 
-    The engine takes its share of the whole memory (gpu-memory-utilization) and fails at its start.
+    The engine allocates a share of the total memory (gpu-memory-utilization) and fails at startup.
     """
     for host, device, _service, npu in case.each_npu():
         used, total = npu.get("hbm_used_mib"), npu.get("hbm_total_mib")
@@ -173,14 +173,14 @@ def memory_used(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "NPU-TEMPERATURE",
-    "Check fans, airflow and the load of the neighbours.",
+    "Check fans, airflow and the load of neighbouring devices.",
     "threshold temperature_celsius of this collection",
     "warning",
 )
 def temperature(case: Observed) -> t.Iterator[Finding]:
-    """A planned device is hot before it works.
+    """A planned device is hot before the deployment starts.
 
-    A hot chip throttles, and the slowest rank decides the speed of its group.
+    A hot chip throttles, and the slowest rank limits the speed of its group.
     """
     for host, device, _service, npu in case.each_npu():
         found, limit = npu.get("temperature_celsius"), case.thresholds.temperature_celsius
@@ -190,13 +190,13 @@ def temperature(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "NPU-ECC",
-    "Reset the chip, which replaces isolated pages; have the card serviced if the counters grow again.",
+    "Reset the chip, which replaces isolated pages; replace the card if the counters grow again.",
     "npu-smi reference, info -t ecc",
 )
 def memory_errors(case: Observed) -> t.Iterator[Finding]:
-    """A planned device counted memory errors that could not be corrected, or isolated many pages.
+    """A planned device has uncorrected memory errors or many isolated pages.
 
-    The next uncorrected error stops the engine; many isolated pages announce it.
+    An uncorrected error stops the engine; many isolated pages indicate that one is likely.
     """
     for host, device, _service, npu in case.each_npu():
         ecc = npu.get("ecc") or {}
@@ -222,7 +222,7 @@ def _counted(ecc: Record, ending: str) -> list[int]:
 def super_pods(case: Observed) -> t.Iterator[Finding]:
     """Devices of one deployment are in different super pods.
 
-    HCCS does not reach from one super pod to another: no KV would be transferred.
+    HCCS does not connect super pods: no KV would be transferred.
     """
     pods: dict[str, str] = {}
     for host, device, _service, npu in case.each_npu():
@@ -255,7 +255,7 @@ def sdid_twice(case: Observed) -> t.Iterator[Finding]:
         if npu.get("sdid") is not None:
             owners.setdefault((npu.get("super_pod_id"), npu["sdid"]), []).append((place(host, device), npu))
     for (_pod, sdid), places in owners.items():
-        # the bits of an id name its server (npu-smi reference, spod-info): who contradicts them is the wrong one
+        # the upper bits of an id are its server (npu-smi reference, spod-info): the device that contradicts them is wrong
         odd = [
             where for where, npu in places if npu.get("server_index") is not None and sdid >> 22 != npu["server_index"]
         ]
@@ -272,18 +272,18 @@ def sdid_twice(case: Observed) -> t.Iterator[Finding]:
     "warning",
 )
 def sdid_odd(case: Observed) -> t.Iterator[Finding]:
-    """A super device id names another server than the one that the device belongs to.
+    """A super device id does not match the device's server.
 
-    The id is made of server, chip and die; a wrong one may belong to another device as well.
+    The id consists of server, chip and die; a wrong one may be another device's id.
     """
     twice = {finding.path for finding in sdid_twice(case)}
     for host, device, _service, npu in case.each_npu():
         sdid, server = npu.get("sdid"), npu.get("server_index")
         if sdid is not None and server is not None and sdid >> 22 != server and place(host, device) not in twice:
-            problem = f"super device id {sdid} names server {sdid >> 22}, the device belongs to server {server}"
+            problem = f"super device id {sdid} is of server {sdid >> 22}, but the device belongs to server {server}"
             yield Finding.at(place(host, device), sdid, problem)
 
 
 def dies(case: Observed, host: Record) -> dict[int, Record]:
-    """The host's dies by device, for pages."""
+    """The host's dies by device, for report pages."""
     return npus_by_device(case.part(host, "npu"))

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan beside what was observed on its hosts."""
+"""A plan with the facts gathered from its hosts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ ENGINES = ("prefill", "decode", "colocated", "encode")
 @dataclass(frozen=True)
 class Observed:
     """``plan`` as ``launch_plan`` returns it; ``facts`` as ``check_facts`` does: a host's name to the parts ``host``,
-    ``npu``, ``hccn``, ``ping`` and ``runtime``, each a module's result or ``{error: message}``, and ``unreachable`` where the
-    connection failed. ``left_out`` are planned hosts that the user's limit excludes: nothing is expected of them."""
+    ``npu``, ``hccn``, ``ping`` and ``runtime``, each a module's result or ``{error: message}``, and ``unreachable`` if the
+    connection failed. ``left_out`` are planned hosts that --limit excludes; they are not checked."""
 
     plan: Record
     facts: t.Mapping[str, Record]
     thresholds: Thresholds = field(default_factory=Thresholds)
     left_out: frozenset[str] = frozenset()
-    pairs: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()  # that shall be pinged, see pairs.py
-    wanted_pairs: int = 0  # that the plan has in all
+    pairs: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()  # pairs to ping, see pairs.py
+    wanted_pairs: int = 0  # total number of pairs in the plan
     broken: frozenset[str] = frozenset()  # hosts and devices with an error that explains failed pings
-    silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not tried
+    silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not run
 
     def hosts(self) -> list[Record]:
-        """The plan's hosts, without those that were left out."""
+        """The plan's hosts, without excluded ones."""
         return [host for host in self.plan["hosts"] if host["name"] not in self.left_out]
 
     @functools.cached_property
@@ -40,7 +40,7 @@ class Observed:
         for host, device, record in self.each_link():
             address = fabric_address(record, plane(self.plan, host))
             if address:
-                owners.setdefault(address, place(host, device))  # a rule names the second owner
+                owners.setdefault(address, place(host, device))  # a rule reports the second owner
         return owners
 
     def names(self) -> dict[str, str]:
@@ -63,21 +63,21 @@ class Observed:
         return {int(device): service["name"] for service in self.services(host) for device in service["devices"]}
 
     def expects_npus(self, host: Record) -> bool:
-        """Whether the host has planned NPUs, so that npu-smi and hccn_tool have to answer there."""
+        """Whether the host has planned NPUs, so that facts of npu-smi and hccn_tool are required."""
         return self.plan["engine"] == "vllm_ascend" and bool(self.planned_devices(host["name"]))
 
     def part(self, host: Record, kind: str) -> Record:
-        """A part of a host's facts; empty where it is missing or failed."""
+        """A part of a host's facts; empty if it is missing or failed."""
         found = (self.facts.get(host["name"]) or {}).get(kind)
         return found if found and "error" not in found else {}
 
-    def asked(self, kind: str) -> list[tuple[Record, Record]]:
+    def gathered(self, kind: str) -> list[tuple[Record, Record]]:
         """Hosts for which a kind of facts was gathered, with those facts."""
         found = ((host, self.part(host, kind)) for host in self.hosts())
         return [(host, facts) for host, facts in found if facts]
 
     def failed(self) -> list[tuple[Record, str, str]]:
-        """Questions that a host could not answer: the host, the kind of facts, the error."""
+        """Facts that could not be gathered: the host, the kind of facts, the error."""
         return [
             (host, kind, str(facts["error"]))
             for host in self.hosts()
@@ -86,7 +86,7 @@ class Observed:
         ]
 
     def unreachable(self) -> dict[str, str]:
-        """Hosts whose connection failed at any moment of the check, with the reason; also those of which nothing is known."""
+        """Hosts whose connection failed during the check, with the reason; including hosts without any facts."""
         found = {}
         for host in self.hosts():
             facts = self.facts.get(host["name"]) or {}
@@ -98,25 +98,25 @@ class Observed:
 
     def npus(self) -> list[tuple[Record, dict[int, Record]]]:
         """Hosts with their dies by physical device id."""
-        return [(host, npus_by_device(facts)) for host, facts in self.asked("npu")]
+        return [(host, npus_by_device(facts)) for host, facts in self.gathered("npu")]
 
     def links(self) -> list[tuple[Record, dict[int, Record]]]:
-        """Hosts with what hccn_tool says of each planned device."""
+        """Hosts with hccn_tool's output for each planned device."""
         found = []
-        for host, facts in self.asked("hccn"):
+        for host, facts in self.gathered("hccn"):
             planned = self.planned_devices(host["name"])
             records = links_by_device(facts)
             found.append((host, {device: records[device] for device in sorted(records) if device in planned}))
         return found
 
     def each_link(self) -> t.Iterator[tuple[Record, int, Record]]:
-        """Every planned device that hccn_tool answered for: host, device, answers."""
+        """Every planned device with hccn_tool's output: host, device, record."""
         for host, links in self.links():
             for device in sorted(links):
                 yield host, device, links[device]
 
     def each_npu(self) -> t.Iterator[tuple[Record, int, str, Record]]:
-        """Every planned device that npu-smi lists: host, device, the service that gets it, its row."""
+        """Every planned device that npu-smi lists: host, device, its service, its row."""
         for host, npus in self.npus():
             for device, service in sorted(self.planned_devices(host["name"]).items()):
                 if device in npus:
@@ -139,12 +139,12 @@ def links_by_device(facts: Record) -> dict[int, Record]:
 
 
 def place(host: Record, device: int | None = None) -> str:
-    """The path of a finding: the host, and the device where it is one's."""
+    """The path of a finding: the host, or the host and the device."""
     return str(host["name"]) if device is None else f"{host['name']} device {device}"
 
 
 def plane(plan: Record, host: Record) -> str:
-    """The plane that carries KV between hosts: ``hccs`` inside a super pod of A3, unless the plan says RoCE."""
+    """The plane that carries KV between hosts: ``hccs`` inside a super pod of A3, unless the plan uses RoCE."""
     return "hccs" if host["hardware"] == "a3" and plan.get("link") != "roce" else "roce"
 
 
@@ -155,12 +155,12 @@ def fabric_address(record: Record, on: str) -> str:
 
 
 def majority(values: t.Mapping[str, str]) -> str:
-    """The value that most have; of equally frequent ones the first in order. Empty values do not count."""
+    """The most frequent value; of equally frequent ones the first in sort order. Empty values do not count."""
     known = [value for value in values.values() if value]
     return min(set(known), key=lambda value: (-known.count(value), value)) if known else ""
 
 
 def later(case: Observed, host: Record, option: str) -> str:
-    """The value of an option of a role that runs after the check and supplies what it would miss, as text."""
+    """The value of an option of a role that runs after the check, as text (see check_facts)."""
     found = (case.part(host, "host").get("later") or {}).get(option)
     return "" if found is None else str(found).strip()

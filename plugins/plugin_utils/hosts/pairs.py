@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which devices ping which: the pairs that the plan's transfers use, and a ring through each instance.
+"""Pairs of devices to ping: those of the plan's transfers, and a ring through each instance.
 
 A decode rank reads KV from the prefill ranks that hold its heads. With tensor parallel sizes P and D (P a multiple of D) decode
 rank j of a data parallel group reads from prefill ranks j*P/D to (j+1)*P/D-1, of any prefill group (vllm-ascend,
@@ -15,18 +15,18 @@ import typing as t
 from .observed import Observed, Record, fabric_address, links_by_device, npus_by_device, plane
 
 MODES = ("plan", "ring", "full", "none")
-MOST = 32  # peers of one device in mode plan; the rest is left out evenly, and the report says so
+MOST = 32  # maximum number of peers of one device in mode plan; the report states the coverage
 Device = tuple[str, int]  # host, physical id
 Pair = tuple[Device, Device]
 
 
 def planned_pairs(plan: Record, mode: str = "plan", left_out: t.Collection[str] = ()) -> tuple[list[Pair], int]:
-    """Pairs (who pings, who is pinged) over hosts that shall be tried, sorted, and how many the plan has in all.
+    """Pairs (source, target) of devices on different hosts to ping, sorted, and the total number in the plan.
 
-    Devices of one host are not paired. ``ring`` is the instances' rings alone, ``full`` every device with every other host's.
+    Devices of one host are not paired. ``ring``: only the instances' rings; ``full``: every device with all of other hosts.
     """
     if mode not in MODES:
-        raise ValueError(f"mode {mode!r} is none of {', '.join(MODES)}")
+        raise ValueError(f"unknown mode {mode!r}; known modes: {', '.join(MODES)}")
     if mode == "none" or plan["engine"] != "vllm_ascend":
         return [], 0
     instances = _instances(plan)
@@ -48,7 +48,7 @@ def _between_hosts(pair: Pair) -> bool:
 
 
 def _spread(sources: list[Device], shift: int) -> list[Device]:
-    """At most MOST of them, spread evenly; ``shift`` differs from device to device, so that together they cover all."""
+    """At most MOST sources, evenly spaced; a different ``shift`` for each device makes them cover all together."""
     if len(sources) <= MOST:
         return sources
     step = len(sources) / MOST
@@ -77,7 +77,7 @@ def _rings(instances: t.Mapping[tuple[str, int], list[Device]]) -> list[Pair]:
 def _transfers(
     plan: Record, instances: t.Mapping[tuple[str, int], list[Device]]
 ) -> t.Iterator[tuple[Device, list[Device]]]:
-    """Each decode device with the prefill devices of other hosts that it can read from."""
+    """Pairs of decode devices and the prefill devices of other hosts that they can read from."""
     sizes = {(service["kind"], service["instance"]): _tensor_parallel_size(service) for service in plan["services"]}
     sources: dict[tuple[int, int], list[Device]] = {}
     for key, ranks in instances.items():
@@ -95,10 +95,10 @@ def _read_by(
     """The prefill devices that hold the heads of a decode rank."""
     for key, ranks in instances.items():
         if key[0] == "prefill":
-            theirs = sizes[key]
-            ratio = max(1, theirs // size)
-            first = rank * ratio % theirs
-            for group in range(0, len(ranks), theirs):
+            running = sizes[key]
+            ratio = max(1, running // size)
+            first = rank * ratio % running
+            for group in range(0, len(ranks), running):
                 yield from ranks[group + first : group + first + ratio]
 
 
@@ -115,7 +115,7 @@ def fabric_peers(
 ) -> dict[str, list[dict[str, t.Any]]]:
     """For each planned host the peers that its devices ping, as the module hccn_ping takes them: ``[{address, sdid, devices}]``.
 
-    A device whose address is not known is left out: a rule names it. Each address is there once per host.
+    A device without a known address is omitted; a rule reports it. Each address occurs once per host.
     """
     case = Observed(plan, facts)
     records = {host["name"]: host for host in case.hosts()}

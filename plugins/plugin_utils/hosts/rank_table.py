@@ -22,16 +22,16 @@ def rank_table(plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> dic
     """The global table: ``{version, server_count, prefill_device_list, decode_device_list, status}``.
 
     ``facts`` maps a host to ``{npu: <npu_info>, hccn: <hccn_info>}``, or ``{error: message}`` for one that failed; on A3
-    ``gather: [table, superpod]`` is needed. All values are strings. Devices stand in the order in which their engine
-    sees them; ``cluster_id`` counts through prefill and decode. Raises ``PlanError`` naming every host that was not or
-    could not be asked, and every device whose address or super device id is not known.
+    ``gather: [table, superpod]`` is needed. All values are strings. Devices are in the order in which their engine
+    uses them; ``cluster_id`` is numbered over prefill and decode. Raises ``PlanError`` with every host whose facts are
+    missing and every device whose address or super device id is unknown.
     """
     hardware = {host["name"]: host["hardware"] for host in plan["hosts"]}
     lists: dict[str, list[Entry]] = {kind: [] for kind in KINDS}
     engines = [service for service in plan["services"] if service["kind"] in KINDS]
     hosts = sorted({engine["host"] for engine in engines})
     findings = [finding for name in hosts for finding in _unanswered(name, facts, hardware)]
-    silent = {finding.path for finding in findings}  # of these no device is named as well
+    silent = {finding.path for finding in findings}  # devices of these hosts are not reported individually
     for kind in KINDS:
         for service in (engine for engine in engines if engine["kind"] == kind and engine["host"] not in silent):
             for device in service["devices"]:
@@ -54,15 +54,18 @@ def rank_table(plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> dic
 
 
 def _unanswered(host: str, facts: t.Mapping[str, t.Any], hardware: t.Mapping[str, str]) -> list[Finding]:
-    """What a host's tools did not say at all."""
+    """Findings for missing facts of a host."""
     found = facts.get(host) or {}
     if not found:
-        text, fix = "was not asked for its NPUs' addresses", "The table names all hosts: run without --limit on hosts."
+        text, fix = (
+            "the addresses of its NPUs were not gathered",
+            "The rank table needs all hosts: run without --limit.",
+        )
         return [Finding(host, "RANK-TABLE", text, fix)]
     tools = {"hccn": "hccn_tool", "npu": "npu-smi"} if hardware[host] == "a3" else {"hccn": "hccn_tool"}
     return [
         Finding(
-            host, "RANK-TABLE", f"{tool} failed: {found[kind]['error']}", f"Have {tool} work there, then run again."
+            host, "RANK-TABLE", f"{tool} failed: {found[kind]['error']}", f"Fix {tool} on the host, then run again."
         )
         for kind, tool in tools.items()
         if "error" in (found.get(kind) or {})
@@ -84,7 +87,7 @@ def _entry(
         entry["super_device_id"] = _known(npu.get("sdid"))
     path = f"{service['host']} device {device}"
     return entry, [
-        Finding(path, "RANK-TABLE", f"{key} is not known", _fix(key, device, hardware, link))
+        Finding(path, "RANK-TABLE", f"{key} is unknown", _fix(key, device, hardware, link))
         for key in sorted(entry)
         if not entry[key]
     ]
@@ -92,11 +95,11 @@ def _entry(
 
 def _fix(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> str:
     if key != "device_ip":
-        return "npu-smi info -t spod-info has to show it; gather npu_info superpod, and see whether the super pod is set up."
+        return "npu-smi info -t spod-info must show it; gather npu_info superpod, and check the configuration of the super pod."
     query = "vnic" if hardware == "a3" else "ip"
-    said = (link.get("errors") or {}).get(query)
-    way = "have the driver bring up the virtual NIC" if hardware == "a3" else "set it with the module hccn_config"
-    return f"hccn_tool -i {device} -{query} -g shows no address{f' ({said})' if said else ''}: {way}, then run again."
+    error = (link.get("errors") or {}).get(query)
+    way = "bring up the virtual NIC with the driver" if hardware == "a3" else "set it with the module hccn_config"
+    return f"hccn_tool -i {device} -{query} -g shows no address{f' ({error})' if error else ''}: {way}, then run again."
 
 
 def _known(value: t.Any) -> str:

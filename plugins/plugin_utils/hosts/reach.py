@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of reachability: which devices reach each other, and what the failed pairs have in common."""
+"""Rules of reachability between devices, and the common cause of failed pairs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..plan.rules.base import Rules
 from .observed import Observed, place, plane
 
 RULES = Rules()
-Pair = tuple[str, str]  # places: who pings, who is pinged
+Pair = tuple[str, str]  # places: source, target
 
 
 class Pings(t.NamedTuple):
-    """What was tried: each pair's answer as hccn_ping returns it, and how many the plan has."""
+    """The result of hccn_ping for each pair, and the total number of pairs in the plan."""
 
     answers: dict[Pair, t.Mapping[str, t.Any]]
     wanted: int
@@ -39,7 +39,7 @@ def pings(case: Observed) -> Pings:
     for host, device, _service, npu in case.each_npu():
         if npu.get("sdid") is not None:
             by_sdid[str(npu["sdid"])] = place(host, device)
-    for host, facts in case.asked("ping"):
+    for host, facts in case.gathered("ping"):
         for device, peers in (facts.get("matrix") or {}).items():
             for peer, answer in peers.items():
                 answers[place(host, int(device)), names.get(peer) or by_sdid.get(peer) or peer] = answer
@@ -51,32 +51,32 @@ def pings(case: Observed) -> Pings:
 
 
 def coverage(case: Observed) -> str:
-    """How many of the planned pairs were tried; empty where the plan has none."""
+    """The number of planned pairs that were pinged; empty if the plan has none."""
     found = pings(case)
-    return f"{len(found.answers)} of {found.wanted} pairs of devices were tried" if found.wanted else ""
+    return f"{len(found.answers)} of {found.wanted} pairs of devices were pinged" if found.wanted else ""
 
 
 @RULES.rule(
     "PINGS-MISSING",
     "Correct the findings of these hosts first, then run the check again.",
-    "this collection: what is not known is not good",
+    "this collection: missing facts are not treated as healthy",
 )
 def not_tried(case: Observed) -> t.Iterator[Finding]:
-    """Pairs of devices that the plan's transfers use were not tried.
+    """Pairs of devices that the plan's transfers use were not pinged.
 
     A broken path could be among them.
     """
     tried = pings(case).answers
-    lacking: dict[str, int] = collections.Counter()
+    missing: dict[str, int] = collections.Counter()
     for source, target in case.pairs:
         pair = f"{source[0]} device {source[1]}", f"{target[0]} device {target[1]}"
         if pair not in tried and not _about(pair, case.silent):
-            lacking[source[0]] += 1
+            missing[source[0]] += 1
     for host in case.hosts():
         error = ((case.facts.get(host["name"]) or {}).get("ping") or {}).get("error")
-        if lacking[host["name"]] and not error:
-            count = lacking[host["name"]]
-            yield Finding.at(place(host), count, f"{count} planned pings of this host were not tried")
+        if missing[host["name"]] and not error:
+            count = missing[host["name"]]
+            yield Finding.at(place(host), count, f"{count} planned pings of this host were not run")
 
 
 def _about(pair: Pair, places: t.Collection[str]) -> bool:
@@ -92,7 +92,7 @@ def _about(pair: Pair, places: t.Collection[str]) -> bool:
 def unreachable(case: Observed) -> t.Iterator[Finding]:
     """Devices that exchange KV do not reach each other.
 
-    Every transfer between them fails, or the request is computed twice.
+    Transfers between them fail, or requests are computed twice.
     """
     yield from explain(
         case, {pair: ping for pair, ping in pings(case).answers.items() if not _about(pair, case.broken)}
@@ -100,7 +100,7 @@ def unreachable(case: Observed) -> t.Iterator[Finding]:
 
 
 def explain(case: Observed, answers: t.Mapping[Pair, t.Mapping[str, t.Any]]) -> t.Iterator[Finding]:
-    """As few findings as explain all failed pairs: a device, a host, a switch, a rail, a split, else single pairs."""
+    """The fewest findings that explain all failed pairs: a device, host, switch, rail, split, else single pairs."""
     failed = {
         pair: str(answer.get("reason") or "no answer")
         for pair, answer in answers.items()
@@ -120,9 +120,9 @@ def explain(case: Observed, answers: t.Mapping[Pair, t.Mapping[str, t.Any]]) -> 
         back = (target, source)
         if back in left and back < (source, target):
             continue
-        problem = f"{target} is not reached: {failed[source, target]}"
+        problem = f"{target} is not reachable: {failed[source, target]}"
         if back in left:
-            problem += f"; {source} is not reached from there either"
+            problem += f"; {source} is not reachable from there either"
         yield Finding.at(source, target, problem)
 
 
@@ -130,7 +130,7 @@ Candidate = tuple[str, set[Pair], str]
 
 
 def _best(candidates: list[list[Candidate]], left: set[Pair]) -> Candidate | None:
-    """The candidate that explains most; of a kind that names two culprits for the same pings nobody is blamed."""
+    """The candidate that explains most failures; none of a kind with two candidates for the same pings."""
     best: Candidate | None = None
     for kind in candidates:
         covers = [frozenset(candidate[1] & left) for candidate in kind]
@@ -141,7 +141,7 @@ def _best(candidates: list[list[Candidate]], left: set[Pair]) -> Candidate | Non
 
 
 def _candidates(case: Observed, answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[list[Candidate]]:
-    """Possible causes by kind, the most particular kind first; each failed with everything that was tried of it."""
+    """Possible causes by kind, the most specific kind first; all pings of a candidate failed."""
     switches = _switches(case)
     return [
         _ends(answers, failed, lambda end: end, "it"),
@@ -176,19 +176,21 @@ def _ends(
 
 
 def _rails(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidate]:
-    """Devices with the same number on all hosts, of which no pair works: usually one switch, or one plane of it."""
+    """Devices with the same id on all hosts of which no pair works: usually one switch or one plane of it."""
     rails: dict[str, set[Pair]] = {}
     for pair in answers:
         numbers = {end.rsplit(" device ", 1)[-1] for end in pair}
         if len(numbers) == 1:
             rails.setdefault(f"rail {numbers.pop()}", set()).add(pair)
     return [
-        (name, pairs, "no pair of devices with this number works") for name, pairs in rails.items() if pairs <= failed
+        (name, pairs, "no ping between devices with this id succeeds")
+        for name, pairs in rails.items()
+        if pairs <= failed
     ]
 
 
 def _switches(case: Observed) -> dict[str, str]:
-    """Place of each device -> the switch that it is cabled to, as LLDP names it; on the RoCE plane only."""
+    """Place of each device -> its switch according to LLDP; only for the RoCE plane."""
     return {
         place(host, device): str(record["lldp"]["system_name"])
         for host, device, record in case.each_link()
@@ -197,7 +199,7 @@ def _switches(case: Observed) -> dict[str, str]:
 
 
 def _splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidate]:
-    """Groups of hosts that reach each other, where no pair between two groups works."""
+    """Groups of hosts that reach each other, without any working pair between groups."""
     parent: dict[str, str] = {}
 
     def root(host: str) -> str:
@@ -228,7 +230,7 @@ def _splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidat
     "warning",
 )
 def slow(case: Observed) -> t.Iterator[Finding]:
-    """A pair of devices answers much more slowly than the others.
+    """The ping time of a pair of devices is much longer than that of the others.
 
     Transfers over this path take longer, and time out under load.
     """
@@ -243,5 +245,5 @@ def slow(case: Observed) -> t.Iterator[Finding]:
     for (source, target), time in sorted(times.items()):
         if time > limit and found.answers[source, target].get("reachable"):
             yield Finding.at(
-                source, target, f"{target} answers in {time:.2f} ms, half of the pairs in {usual:.2f} ms or less"
+                source, target, f"{target} responds in {time:.2f} ms; the median of all pairs is {usual:.2f} ms"
             )

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The report of a check as one self-contained HTML page: the picture of all devices first, then findings by cause, then tables.
 
-Nothing is told by colour or by pointing alone: a cell with a finding carries a mark and leads to the finding's text.
+Information is never given by colour or hover only: a cell with a finding has a mark and links to the finding's text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .versions import COLUMNS, odd_ones, versions
 
 RANK = {"idle": 0, "ok": 1, "warning": 2, "error": 3}
 MARKS = {"warning": "!", "error": "&#10007;", "ok": "", "idle": ""}
-DEVICE_MATRIX = 64  # devices up to which the matrix has a row for each; above, one for each host
+DEVICE_MATRIX = 64  # maximum number of devices for a matrix by device; with more it is by host
 
 
 def check_report(
@@ -79,14 +79,14 @@ def _grid(case: Observed, groups: t.Sequence[t.Sequence[Finding]]) -> str:
     here: dict[str, list[tuple[int, Finding]]] = {}
     for number, group in enumerate(groups):
         for finding in group:
-            words = finding.path.split(" ")
-            where = " ".join(words[:3]) if words[1:2] == ["device"] else words[0]
+            parts = finding.path.split(" ")
+            where = " ".join(parts[:3]) if parts[1:2] == ["device"] else parts[0]
             here.setdefault(where, []).append((number, finding))
     hosts = "".join(_host(case, host, here) for host in case.hosts())
     key = "".join(
         f'<span class="cell {state}">{MARKS[state]} {state}</span>' for state in ("ok", "warning", "error", "idle")
     )
-    explain = "each device: number, RoCE link, temperature, used HBM; idle is not planned; a mark leads to the finding"
+    explain = "each device: id, RoCE link, temperature, used HBM; idle: not planned; marks link to the finding"
     return f'<h2>Devices</h2><p class="key">{key} <small>{explain}</small></p><div class="hosts">{hosts}</div>'
 
 
@@ -127,7 +127,7 @@ def _cell(label: str, below: str, found: t.Sequence[tuple[int, Finding]], state:
 
 
 def _measures(npu: Record, link: Record) -> str:
-    """Link, temperature and used memory of a device, one a line."""
+    """Link, temperature and used memory of a device, one per line."""
     lines = [str(link.get("link") or "")]
     if npu.get("temperature_celsius") is not None:
         lines.append(f"{npu['temperature_celsius']:g}&deg;C")
@@ -165,7 +165,7 @@ def _value(finding: Finding) -> str:
 
 
 def _matrix(case: Observed, found: Pings) -> str:
-    """Who reaches whom: device by device in small deployments, else host by host."""
+    """The ping matrix: by device in small deployments, else by host."""
     if not found.answers:
         return ""
     devices = {end for pair in case.pairs for end in pair}
@@ -189,10 +189,10 @@ def _matrix(case: Observed, found: Pings) -> str:
         + "</tr>"
         for source, label in sources
     )
-    slowest = f" Half of them answer within {usual:.2f} ms, the slowest in {times[-1]:.2f} ms." if times else ""
+    slowest = f" Median ping time {usual:.2f} ms, maximum {times[-1]:.2f} ms." if times else ""
     return (
         f"<h2>Reachability</h2><p>{_text(coverage(case))}.{slowest} Rows ping columns: a number is the time in ms, or the pairs that"
-        " failed of those tried; an empty cell was not tried.</p>"
+        " failed of those pinged; empty cells were not pinged.</p>"
         f'<div class="scroll" tabindex="0"><table class="matrix"><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
 
@@ -227,9 +227,9 @@ def _versions(case: Observed) -> str:
 def _odd(usual: t.Mapping[str, tuple[str, list[str]]]) -> str:
     odd = [f"{column} on {len(names)}" for column, (_value, names) in usual.items() if names]
     return (
-        f"Marked: another value than most hosts have ({_text(', '.join(odd))})."
+        f"Marked: values that differ from most hosts ({_text(', '.join(odd))})."
         if odd
-        else "Equal on all hosts that state them."
+        else "Equal on all hosts that report them."
     )
 
 

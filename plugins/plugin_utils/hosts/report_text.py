@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of a check as text for a terminal: the verdict, what was covered, then the findings grouped by cause."""
+"""The report of a check as text: verdict, coverage, then the findings grouped by cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_text(
     answered = len(case.hosts()) - len(case.unreachable())
     lines.append(f"{answered} of {len(plan['hosts'])} planned hosts answered" + _also(coverage(case)) + ".")
     if case.left_out:
-        lines.append(f"Left out by --limit, and not judged: {', '.join(sorted(case.left_out))}.")
+        lines.append(f"Excluded by --limit, not checked: {', '.join(sorted(case.left_out))}.")
     lines += memory_lines(case)
     lines += finding_lines((Finding.from_dict(finding) for finding in findings), severity=True)
     return "\n".join(lines)
@@ -37,7 +37,7 @@ def _also(text: str) -> str:
 
 
 def verdict(findings: t.Sequence[Record]) -> str:
-    """What the findings mean for a deployment, in one sentence without its full stop."""
+    """The verdict as one sentence without a full stop."""
     count = {
         severity: sum(finding["severity"] == severity for finding in findings)
         for severity in ("error", "warning", "remark", "accepted")
@@ -47,7 +47,7 @@ def verdict(findings: t.Sequence[Record]) -> str:
     elif count["warning"]:
         text = f"ready to deploy, with {_number(count['warning'], 'warning')}"
     else:
-        text = "ready to deploy, nothing was found"
+        text = "ready to deploy, no findings"
     rest = [_number(count["remark"], "remark")] if count["remark"] else []
     rest += [f"{count['accepted']} accepted"] if count["accepted"] else []
     return ", ".join([text, *rest])

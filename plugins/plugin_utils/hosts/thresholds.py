@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limits by which a check judges what it measured: one record, each field with its unit and the source of its default."""
+"""Thresholds of host checks: one record, each field with its unit and the source of its default."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import typing as t
 
 @dataclasses.dataclass(frozen=True)
 class Thresholds:
-    """What ``host_check_thresholds`` may set; every field of it is documented in the role's argument specification."""
+    """The keys of ``host_check_thresholds``; each is documented in the role's argument specification."""
 
-    # Atlas 800T A2 user guide: chips work up to some 100 degrees and throttle above; idle ones are below 60.
+    # Atlas 800T A2 user guide: chips work up to about 100 degrees and throttle above; idle ones are below 60.
     temperature_celsius: float = 85.0
-    # npu-smi shows some 3 of 64 GiB in use on an idle chip (samples of drivers 23 to 26); engines take 0.9 of the whole.
+    # npu-smi shows about 3 of 64 GiB in use on an idle chip (samples of drivers 23 to 26); engines allocate 0.9 of it.
     hbm_used_percent: float = 10.0
     # npu-smi reference, "ecc-info": isolated pages are replaced at the next reset, uncorrected errors stop a process.
     ecc_double_bit_errors: int = 0
     ecc_isolated_pages: int = 64
-    # hccn_tool reference, "link_stat": a stable port has no change since it came up.
+    # hccn_tool reference, "link_stat": a stable port has no link changes.
     link_downs: int = 3
-    # hccn_tool reference, "stat": counters of damaged packets stay at zero on a sound cable.
+    # hccn_tool reference, "stat": counters of damaged packets stay at zero on a good cable.
     error_packets: int = 0
-    # A pair is slow by comparison: rails of one fabric differ by less than a factor of ten.
+    # A pair is slow compared with others: ping times of one fabric differ by less than a factor of ten.
     slow_pair_factor: float = 10.0
     slow_pair_ms: float = 1.0
     # time.time() of two hosts is compared for delayed frees (knowledge_failures, N12); the rest is connection set-up.
@@ -34,17 +34,17 @@ class Thresholds:
     max_map_count: int = 262144
     shm_mib: int = 1024
     disk_free_mib: int = 10 * 1024
-    # Certificates that end soon: a month is enough to replace them.
+    # Certificates that expire soon: a month is enough to replace them.
     certificate_days: int = 30
 
 
 def thresholds(given: t.Mapping[str, t.Any] | None = None) -> Thresholds:
-    """The defaults with ``given`` over them. An unknown name or a value that is no number is a ``ValueError``."""
+    """The defaults, overridden by ``given``. Raises ``ValueError`` for an unknown name or a value that is not a number."""
     known = {field.name: type(field.default) for field in dataclasses.fields(Thresholds)}
     wrong = sorted(set(given or {}) - set(known))
     if wrong:
-        raise ValueError(f"unknown threshold {', '.join(wrong)}; known are {', '.join(sorted(known))}")
+        raise ValueError(f"unknown threshold {', '.join(wrong)}; known: {', '.join(sorted(known))}")
     try:
         return Thresholds(**{name: known[name](value) for name, value in (given or {}).items()})
     except (TypeError, ValueError) as error:
-        raise ValueError(f"a threshold is no number: {error}") from error
+        raise ValueError(f"a threshold is not a number: {error}") from error

@@ -17,11 +17,11 @@ COLUMNS = ("driver", "firmware", "CANN", "kernel", "OS", "machine")
 
 
 def versions(case: Observed) -> dict[str, dict[str, str]]:
-    """Versions by host: driver and firmware as npu-smi shows them, else as their installers noted them."""
+    """Versions by host: driver and firmware as npu-smi reports them, else from the installers' version files."""
     found = {host["name"]: _versions(case, host) for host in case.hosts()}
     boards = any(row["firmware"] for row in found.values())
     for host in case.hosts():
-        if not boards:  # never one source beside the other: their numbers are written differently
+        if not boards:  # never mix the sources: their version formats differ
             found[host["name"]]["firmware"] = str((case.part(host, "host").get("software") or {}).get("firmware") or "")
     return found
 
@@ -53,45 +53,47 @@ def _differing(case: Observed, column: str, only_npu_hosts: bool = True) -> t.It
     usual, odd = odd_ones(table, column)
     have = sum(row[column] == usual for row in table.values())
     for name in odd:
-        yield Finding.at(name, table[name][column], f"{column} {table[name][column]}, while {have} hosts have {usual}")
+        yield Finding.at(
+            name, table[name][column], f"{column} is {table[name][column]}, while {have} hosts have {usual}"
+        )
 
 
 @RULES.rule(
     "DRIVER-DIFFERS",
-    "Bring the hosts to one driver version.",
+    "Install the same driver version on all hosts.",
     "https://github.com/vllm-project/vllm-ascend/issues/5468",
     "warning",
 )
 def driver_differs(case: Observed) -> t.Iterator[Finding]:
-    """The driver of a host is not the one that most hosts have.
+    """The driver version of a host differs from most hosts.
 
-    Mixed drivers are not tested together by the vendor, and behave differently under the same load.
+    The vendor does not test mixed driver versions together; they behave differently under the same load.
     """
     yield from _differing(case, "driver")
 
 
 @RULES.rule(
     "FIRMWARE-DIFFERS",
-    "Bring the NPUs to one firmware version.",
+    "Install the same firmware version on all NPUs.",
     "CANN installation guide, driver and firmware",
     "warning",
 )
 def firmware_differs(case: Observed) -> t.Iterator[Finding]:
-    """The NPU firmware of a host is not the one that most hosts have.
+    """The NPU firmware version of a host differs from most hosts.
 
-    Driver and firmware are released as a pair; mixed ones behave differently under the same load.
+    Driver and firmware are released as a pair; mixed versions behave differently under the same load.
     """
     yield from _differing(case, "firmware")
 
 
 @RULES.rule(
     "SYSTEM-DIFFERS",
-    "Bring the hosts to one kernel and one operating system, or plan a pool on equal hosts.",
+    "Install the same kernel and operating system on all hosts, or plan each pool on equal hosts.",
     "CANN installation guide, supported systems",
     "warning",
 )
 def system_differs(case: Observed) -> t.Iterator[Finding]:
-    """The machine type or kernel of an engine's host is not the one that most hosts have.
+    """The machine type or kernel of an engine's host differs from most hosts.
 
     The driver is built for one kernel, and wheels for one machine type.
     """
@@ -101,7 +103,7 @@ def system_differs(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "DRIVER-OLD",
-    "Upgrade driver and firmware (this collection never does), or choose an older release.",
+    "Upgrade driver and firmware (this collection does not), or use an older release.",
     "https://github.com/vllm-project/vllm-ascend/issues/2406",
 )
 def driver_old(case: Observed) -> t.Iterator[Finding]:
@@ -111,9 +113,9 @@ def driver_old(case: Observed) -> t.Iterator[Finding]:
     """
     wanted = case.plan.get("release_facts", {})
     least, better = (numbers(str(wanted.get(key) or ""))[:2] for key in ("driver_minimum", "hdk"))
-    for host, facts in case.asked("npu"):
+    for host, facts in case.gathered("npu"):
         version = str(facts.get("driver_version") or "")
-        found = numbers(version)[:2]  # the first two decide
+        found = numbers(version)[:2]  # only the first two numbers are compared
         if found and found < least:
             problem = f"driver {version} is older than {wanted['driver_minimum']}, which the release needs"
             yield Finding.at(place(host), version, problem)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decisions of the playbook upgrade: may it begin, which hosts lag behind, what comes next, what the user reads.
+"""Decisions of the playbook upgrade: preconditions, hosts behind a stage, next step, messages.
 
-Ansible drops a host that failed or was not reached and goes on with the others. So each host records the stage that it
-reached, and no host goes further before all have come as far.
+Ansible drops a failed or unreachable host and continues with the others. So each host records the stage that it
+reached, and no host continues before all have reached it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import typing as t
 
 Plan = t.Mapping[str, t.Any]
-UNREACHED = "a host could not be reached"
+UNREACHED = "a host is unreachable"
 
 
 def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -> list[str]:
-    """Reasons why this upgrade must not begin; empty if it may.
+    """Reasons against starting this upgrade; empty if it may start.
 
     ``deployed`` maps each planned host to the plan that is deployed there (empty if there is none).
     ``cann_installed`` is false where the hosts bring their own CANN or an image does.
@@ -52,7 +52,7 @@ def _other_version(plan: Plan, deployed: t.Mapping[str, Plan]) -> list[str]:
 
 
 def _common(deployed: t.Mapping[str, Plan]) -> Plan | None:
-    """The plan that all hosts have, or None."""
+    """The plan that is deployed on all hosts, or None."""
     plans = list(deployed.values())
     return plans[0] if plans and plans[0] and all(plan == plans[0] for plan in plans) else None
 
@@ -75,8 +75,8 @@ def _nothing_to_go_back_to(plan: Plan, deployed: t.Mapping[str, Plan]) -> str:
             lines.append(f"{host} has none")
     return (
         f"The deployed plans ({plan['directory']}/plan.json) do not match: {'; '.join(lines)}. An upgrade replaces a running "
-        f"deployment and needs one to return to: the same on all of {', '.join(_host_names(plan))}, with runtime "
-        f"{plan['runtime']}. Fix: use site for a first deployment, for other hosts and for another runtime."
+        f"deployment and needs it for a rollback: the same plan on all of {', '.join(_host_names(plan))}, with runtime "
+        f"{plan['runtime']}. Fix: use the playbook site for a first deployment, for other hosts and for another runtime."
     )
 
 
@@ -86,9 +86,9 @@ def _shared_cann(plan: Plan, previous: Plan) -> list[str]:
         return []
     return [
         f"{previous['release']} runs on CANN {old['version']} and {plan['release']} needs {new['version']}, both in "
-        f"{new['path']}. CANN's installers turn the links there to the newest version, so the running engines would break "
-        f"or use the wrong one. Fix: give each release its own folder, for instance inference_cann_path: "
-        f"{plan['root']}/cann-{plan['release']}, and keep that line."
+        f"{new['path']}. CANN's installers point the links there to the newest version, so the running engines would break "
+        f"or use the wrong one. Fix: use a separate folder for each release, for example inference_cann_path: "
+        f"{plan['root']}/cann-{plan['release']}, also for later runs."
     ]
 
 
@@ -98,7 +98,7 @@ def lagging(progress: t.Mapping[str, t.Any], stage: str) -> list[str]:
 
 
 def outcome(progress: t.Mapping[str, t.Any], release: str) -> dict[str, t.Any]:
-    """What follows the change-over: ``next`` is ``done`` or ``go_back``; ``message`` says why it is not ``done``."""
+    """The step after the switch: ``next`` is ``done`` or ``go_back``; ``message`` is the reason for ``go_back``."""
     behind = lagging(progress, "verified")
     if not behind:
         return {"next": "done", "message": ""}

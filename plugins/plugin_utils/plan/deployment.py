@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every renderer sees: the description, its release, and where everything was placed."""
+"""The input of renderers: the description, its release, and the placed deployment."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .ports import P2P, Assigned
 
 
 @functools.cache
-def _split(word: str) -> tuple[str, ...]:
-    return tuple(part for part in word.replace("mooncake_store", "store").split("+") if part != "none")
+def _split(transfer: str) -> tuple[str, ...]:
+    return tuple(part for part in transfer.replace("mooncake_store", "store").split("+") if part != "none")
 
 
 @dataclass(frozen=True)
@@ -52,32 +52,32 @@ class Context:
     def everywhere(self) -> tuple[str, ...]:
         """The connectors of all pools that answer requests, each once."""
         pools = [pool for name, pool in self.description.pools.present().items() if name != "encode"]
-        return tuple(dict.fromkeys(word for pool in pools for word in self.transfer_of(pool)))
+        return tuple(dict.fromkeys(transfer for pool in pools for transfer in self.transfer_of(pool)))
 
     @functools.cached_property
     def store(self) -> bool:
-        """Whether engines share a pool of KV cache."""
+        """Whether engines use the store."""
         return "store" in self.everywhere
 
     @functools.cached_property
     def p2p(self) -> str:
-        """The word of the connector that carries KV from prefill to decode, or an empty string."""
+        """The transfer from prefill to decode, such as 'mooncake', or an empty string."""
         return next((item for item in self.everywhere if item in P2P), "")
 
     @functools.cached_property
     def served_name(self) -> str:
-        """The name that clients ask for."""
+        """The model name in the clients' requests."""
         model = self.description.model
         return model.name or posixpath.basename(model.path.rstrip("/"))
 
     @functools.cached_property
     def memo(self) -> dict[t.Any, t.Any]:
-        """What renderers worked out for one process and need again for its many siblings."""
+        """Cache of renderers for values shared by the processes of an instance."""
         return {}
 
     @functools.cached_property
     def store_ranks(self) -> int:
-        """Workers that have a part in the pool of KV cache."""
+        """Number of workers that use the store."""
         pooling = [
             instance
             for instance in self.instances
@@ -87,7 +87,7 @@ class Context:
 
     @property
     def runtime(self) -> Runtime:
-        """What runs the services."""
+        """The runtime of the services."""
         return runtime(self.description.runtime)
 
     @property
@@ -97,19 +97,19 @@ class Context:
 
     @functools.cached_property
     def directory(self) -> str:
-        """Where the deployment's own files lie on every host."""
+        """The deployment's folder on every host."""
         return posixpath.join(self.description.root, "deployments", self.description.deployment)
 
     def service_directory(self, name: str) -> str:
-        """Where one service's own files lie."""
+        """The folder of one service's files."""
         return f"{self.directory}/services/{name}"
 
     def log(self, name: str) -> str:
-        """A service's log file, where the runtime writes one."""
+        """A service's log file, if the runtime writes one."""
         return f"{self.directory}/logs/{name}.log"
 
     def digest_file(self, name: str) -> str:
-        """Where a service writes, at its start, the digest of what it runs with."""
+        """The file in which a service records its configuration digest at startup."""
         return f"{self.directory}/run/{name}.digest"
 
     def venv(self, name: str) -> str:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of a plan whose content is made when it is deployed, from what the hosts say then."""
+"""Files of a plan whose content is generated at deployment from facts of the hosts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Service = t.Mapping[str, t.Any]
 
 
 def filled(services: t.Iterable[Service], made: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
-    """Services with the content of each file that says ``from``, where ``made`` has something under that name.
+    """Services with the content of files that have ``from``, if ``made`` has an entry of that name.
 
-    A service that got content has another digest, which follows the content: it is restarted when that changes.
+    The digest of such a service depends on the content, so the service restarts when the content changes.
     """
     return [_filled(service, made) for service in services]
 

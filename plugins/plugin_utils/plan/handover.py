@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan on its way from the play that makes it to the plays that carry it out: files of one run, on the controller.
+"""Passes the plan from the play that creates it to the plays that apply it: files of one run, on the controller.
 
-A fact would do, but Ansible walks through a fact each time that it is used: with a thousand hosts that is seconds for every task
-of every host. A host's part is a file of its own, so that using it costs what it holds.
+Not a fact, because Ansible traverses a fact whenever it is used: with a thousand hosts that takes seconds for every task
+of every host. Each host's part is a separate file, so that the cost depends only on the size of that part.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import os
 import typing as t
 
-from ..description.inventory import GROUP, inventory_of, members, words_of
+from ..description.inventory import GROUP, deployment_variables, inventory_of, members
 from .planner import launch_plan
 
 Plan = dict[str, t.Any]
@@ -24,10 +24,10 @@ OF_THE_WHOLE = ("services", "hosts", "verify", "findings", "kubernetes", "recipe
 
 
 def planned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> Plan:
-    """Ansible's variables in, the plan out; ``PlanError`` with all findings."""
+    """Plan from Ansible's variables. Raises ``PlanError`` with all findings."""
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
-    hostvars = {name: hostvars[name] for name in hosts}  # Ansible puts them together anew each time
-    description, conflicts = words_of(variables, hostvars, hosts)
+    hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
+    description, conflicts = deployment_variables(variables, hostvars, hosts)
     return launch_plan(description, inventory_of(hostvars, hosts), conflicts)
 
 
@@ -37,15 +37,15 @@ def folder_of(temporary: str) -> str:
 
 
 def part_name(host: str) -> str:
-    """File name of a host's part; names of hosts may hold anything."""
+    """File name of a host's part; host names may contain any character."""
     return hashlib.sha256(host.encode()).hexdigest()[:32] + ".json"
 
 
 def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
-    """Each host with its part: a plan of the same form that holds its own record and services only.
+    """Each host with its part: a plan of the same structure with only the host's record and services.
 
-    ``stages`` names the stages of all hosts, who wait for each other between them; ``verify`` and what is about a cluster are
-    left out, since they are about the deployment as a whole.
+    ``stages`` lists the stages of all hosts, which are synchronised between stages; ``verify`` and cluster sections are
+    omitted, since they concern the whole deployment.
     """
     services: dict[str, list[t.Any]] = {}
     for service in plan["services"]:
@@ -62,12 +62,12 @@ def stages(plan: t.Mapping[str, t.Any]) -> list[int]:
 
 
 def generated(plan: t.Mapping[str, t.Any]) -> bool:
-    """Whether a file's content is made on deployment, which needs the whole plan on each host."""
+    """Whether a file's content is generated at deployment, which needs the whole plan on each host."""
     return any("from" in file for service in plan["services"] for file in service["files"])
 
 
 def hand_over(plan: Plan, folder: str) -> None:
-    """Write the plan and each host's part; a plan with files made on deployment is everybody's part."""
+    """Write the plan and each host's part; with files generated at deployment each part is the whole plan."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     _write(os.path.join(folder, WHOLE), plan)
     whole = generated(plan)
@@ -77,11 +77,11 @@ def hand_over(plan: Plan, folder: str) -> None:
 
 def _write(path: str, value: t.Any) -> None:
     with open(path, "w", encoding="utf-8") as stream:
-        stream.write(json.dumps(value))  # dumps is C, dump is not
+        stream.write(json.dumps(value))  # dumps is implemented in C, dump is not
 
 
 def take(folder: str, host: str = "") -> Plan:
-    """The whole plan, or one host's part; ``FileNotFoundError`` if this run made none."""
+    """The whole plan, or one host's part. Raises ``FileNotFoundError`` if this run created none."""
     with open(os.path.join(folder, part_name(host) if host else WHOLE), encoding="utf-8") as stream:
         found: Plan = json.load(stream)
         return found

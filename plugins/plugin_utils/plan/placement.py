@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Placement: which process of which instance runs on which host, with which devices and ranks.
 
-Hosts of a pool's group count in natural order of their names, whatever the inventory's order. An instance takes as many
-neighbouring hosts as it needs (a *row*); instance ``i`` lives on row ``i % rows``, or ``i // instances_per_host`` where
-that is given. Further instances of a row take the next devices. On a host that carries several pools the last of them
-(order: encode, prefill, decode, colocated) counts its devices from the top, the others follow each other from the
-bottom. So adding an instance never moves one that runs.
+Hosts of a pool's group are in natural order of their names, independent of the inventory's order. An instance uses as many
+neighbouring hosts as it needs (a *row*); instance ``i`` is on row ``i % rows``, or ``i // instances_per_host`` if
+that is set. Further instances of a row use the next devices. On a host with several pools the last one
+(order: encode, prefill, decode, colocated) gets devices from the highest id down, the others from the
+lowest up. So adding an instance never moves an existing one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..description.findings import Finding
 from ..description.values import natural
 from ..description.variables import POOLS, Description, Host, Pool
 
-FULL = "Instances do not share devices, so this one cannot start."
+FULL = "Instances cannot share devices, so this one has none."
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Process:
     """One engine process: a host's share of an instance, or (external load balancing) one data-parallel rank.
 
     ``first_rank`` is its first data-parallel rank, ``first_worker`` its first worker among the instance's (a worker
-    drives one device), ``local_index`` counts the instance's processes on the host.
+    uses one device), ``local_index`` is its number among the instance's processes on the host.
     """
 
     host: Host
@@ -41,9 +41,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Instance:
-    """One engine, over one host or several; ``slot`` counts the pool's instances on its first host.
+    """One engine on one or several hosts; ``slot`` is its number among the pool's instances on its first host.
 
-    ``nodes_per_rank`` is above one where tensor, pipeline or context parallelism spans hosts.
+    ``nodes_per_rank`` is greater than one if tensor, pipeline or context parallelism spans hosts.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Instance:
 
     @property
     def first(self) -> Process:
-        """The process that holds data-parallel rank 0."""
+        """The process with data-parallel rank 0."""
         return self.processes[0]
 
     def headless(self, process: Process) -> bool:
@@ -68,11 +68,11 @@ class Instance:
         return process.number > 0 and (self.pool.load_balancing == "internal" or self.nodes_per_rank > 1)
 
     def workers(self, process: Process) -> int:
-        """Workers of one process; each drives one device."""
+        """Workers of one process; each uses one device."""
         return process.local_ranks * self.pool.rank_devices // self.nodes_per_rank
 
     def process_name(self, process: Process) -> str:
-        """The service's name: the instance's, with the process' number where it has several."""
+        """The service's name: the instance's, with the number of the process if it has several."""
         return self.name if len(self.processes) == 1 else f"{self.name}-{process.number}"
 
 
@@ -98,22 +98,22 @@ class Shape:
 
     @property
     def broken(self) -> bool:
-        """Whether not even one instance fits the group."""
+        """Whether the group is too small for a single instance."""
         return self.rows == 0
 
 
 def group_of(name: str, pool: Pool) -> str:
-    """The inventory group that carries a pool."""
+    """The inventory group of a pool."""
     return pool.group or name
 
 
 def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
-    """The hosts of a group, in natural order of their names, whatever the inventory's order."""
+    """The hosts of a group, in natural order of their names."""
     return [hosts[name] for name in sorted(hosts, key=natural) if group in hosts[name].groups]
 
 
 def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[Instance], list[Finding]]:
-    """Place every instance of every pool; what does not fit is a finding."""
+    """Place every instance of every pool; an instance that does not fit is a finding."""
     instances: list[Instance] = []
     findings: list[Finding] = []
     pools = description.pools.present()
@@ -162,7 +162,7 @@ def _unequal_ranks(pool: Pool, members: list[Host]) -> tuple[int, ...]:
 
 
 def _span(pool: Pool, capacity: int) -> tuple[int, int]:
-    """Hosts of an instance, and hosts of one data-parallel rank; (0, 0): there is no way to lay it out."""
+    """Hosts of an instance, and hosts of one data-parallel rank; (0, 0) if no layout is possible."""
     ranks, size = pool.data_parallel_size, pool.rank_devices
     if pool.hosts_per_instance and ranks % pool.hosts_per_instance == 0:
         return pool.hosts_per_instance, 1
@@ -180,9 +180,9 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
         return Finding(
             path,
             "PLACE-GROUP",
-            f"the inventory has no host in group '{group_of(name, pool)}'",
-            f"Put hosts into that group or name another one with {path}.group.",
-            why="The pool's instances would have nowhere to run.",
+            f"the inventory has no hosts in group '{group_of(name, pool)}'",
+            f"Add hosts to that group, or set {path}.group to another one.",
+            why="The pool's instances cannot be placed.",
         )
     if shape.broken:
         smallest = min(len(_usable(host, pool)) for host in shape.members)
@@ -190,7 +190,7 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
             path,
             "PLACE-SPAN",
             f"an instance of {pool.devices_per_instance} devices (data parallel {pool.data_parallel_size} x "
-            f"{pool.rank_devices}) does not fit the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
+            f"{pool.rank_devices}) does not fit on the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
             f"have {smallest} devices each",
             "Add hosts to the group, or choose sizes that the hosts divide.",
             why="Each host carries whole data-parallel ranks or, without data parallelism, an equal share of one rank. Hosts "
@@ -210,7 +210,7 @@ def _place_one(
         return None, Finding(
             path,
             "PLACE-CAPACITY",
-            f"there is no host for instance {number}: {shape.rows * per_host} fit with instances_per_host {per_host}",
+            f"no host for instance {number}: only {shape.rows * per_host} fit with instances_per_host {per_host}",
             "Add hosts, or raise instances_per_host.",
             value=str(pool.instances),
             why=FULL,
@@ -224,7 +224,7 @@ def _place_one(
                 path,
                 "PLACE-CAPACITY",
                 f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))}"
-                f"{_besides(description, host, name, slot, shapes)}",
+                f"{_other_demand(description, host, name, slot, shapes)}",
                 "Plan fewer or smaller instances, or add hosts.",
                 value=str(pool.instances),
                 why=FULL,
@@ -260,7 +260,7 @@ def _usable(host: Host, pool: Pool) -> tuple[int, ...]:
 def _devices(
     description: Description, host: Host, name: str, slot: int, share: int, shapes: t.Mapping[str, Shape]
 ) -> tuple[int, ...] | None:
-    """The devices of the pool's instance number ``slot`` on a host; None when they run out."""
+    """The devices of the pool's instance number ``slot`` on a host; None if there are too few."""
     if description.engine == "vllm_cpu":
         return ()
     pools = description.pools.present()
@@ -288,19 +288,19 @@ def _sharing(description: Description, host: Host) -> list[str]:
     return [name for name in POOLS if name in pools and group_of(name, pools[name]) in host.groups]
 
 
-def _besides(description: Description, host: Host, name: str, slot: int, shapes: t.Mapping[str, Shape]) -> str:
-    """What else takes devices of a host, for a message."""
+def _other_demand(description: Description, host: Host, name: str, slot: int, shapes: t.Mapping[str, Shape]) -> str:
+    """Other users of a host's devices, for a message."""
     pools = description.pools.present()
     others = {
         other: _demand(host, pools[other], shapes[other]) for other in _sharing(description, host) if other != name
     }
     parts = [f"{slot} instance{'s' if slot > 1 else ''} of this pool"] if slot else []
     parts += [f"{count} devices of pool {other}" for other, count in others.items() if count]
-    return f" and already carries {' and '.join(parts)}" if parts else ""
+    return f", shared with {' and '.join(parts)}" if parts else ""
 
 
 def _demand(host: Host, pool: Pool, shape: Shape) -> int:
-    """Devices that a pool takes of a host, where it leaves the choice to the planner."""
+    """Number of devices of a host that a pool needs, if the planner chooses them."""
     row = shape.row_of.get(host.name, shape.rows)
     if pool.devices or pool.device_offset or row >= shape.rows:
         return 0

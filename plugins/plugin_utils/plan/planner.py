@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner: from the user's variables to the plan, or to all errors together. Pure: no I/O, no clock, no chance."""
+"""The planner: converts the user's variables to the plan, or reports all errors. No I/O, no clock, no randomness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .ports import assign, short_lists
 from .render.engine import engine_services
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
-from .render.keepers import KEEPERS
+from .render.metadata_services import METADATA_SERVICES
 from .render.router import router_service
 from .render.software import software
 from .render.verify import verify_section
@@ -32,7 +32,7 @@ from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
 
-ROOM = 100_000  # most devices of a deployment whose settings are judged as if its hosts had room for it
+ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 
 
@@ -42,16 +42,16 @@ def launch_plan(
     """Plan a deployment.
 
     ``variables`` holds the ``inference_*`` variables; ``inventory`` maps each host's name to ``{groups: [...],
-    variables: {...}}``; ``conflicts`` are errors that were found while the variables were collected, each with a
+    variables: {...}}``; ``conflicts`` are errors from collecting the variables, each with a
     variable's name as its path. Returns the plan as plain, sorted data; raises ``PlanError`` with all errors.
     """
-    with collector_at_rest():
+    with garbage_collection_suspended():
         return _launch_plan(variables, inventory, conflicts)
 
 
 @contextlib.contextmanager
-def collector_at_rest() -> t.Iterator[None]:
-    """Suspend garbage collection: a large plan is a million live objects, and scanning them costs a third of the time."""
+def garbage_collection_suspended() -> t.Iterator[None]:
+    """Suspend garbage collection: scanning the million objects of a large plan costs a third of the time."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -85,7 +85,7 @@ def _launch_plan(
 
 
 def _too_many_pods(description: Description) -> list[Finding]:
-    """Pools with more devices in a cluster than can be planned: each pod is a host of its own to the planner."""
+    """Findings for pools in a cluster with too many devices: for the planner each pod is a separate host."""
     if not runtime(description.runtime).in_cluster:
         return []
     found = []
@@ -101,9 +101,9 @@ def _too_many_pods(description: Description) -> list[Finding]:
 def _certain_errors(
     variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t.Collection[str]
 ) -> list[Finding]:
-    """The errors of a description with unreadable values that do not depend on them.
+    """The errors of a description with invalid values that do not depend on these values.
 
-    It is judged twice with different substitutes; what is found both times holds whatever the values should be.
+    It is checked twice with different substitutes; errors found both times are independent of the values.
     """
     found = []
     for other in (False, True):
@@ -116,7 +116,7 @@ def _certain_errors(
 
 
 def _judged(description: Description, hosts: dict[str, Host]) -> tuple[Context, tuple[Service, ...], list[Finding]]:
-    """The placed deployment, its services, and every finding about it."""
+    """The placed deployment, its services, and all findings."""
     description, hosts = runtime(description.runtime).hosts(description, hosts)
     context, findings = _place(description, hosts)
     if any(finding.id.startswith("PLACE-") for finding in findings):
@@ -128,7 +128,7 @@ def _judged(description: Description, hosts: dict[str, Host]) -> tuple[Context, 
 
 
 def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> list[Finding]:
-    """What is wrong with the settings where hosts cannot carry the pools: judged as if every host had room."""
+    """Errors of settings if hosts are too small for the pools: checked as if every host were large enough."""
     count = sum(pool.instances * pool.devices_per_instance for pool in description.pools.present().values())
     if count > ROOM:
         return []
@@ -161,7 +161,7 @@ def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, l
 
 
 def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Host | None:
-    """The host of a service that exists once: the group's first, else the first engine's."""
+    """The host of a single-instance service: the group's first, else the first engine's."""
     members = hosts_of(group, hosts) or engine_hosts
     return members[0] if members else None
 
@@ -169,9 +169,9 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Hos
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    keeper = KEEPERS.get(context.description.store.backend)
-    if context.store and context.master and keeper:
-        services.append(keeper.service(context, context.master))
+    metadata_service = METADATA_SERVICES.get(context.description.store.backend)
+    if context.store and context.master and metadata_service:
+        services.append(metadata_service.service(context, context.master))
     flavour = flavour_of(context)
     if context.router and flavour.name != "none":
         services.append(router_service(context, context.router, engines))

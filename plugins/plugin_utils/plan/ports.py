@@ -1,12 +1,12 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ports: where each range begins, so that no two meet, whatever is added later.
+"""Port assignment: first port of each range, without overlaps, also when instances are added later.
 
-Every pool owns a span of each range, and an instance's place in the span follows from its slot on the host: adding an
-instance never moves another's ports. Numbers are assigned here, once for each process; renderers print them. The ranges in
-which engines bind random ports (AscendDirect, transfer engine, store clients; Mooncake's sources, see the rules page) are
-kept clear.
+Every pool has a part of each range, and an instance's position in it is derived from its slot on the host: adding an
+instance never changes another's ports. Ports are assigned here, once for each process; renderers only print them. The ranges
+in in in which engines bind random ports (AscendDirect, transfer engine, store clients; Mooncake's sources, see the rules page) are
+avoided.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ EPHEMERAL = 32768  # from here on the kernel hands out ports (net.ipv4.ip_local_
 
 @dataclass(frozen=True)
 class Assigned:
-    """The finished port numbers of one process.
+    """The port numbers of one process.
 
-    ``kv`` is what the connector is configured with; it adds the number of each worker of the instance to it.
+    ``kv`` is the connector's kv_port; the connector adds the number of each worker of the instance to it.
     ``dp_rpc`` (rendezvous of data-parallel ranks, or of the nodes of one rank) and ``bootstrap`` are equal in all
     processes of an instance. ``hccl`` is shared by the instance's processes on a host, which add the device's number.
     """
@@ -58,13 +58,13 @@ class Assigned:
 
 
 def ascend_direct_pool(release: Release, highest_device: int) -> Port:
-    """The pool in which AscendDirect binds at random: 20000 + stride x device, the upper end included
+    """AscendDirect's range of random ports: 20000 + stride x device, both ends inclusive
     (Mooncake ascend_direct_transport.cpp)."""
     return Port("ascend_direct", ASCEND_DIRECT_BASE, release.ascend_direct_stride * (highest_device + 1) + 1)
 
 
 def random_pools(release: Release, host: Host, store: bool) -> tuple[Port, ...]:
-    """Pools of a host in which its engines bind ports of their own choice; no planned port may lie in one."""
+    """Ranges of a host in which its engines bind random ports; no planned port may be in one."""
     if not host.devices:
         return ()
     pools = (ascend_direct_pool(release, max(host.devices)), TRANSFER_ENGINE)
@@ -72,11 +72,11 @@ def random_pools(release: Release, host: Host, store: bool) -> tuple[Port, ...]:
 
 
 def kv_base(release: Release, highest_device: int) -> int:
-    """First port above the pool that AscendDirect binds at random."""
+    """First port above AscendDirect's range of random ports."""
     return max(22000, -(-(ascend_direct_pool(release, highest_device).last + 1) // 100) * 100)
 
 
-GROUP = ("dp_rpc", "bootstrap")  # ports at which the processes of an instance meet: those of its first host
+GROUP = ("dp_rpc", "bootstrap")  # rendezvous ports of an instance's processes: those of its first host
 
 
 def assign(instances: t.Iterable[Instance], release: Release) -> dict[str, Assigned]:
@@ -100,10 +100,10 @@ def _assigned(instance: Instance, process: Process, release: Release) -> Assigne
         own: tuple[int, ...] = getattr(pool.hosts[host.name].ports, name) if host.name in pool.hosts else ()
         if own:
             return of_list(own, slot, distance)
-        asked: tuple[int, ...] = getattr(pool.ports, name)
-        if len(asked) > 1:
-            return of_list(asked, instance.number, distance)
-        return (asked[0] if asked else base) + slot * distance
+        first_ports: tuple[int, ...] = getattr(pool.ports, name)
+        if len(first_ports) > 1:
+            return of_list(first_ports, instance.number, distance)
+        return (first_ports[0] if first_ports else base) + slot * distance
 
     return Assigned(
         api=first("api", API_BASE + order * API_SPAN, API_STEP) + process.local_index,
@@ -116,12 +116,12 @@ def _assigned(instance: Instance, process: Process, release: Release) -> Assigne
     )
 
 
-def of_list(asked: tuple[int, ...], index: int, distance: int) -> int:
+def of_list(first_ports: tuple[int, ...], index: int, distance: int) -> int:
     """The first port at ``index``; one number counts on by ``distance``, a list that is too short is a finding."""
-    if len(asked) == 1:
-        return asked[0] + index * distance
-    beyond = max(0, index - len(asked) + 1)
-    return asked[index - beyond] + beyond * max(distance, 1)
+    if len(first_ports) == 1:
+        return first_ports[0] + index * distance
+    beyond = max(0, index - len(first_ports) + 1)
+    return first_ports[index - beyond] + beyond * max(distance, 1)
 
 
 def _highest_device(instance: Instance) -> int:
@@ -132,7 +132,7 @@ def _highest_device(instance: Instance) -> int:
 
 def carries(transfer: t.Collection[str]) -> bool:
     """Whether one of a pool's connectors carries KV cache from prefill to decode."""
-    return any(word in P2P for word in transfer)
+    return any(part in P2P for part in transfer)
 
 
 def bound(
@@ -142,18 +142,18 @@ def bound(
     found = []
     if not instance.headless(process):
         found.append(Port("api", assigned.api, protocol="http"))
-    words = transfer if instance.kind != "encode" else ()
+    parts = transfer if instance.kind != "encode" else ()
     if not npu:
-        if instance.kind == "prefill" and carries(words):
+        if instance.kind == "prefill" and carries(parts):
             found.append(Port("bootstrap", assigned.bootstrap, protocol="http"))
         return tuple(found)
     workers = instance.workers(process)
-    if any(word in WITH_PORT for word in words):
+    if any(part in WITH_PORT for part in parts):
         found.append(Port("kv", assigned.kv + process.first_worker, workers))
-    if any(word in WITH_SCHEDULER_PORT for word in words):
+    if any(part in WITH_SCHEDULER_PORT for part in parts):
         behind = assigned.kv + instance.pool.devices_per_instance + process.first_rank
         found.append(Port("kv_scheduler", behind, process.local_ranks))
-    if "llmdatadist" in words:
+    if "llmdatadist" in parts:
         found.append(Port("llmdatadist", assigned.llmdatadist, workers))
     if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
         found.append(Port("dp_rpc", assigned.dp_rpc))
@@ -176,18 +176,18 @@ def short_lists(description: Description, instances: t.Iterable[Instance]) -> li
         places += [(f"{path}.hosts.{host}", pool.hosts[host].ports, on_host[name, host]) for host in pool.hosts]
         for place, ports, count in places:
             for port in dataclasses.fields(Ports):
-                asked = getattr(ports, port.name)
-                if 1 < len(asked) < count:
-                    found.append(_short(f"{place}.ports.{port.name}", asked, count))
+                first_ports = getattr(ports, port.name)
+                if 1 < len(first_ports) < count:
+                    found.append(_short(f"{place}.ports.{port.name}", first_ports, count))
     return found
 
 
-def _short(path: str, asked: tuple[int, ...], count: int) -> Finding:
+def _short(path: str, first_ports: tuple[int, ...], count: int) -> Finding:
     return Finding(
         path,
         "PORT-LIST",
-        f"{len(asked)} first ports are listed for {count} instances",
+        f"{len(first_ports)} first ports are listed for {count} instances",
         "Give one number, or one for each instance.",
-        value=str(list(asked)),
+        value=str(list(first_ports)),
         why="A list gives each instance its own first port.",
     )

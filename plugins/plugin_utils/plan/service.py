@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A planned service: everything that a runtime has to know to run one process, and nothing else."""
+"""A planned service: all data that a runtime needs to run one process."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Port:
 class File:
     """A file that is written before the service starts.
 
-    ``generated`` names the filter that makes the content from gathered facts when the file is written (the plan then
-    says ``from``); otherwise ``content`` is it.
+    ``generated`` is the filter that creates the content from gathered facts when the file is written (the plan then
+    has ``from``); otherwise ``content`` is used.
     """
 
     path: str
@@ -49,7 +49,7 @@ class File:
 
 @dataclass(frozen=True)
 class Health:
-    """The service is ready when ``url`` answers 200; a slow one has ``timeout`` seconds."""
+    """The health check: the service is ready when ``url`` answers 200, within ``timeout`` seconds."""
 
     url: str
     timeout: int = 1800
@@ -57,7 +57,7 @@ class Health:
 
 @dataclass(frozen=True)
 class Start:
-    """Services start stage by stage; those in ``needs`` are ready before."""
+    """Services start by stage; those in ``needs`` must be ready before."""
 
     stage: int
     needs: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Stop:
-    """How to stop: the signal, and the seconds before it is killed."""
+    """The stop signal, and the seconds before SIGKILL."""
 
     signal: str = "TERM"
     timeout: int = 60
@@ -100,7 +100,7 @@ class Service:
 
     @property
     def scratch_directory(self) -> str:
-        """Where the process starts and may write; its other files are not its own to change."""
+        """The working directory, which the process may write to; its other files are read-only for it."""
         return posixpath.join(self.work_directory, "work")
 
     def port(self, name: str) -> Port:
@@ -111,7 +111,7 @@ class Service:
         raise KeyError(f"{self.name} has no port {name}")
 
     def as_dict(self) -> dict[str, t.Any]:
-        """The service as plain data, with the digest of what a restart depends on."""
+        """The service as plain data, with the digest that determines restarts."""
         depends: dict[str, t.Any] = {
             "argv": list(self.argv),
             "env": dict(self.env),
@@ -148,12 +148,12 @@ def base_url(address: str, port: int) -> str:
 
 
 def bracketed(address: str) -> str:
-    """An address as it stands before a port: ``[fd00::1]``."""
+    """An address in front of a port; IPv6 in brackets: ``[fd00::1]``."""
     return f"[{address}]" if ":" in address else address
 
 
 def listed(value: t.Any) -> t.Any:
-    """Plain data in which tuples have become lists, as JSON and YAML have them."""
+    """Plain data with tuples converted to lists, as in JSON and YAML."""
     if isinstance(value, dict):
         return {key: listed(value[key]) for key in value}
     if isinstance(value, (list, tuple)):
@@ -170,5 +170,5 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical(value: t.Any) -> str:
-    """JSON without choices: sorted keys, no blanks."""
+    """Canonical JSON: sorted keys, no spaces."""
     return _ENCODER.encode(value)

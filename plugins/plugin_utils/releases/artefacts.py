@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which build of vLLM-Ascend runs on which chip, and where it comes from.
+"""Builds of vLLM-Ascend by chip, and their sources.
 
 A build is for one chip (vllm_ascend/_build_info.py), and from 0.12.0rc1 on the worker refuses to start on another one.
 Wheels on package indexes are built for A2 only; images exist for each chip; a source build takes the chip in SOC_VERSION.
@@ -32,10 +32,10 @@ CHIPS = {
 
 @dataclass(frozen=True)
 class Artefact:
-    """How one generation's hosts get vLLM-Ascend.
+    """The build of vLLM-Ascend for the hosts of one generation.
 
     ``method`` is image, wheel (of a package index), source (built on the host) or site (a wheel of the site's own).
-    ``device_type`` is what _build_info.py has to say; empty for releases that do not compare it.
+    ``device_type`` is the required value in _build_info.py; empty for releases that do not compare it.
     """
 
     method: str
@@ -47,16 +47,16 @@ class Artefact:
         return asdict(self)
 
 
-def artefact(release: Release, hardware: str, contained: bool, asked: str = "") -> Artefact:
-    """The build for a host's hardware: the image, what the user asked for, else the wheel if it fits, else a build."""
+def artefact(release: Release, hardware: str, contained: bool, requested: str = "") -> Artefact:
+    """The build for a host's hardware: the image, inference_engine_install, else the wheel if it fits, else a source build."""
     chip = CHIPS.get(hardware, Chip("", ""))
     expected = chip.device_type if release.chip_checked else ""
-    method = "image" if contained else asked or ("wheel" if hardware in release.wheel_hardware else "source")
+    method = "image" if contained else requested or ("wheel" if hardware in release.wheel_hardware else "source")
     return Artefact(method, expected, chip.soc_version if method == "source" else "")
 
 
 def text(release: Release, hardware: str, build: Artefact) -> str:
-    """One line for people: what is installed on hosts of this hardware."""
+    """One line of text: the software that is installed on hosts of this hardware."""
     name, chip = (
         f"vLLM-Ascend {release.name}",
         CHIPS[hardware].device_type.strip("_") if hardware in CHIPS else hardware,
@@ -66,7 +66,7 @@ def text(release: Release, hardware: str, build: Artefact) -> str:
     if build.method == "wheel":
         return f"{hardware} hosts get {name} as the wheel of the package index"
     if build.method == "site":
-        return f"{hardware} hosts get {name} as a wheel of your own, built for {chip}, from vllm_ascend_find_links"
+        return f"{hardware} hosts get {name} as your own wheel for {chip} from vllm_ascend_find_links"
     wheels = release.wheel_hardware
     why = (
         f"wheels of package indexes are for {', '.join(wheels)}" if wheels else "package indexes have only its sources"

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The release matrix of vLLM-Ascend as data: one row for each release, and what came or went with one.
+"""The release matrix of vLLM-Ascend as data: one row for each release, and facts that change with a release.
 
-Order matters: a step such as ``("0.18.0", "X")`` holds from that row on until the next step. Releases of one line stand
+Order matters: a step such as ``("0.18.0", "X")`` holds from that row until the next step. Releases of one line are
 together, so 0.13.0rc3 follows 0.13.0 (it was published later) and 0.9.2rc1 follows 0.9.1 (it was published earlier and
-lacks what 0.9.1 gained). ``main`` is the development branch; its facts are those of the newest row.
+does not have the additions of 0.9.1). ``main`` is the development branch; its facts are those of the newest row.
 
 Sources, per release tag: docs/source/community/versioning_policy.md, Dockerfile*, vllm_ascend/envs.py, the connectors'
 register calls in vllm_ascend/distributed/**/__init__.py, the argparse calls in examples/**; Mooncake's own tags.
@@ -64,7 +64,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("main", "0.30.0", "3.12", "9.2.0", "2.10.0", "2.10.0.post4", "3.2.2", "0.3.11.post1", "<0.124.0"),
 )
 
-# name -> spans of releases that register it: (first, first that no longer does)
+# name -> spans of releases that register it: (first, first without it)
 CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
     "AscendHcclConnector": (("0.7.3", "0.10.0rc1"),),
     "AscendSimpleConnector": (("0.8.5rc1", "0.10.0rc1"),),
@@ -79,7 +79,7 @@ CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
     "MooncakeLayerwiseConnector": (("0.11.0rc1", ""),),
     "MooncakePullConnector": (("0.28.0rc1", ""),),
     "MultiConnector": (("0.9.1rc1", ""),),  # vLLM's own; vLLM-Ascend replaces it from 0.16.0rc1 on
-    "OffloadingConnector": (("0.12.0rc1", ""),),  # vLLM's own; its part for NPUs is vLLM-Ascend's (NPUOffloadingSpec)
+    "OffloadingConnector": (("0.12.0rc1", ""),),  # vLLM's own; NPUOffloadingSpec of vLLM-Ascend is its NPU part
     "PreemptOffloadConnector": (("0.28.0rc1", ""),),
     "RecomputeCPUOffloadConnector": (("0.23.0rc1", "0.28.0rc1"),),
     "SfaRemoteD2HConnector": (("0.26.0rc1", ""),),
@@ -147,11 +147,11 @@ PROXIES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
 
 _RANK_TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
 
-# fact -> steps of (release, value); before the first step the field's default of the record holds
+# fact -> steps of (release, value); before the first step the record's default applies
 FACTS: dict[str, tuple[tuple[str, object], ...]] = {
-    # How Mooncake gets there: built from source in the image, or a package (image_install of the Dockerfiles)
+    # Installation of Mooncake: built from source in the image, or a package (image_install of the Dockerfiles)
     "mooncake_install": (("0.11.0rc3", "source"), ("0.23.0rc1", "package")),
-    # What the plugin's own requirements pin where its images have another torch-npu (requirements.txt at the tags)
+    # Pin of the plugin's requirements if its images have another torch-npu (requirements.txt at the tags)
     "torch_npu_pin": (
         ("0.11.0rc3", "2.7.1"),
         ("0.12.0rc1", ""),
@@ -160,7 +160,7 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.18.0", "2.9.0"),
         ("0.19.1rc1", ""),
     ),
-    # The environment names that came and went (vllm_ascend/envs.py)
+    # Environment variables that were added and removed (vllm_ascend/envs.py)
     "free_timeout_env": (
         ("0.10.1rc1", "VLLM_ASCEND_KVCACHE_DELAY_FREE_TIMEOUT"),
         ("0.11.0rc0", "VLLM_NIXL_ABORT_REQUEST_TIMEOUT"),
@@ -176,10 +176,10 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     "rank_table_env": (("0.9.1rc2", _RANK_TABLE), ("0.9.2rc1", ""), ("0.10.0rc1", _RANK_TABLE), ("0.12.0rc1", "")),
     "use_v1_env": (("0.8.4rc1", True), ("0.12.0rc1", False)),
     "store_port_key": (("0.11.0rc0", "mooncake_rpc_port"), ("0.12.0rc1", "lookup_rpc_port")),
-    # AscendDirect's random pool (Mooncake ascend_direct_transport.cpp: 0.3.7 a thousand ports a device, later a hundred)
+    # AscendDirect's random ports (Mooncake ascend_direct_transport.cpp: 1000 per device in 0.3.7, later 100)
     "ascend_direct_stride": (("0.15.0rc1", 100),),
     "ascend_base_port_env": (("0.15.0rc1", "ASCEND_BASE_PORT"),),
-    # Buffers on the NPU for the pool; "removed" in kv_pool.md of the releases without (0.23.0, and again from 0.25.1 on)
+    # Buffers on the NPU for the store; "removed" in kv_pool.md of the releases without (0.23.0, and again from 0.25.1 on)
     "buffer_pool_env": (
         ("0.7.3", "ASCEND_BUFFER_POOL"),
         ("0.23.0", ""),
@@ -191,10 +191,10 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     "module_path_wins": (("0.20.2rc1", True),),
     "failure_policy": (("0.13.0rc1", "recompute"), ("0.17.0rc1", "fail")),
     "head_dim_needed": (("0.11.0rc1", True), ("0.21.0rc1", False)),
-    # The worker compares the chip that the package was built for (_build_info.py) with the one it runs on
+    # The worker compares the chip of the build (_build_info.py) with the actual one
     "chip_checked": (("0.12.0rc1", True),),
     "dense_dp_breaks": (("0.14.0rc1", True),),
-    # The line that prefill's connector logs for each port that it listens on
+    # Log line of prefill's connector for each listening port
     "listening_line": (
         ("0.10.1rc1", "Starting listening on path: tcp://"),
         ("0.21.0rc1", "KVCacheSendingThread started listening on path: tcp://"),
@@ -203,7 +203,7 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
     "shutdown_timeout": (("0.18.0rc1", True),),
     # Metrics of vLLM
     "prompt_tokens_by_source": (("0.16.0rc1", True),),
-    # What the wheels on PyPI run on: opened, every _build_info.py says A2; before 0.12.0rc1 no worker compares. 0.23.0.post1
+    # Hardware of the wheels on PyPI: every _build_info.py in them has A2; before 0.12.0rc1 no worker compares. 0.23.0.post1
     # and everything from 0.27.1rc1 on are source distributions only
     "wheel_hardware": (
         ("0.7.3", ("a2", "a3")),
@@ -212,9 +212,9 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.24.0rc1", ("a2",)),
         ("0.27.1rc1", ()),
     ),
-    # Dated builds in the images that are on no index (ARG *_DATE of the Dockerfiles)
+    # Dated builds in the images that no index has (ARG *_DATE of the Dockerfiles)
     "image_builds": (("0.30.0rc2", ("memcache 1.3.0", "memfabric 1.3.0", "torch_npu 26.2.0")),),
-    # Images: hardware generations that are published
+    # Hardware generations with published images
     "image_hardware": (
         ("0.7.3", ("a2",)),
         ("0.9.1rc1", ("a2", "310p")),
@@ -225,14 +225,14 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.24.0rc1", ("a2", "a3", "310p")),
         ("0.26.0rc1", ("a2", "a3", "310p", "950")),
     ),
-    # Python that the package vllm-ascend demands: from, and before ("" is no end)
+    # Python versions that the package vllm-ascend supports: from, and before ("": no upper bound)
     "python_range": (
         ("0.7.3", ("3.9", "3.12")),
         ("0.12.0rc1", ("3.10", "3.12")),
         ("0.21.0rc1", ("3.10", "3.13")),
         ("0.24.0rc1", ("3.10", "")),
     ),
-    # Driver and firmware (HDK): what the first README demands and none takes back, and what the documents recommend
+    # Driver and firmware (HDK): the minimum of the first README, still valid, and the recommendation of the documents
     "driver_minimum": (("0.7.3", "24.1.rc1"),),
     "hdk": (("0.7.3", "24.1.rc1"), ("0.13.0rc2", "25.5")),
 }

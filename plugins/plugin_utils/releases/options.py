@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What options a version of a program has: lookups over the collected lines of _flags_data."""
+"""Options of a version of a program: lookups in the lines of options_data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLES = {
     "mooncake_master": (data.MOONCAKE_MASTER_VERSIONS, data.MOONCAKE_MASTER),
     "vllm_router": (data.VLLM_ROUTER_VERSIONS, data.VLLM_ROUTER),
 }
-OLDEST_MASTER = data.MOONCAKE_MASTER_VERSIONS[0]  # what a Mooncake that no image ships is compared as
+OLDEST_MASTER = data.MOONCAKE_MASTER_VERSIONS[0]  # assumed version of a Mooncake that is in no image
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ def known(program: str, version: str) -> dict[str, Option]:
 
 
 def spans(program: str, name: str) -> tuple[Option, ...]:
-    """Every span in which a program has an option, whatever it looks like there."""
+    """All spans of versions in which a program has an option."""
     return tuple(option for option in options(program) if option.name == name)
 
 
 def spelled(program: str, version: str) -> t.Mapping[str, str]:
-    """Other spellings ('tp', 'cc') of a version's options, and the long names they stand for."""
+    """Aliases ('tp', 'cc') of a version's options, with their long names."""
     return {short.lstrip("-"): item.name for item in known(program, version).values() for short in item.spellings}

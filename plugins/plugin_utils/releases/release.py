@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What follows from a release: versions, connector names, ports, flags. Facts only; the planner decides."""
+"""Facts of a release: versions, connector names, ports, options. The planner decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .version import numbers
 
 @dataclass(frozen=True)
 class Release:
-    """One release of the engine. A fact that a release lacks has its empty value.
+    """One release of the engine. A fact that does not apply has an empty value.
 
     ``python``, ``cann``, ``torch``, ``torch_npu``, ``triton`` and ``mooncake`` are the versions in the release's images.
     """
@@ -34,7 +34,7 @@ class Release:
     cann: str = ""
     torch: str = ""
     torch_npu: str = ""
-    torch_npu_pin: str = ""  # of the package vllm-ascend, where it differs from the image's
+    torch_npu_pin: str = ""  # of the package vllm-ascend, if it differs from the image's
     triton: str = ""
     fastapi: str = ""
     mooncake_install: str = ""  # "source" (built in the image), "package", or "" (the image has none)
@@ -59,7 +59,7 @@ class Release:
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
     image_builds: tuple[str, ...] = ()  # packages of the image that no index has
-    wheel_hardware: tuple[str, ...] = ()  # what the wheels of package indexes run on; () if there is no wheel
+    wheel_hardware: tuple[str, ...] = ()  # hardware of the wheels of package indexes; () without a wheel
     proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     proxy_paths: dict[str, str] = field(default_factory=dict)
     proxy_sha256: dict[str, str] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Release:
 
     @property
     def mooncake_version(self) -> tuple[int, ...]:
-        """Mooncake's version, with a post-release as fourth number; what an unshipped one is compared as is 0.3.7."""
+        """Mooncake's version, with a post-release as fourth number; 0.3.7 is assumed if it is in no image."""
         return numbers(self.mooncake or "0.3.7")
 
     @property
@@ -91,7 +91,7 @@ class Release:
         return numbers(self.cann.split(".RC")[0] if self.cann else "0")
 
     def master_knows(self, flag: str) -> bool:
-        """Whether this release's mooncake_master has a flag; an unknown one ends it."""
+        """Whether this release's mooncake_master has an option; it exits with an unknown one."""
         return flag in options.known("mooncake_master", self.mooncake or options.OLDEST_MASTER)
 
 
@@ -182,7 +182,7 @@ RELEASES: dict[str, Release] = {CPU.name: CPU, **{row[0]: _release(row[0]) for r
 DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0"}
 
 
-# What inference_releases may say of a release, and what its base lends otherwise
+# Facts of a release in inference_releases; others are taken from its base
 STATED = ("vllm", "python", "cann", "torch", "torch_npu", "triton", "mooncake", "connectors")
 UNKNOWN = "Options, ports and versions follow from the facts of a release."
 
@@ -192,12 +192,12 @@ def find_release(
 ) -> tuple[Release, list[Finding]]:
     """The row of a release.
 
-    ``described`` is inference_releases: rows of the inventory, which win over those of the collection. A leading 'v' is
-    accepted. An unknown name is a finding that names the nearest row and what to do: ``inference_release_base`` names
-    the row whose facts hold for a release that is not known here.
+    ``described`` is inference_releases: rows of the inventory, which take precedence over the collection's. A leading 'v' is
+    accepted. An unknown name is a finding with the nearest known release. ``inference_release_base`` is
+    the known release whose facts are used for an unknown one.
     """
     if engine == "vllm_cpu" and not name.startswith("cpu-"):
-        return CPU, []  # the CPU engine stands in for every NPU release
+        return CPU, []  # the CPU engine has no releases of vLLM-Ascend
     known = {key: row for key, row in RELEASES.items() if key.startswith("cpu-") == (engine == "vllm_cpu")}
     wanted = plain_name(name or DEFAULT[engine])
     own = {plain_name(str(key)): value for key, value in (described or {}).items()}
@@ -205,45 +205,47 @@ def find_release(
         return _described(wanted, own[wanted], known)
     if wanted in known:
         return known[wanted], []
-    variable, asked = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
-    if base and asked in known:
-        return dataclasses.replace(known[asked], name=wanted), []
+    variable, requested = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
+    if base and requested in known:
+        return dataclasses.replace(known[requested], name=wanted), []
     finding = Finding(
-        variable, "RELEASE-UNKNOWN", f"unknown release {base or name}", _hint(asked, known, bool(base)), why=UNKNOWN
+        variable, "RELEASE-UNKNOWN", f"unknown release {base or name}", _hint(requested, known, bool(base)), why=UNKNOWN
     )
     return known[DEFAULT[engine]], [dataclasses.replace(finding, value=repr(base or name))]
 
 
-def _hint(asked: str, known: t.Collection[str], of_base: bool) -> str:
-    """What to write instead of a release that is not known."""
-    plain = re.sub(r"(-(a3|310p|a5))?(-openeuler)?$", "", asked)
-    if plain != asked and plain in known:
+def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
+    """The fix for an unknown release."""
+    plain = re.sub(r"(-(a3|310p|a5))?(-openeuler)?$", "", requested)
+    if plain != requested and plain in known:
         return f'Write "{plain}": the planner adds the suffix of the image by inference_hardware.'
-    close = nearest_release(asked, known)
+    close = nearest_release(requested, known)
     hint = f"The nearest known release is '{close}'. "
-    if re.fullmatch(r"\d+\.\d+", asked):
+    if re.fullmatch(r"\d+\.\d+", requested):
         hint += "Write it in full and in quotes: YAML reads 0.10 as the number 0.1. "
     elif not of_base:
-        hint += f'To plan this one with the facts of that row, set inference_release_base: "{close}". '
+        hint += f'To use its facts for this release, set inference_release_base: "{close}". '
     return hint + f"Known releases: {', '.join(known)}."
 
 
-def _described(name: str, words: t.Any, known: t.Mapping[str, Release]) -> tuple[Release, list[Finding]]:
-    """A release of inference_releases: its base's facts, with those that the inventory states."""
+def _described(name: str, given: t.Any, known: t.Mapping[str, Release]) -> tuple[Release, list[Finding]]:
+    """A release of inference_releases: the base's facts, overridden by those of the inventory."""
     path = f"inference_releases.{name}"
     row = known.get(DEFAULT["vllm_ascend"], CPU)
-    if not isinstance(words, dict):
-        return row, [
-            Finding(path, "RELEASE-FACT", "a mapping is expected", "Write {base: ..., vllm: ...}.", why=UNKNOWN)
-        ]
-    base = plain_name(str(words.get("base", "")))
+    if not isinstance(given, dict):
+        return row, [Finding(path, "RELEASE-FACT", "expected a mapping", "Write {base: ..., vllm: ...}.", why=UNKNOWN)]
+    base = plain_name(str(given.get("base", "")))
     findings = []
     if base not in known:
-        problem = f"unknown release {base}" if base else "no base is named"
-        fix = _hint(base, known, True) if base else "Name the known release that lends the facts which are not stated."
+        problem = f"unknown release {base}" if base else "base is missing"
+        fix = (
+            _hint(base, known, True)
+            if base
+            else "Set base to a known release; its facts are used for those that are not set."
+        )
         findings.append(Finding(f"{path}.base", "RELEASE-FACT", problem, fix, value=repr(base), why=UNKNOWN))
     stated: dict[str, t.Any] = {}
-    for key, value in words.items():
+    for key, value in given.items():
         if key == "base":
             continue
         if key not in STATED:
@@ -254,26 +256,24 @@ def _described(name: str, words: t.Any, known: t.Mapping[str, Release]) -> tuple
                 stated[key] = tuple(sorted(value))
             else:
                 fix = "Write the names that the release registers."
-                findings.append(
-                    Finding(f"{path}.{key}", "RELEASE-FACT", "a list of names is expected", fix, why=UNKNOWN)
-                )
+                findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", "expected a list of names", fix, why=UNKNOWN))
         elif isinstance(value, str) and numbers(value):
             stated[key] = value
         else:
             fix = "Write it in quotes: YAML reads 0.10 as the number 0.1."
-            problem = "a version is expected as a text"
+            problem = "expected a version as text"
             findings.append(Finding(f"{path}.{key}", "RELEASE-FACT", problem, fix, value=repr(value), why=UNKNOWN))
     return dataclasses.replace(known.get(base, row), name=name, **stated), findings
 
 
 def assumed(name: str, described: t.Mapping[str, t.Any], base: str) -> dict[str, str]:
-    """Facts of a release that nobody states, fact -> version that its base lends; empty for a known release."""
+    """Facts of a release that are taken from its base: fact -> version; empty for a known release."""
     own = {plain_name(str(key)): value for key, value in described.items()}.get(plain_name(name))
     if own is None and (plain_name(name) in RELEASES or not base):
         return {}
-    words = own if isinstance(own, dict) else {}
-    row = RELEASES.get(plain_name(str(words.get("base", base))))
-    keys = [key for key in STATED if key not in words and key != "connectors"]
+    stated = own if isinstance(own, dict) else {}
+    row = RELEASES.get(plain_name(str(stated.get("base", base))))
+    keys = [key for key in STATED if key not in stated and key != "connectors"]
     return {key: str(getattr(row, key)) for key in keys if row and getattr(row, key)}
 
 
@@ -293,7 +293,7 @@ def plain_name(name: str) -> str:
 
 
 def nearest_release(wanted: str, known: t.Iterable[str]) -> str:
-    """The known release before the wanted one, by number; else the one that is spelt most like it."""
+    """The known release before the given one, by number; else the most similar name."""
     order, number = [name for name in known if numbers(name)], numbers(wanted)
     padded = (*number, 0, 0)[:3]
     before = [name for name in order if numbers(name)[:3] <= padded] if number else []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What vLLM-Ascend's source distributions say, by release; written by ``make releases ARGS=--write``.
+"""Facts from vLLM-Ascend's source distributions, by release; written by ``make releases ARGS=--write``.
 
 PROXY_SHA256: ``flavour|release|SHA-256`` of the proxy's file; it holds until the next line of the flavour.
 ENVIRONMENT: ``name|first|last`` release whose vllm_ascend/envs.py has the variable; an empty bound is open.

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the planner asks of a runtime. A subclass states only in what it differs; ``registry`` lists all of them."""
+"""Base class of the planner's runtimes. Subclasses override only what differs; ``registry`` lists them."""
 
 from __future__ import annotations
 
@@ -18,57 +18,54 @@ FACTS = ("contained", "needs_root", "reserves_ports", "lifts_limits", "own_user"
 
 
 class Runtime:
-    """What keeps services running.
+    """A runtime of services.
 
-    The class attributes are facts. They become ``runtime_facts`` of the plan, and playbooks, roles and rules decide by
-    them and never by the runtime's name.
+    The class attributes are facts. They become ``runtime_facts`` of the plan. Playbooks, roles and rules test these facts,
+    never the runtime's name.
     """
 
     name = ""
-    contained = False  # processes run in containers: software comes with an image, only the model lies on the host
-    needs_root = False  # the connecting user has to be root
-    reserves_ports = (
-        True  # may set kernel parameters, among them ip_local_reserved_ports, which keeps planned ports free
-    )
-    lifts_limits = True  # starts processes with more open files than the connecting user is allowed
-    own_user = False  # runs the processes as a user of their own
-    in_cluster = False  # a cluster places the services; the inventory has no hosts for them
-    engines: tuple[str, ...] = ("vllm_ascend", "vllm_cpu")  # the values of inference_engine that it can run
+    contained = False  # processes run in containers: software is in an image, only the model is on the host
+    needs_root = False  # the connected user must be root
+    reserves_ports = True  # sets kernel parameters, including ip_local_reserved_ports, which reserves planned ports
+    lifts_limits = True  # starts processes with a higher limit of open files than the connected user's
+    own_user = False  # runs the processes as a dedicated user
+    in_cluster = False  # a cluster schedules the services; the inventory has no hosts for them
+    engines: tuple[str, ...] = ("vllm_ascend", "vllm_cpu")  # supported values of inference_engine
 
     def facts(self) -> dict[str, bool]:
-        """The facts that the plan carries."""
+        """The facts, as in the plan."""
         return {name: getattr(self, name) for name in FACTS}
 
     def unit(self, deployment: str, service: str) -> str:
-        """The name under which the runtime knows a service."""
+        """The name of a service in the runtime."""
         return f"{deployment}-{service}"
 
     def log_of(self, unit: str, path: str) -> dict[str, str]:
-        """Where a service's log is: ``kind``, which ``module_utils/runtime`` reads, and its ``unit`` or ``path``.
+        """The log reference of a service: ``kind``, as in ``module_utils/runtime``, and its ``unit`` or ``path``.
 
-        ``path`` is the log file of the service, for a runtime that writes files.
+        ``path`` is the service's log file, for runtimes that write files.
         """
         raise NotImplementedError
 
     def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
-        """What the target side of the runtime has to know besides the services; option ``settings`` of service_state."""
+        """Further settings of the runtime on the target: option ``settings`` of service_state."""
         return {}
 
     def rules(self) -> t.Iterable[Rule]:
-        """Planner rules that only this runtime has."""
+        """Planner rules of this runtime."""
         return ()
 
     def hosts(self, description: Description, hosts: dict[str, Host]) -> tuple[Description, dict[str, Host]]:
-        """The description and the hosts to plan with."""
+        """The description and the hosts for planning."""
         return description, hosts
 
     def finish(self, context: Context, services: t.Sequence[Service]) -> list[Service]:
-        """The rendered services as this runtime runs them, each with its unit and its log."""
+        """The rendered services for this runtime, each with its unit and log."""
         return [self.named(context, service) for service in services]
 
     def named(self, context: Context, service: Service) -> Service:
-        """The service with its unit and log, and with its directory in its environment: by that its processes are
-        told from others."""
+        """The service with its unit and log, and with its directory in its environment, which identifies its processes."""
         unit = self.unit(context.description.deployment, service.name)
         return dataclasses.replace(
             service,
@@ -81,5 +78,5 @@ class Runtime:
     def section(
         self, context: Context, services: t.Sequence[Service], hosts: t.Sequence[dict[str, t.Any]]
     ) -> dict[str, t.Any]:
-        """Keys of the plan that only this runtime has; they replace others of the same name."""
+        """Keys of the plan for this runtime; they replace keys of the same name."""
         return {}

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The runtimes of the controller: ``inference_runtime`` is one of these names, and the first is its default.
 
-A module is loaded when its runtime is asked for, because a runtime builds on the planner's records and the description's
-variables, which read this list. ``module_utils/runtime/registry.py`` lists what runs on the hosts.
+A module is loaded when its runtime is requested for, because a runtime builds on the planner's records and the description's
+variables, which read this list. ``module_utils/runtime/registry.py`` lists the runtimes on the hosts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typing as t
 if t.TYPE_CHECKING:
     from .base import Runtime
 
-# Each name with the module of this folder that has its record as RUNTIME.
+# Names, and the modules of this folder that define RUNTIME.
 MODULES = {
     "systemd": "systemd",
     "docker": "docker",
@@ -28,7 +28,7 @@ NAMES = tuple(MODULES)
 
 @functools.cache
 def runtime(name: str) -> Runtime:
-    """The record of a runtime; ``KeyError`` for a name that is not registered."""
+    """The record of a runtime. Raises ``KeyError`` for an unknown name."""
     return t.cast("Runtime", importlib.import_module(f".{MODULES[name]}", __package__).RUNTIME)
 
 
@@ -38,5 +38,5 @@ def runtimes() -> tuple[Runtime, ...]:
 
 
 def in_cluster(name: t.Any) -> bool:
-    """Whether a value of ``inference_runtime``, valid or not, is a runtime whose hosts are in no inventory."""
+    """Whether a value of ``inference_runtime``, valid or not, is a runtime without hosts in the inventory."""
     return name in MODULES and runtime(name).in_cluster

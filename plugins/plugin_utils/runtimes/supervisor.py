@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs of a supervisord of the deployment's own: needs neither root nor systemd."""
+"""Programs of the deployment's own supervisord: needs neither root nor systemd."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..plan.rules.base import Case, Rule, Rules
 from .base import Runtime
 
 RULES = Rules()
-SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
-BEFORE_LINK = ".4194304"  # supervisor binds to a name with its process id and links it (supervisor/http.py)
+SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
+BEFORE_LINK = ".4194304"  # supervisor binds a name with its process id and links it (supervisor/http.py)
 
 
 class Supervisor(Runtime):
@@ -53,5 +53,5 @@ def socket_path(case: Case) -> t.Iterator[Finding]:
     socket = RUNTIME.settings(description.deployment, case.context.directory)["socket"]
     length, allowed = len(socket.encode()), SOCKET - len(BEFORE_LINK)
     if length > allowed:
-        message = f"{socket} has {length} bytes, and supervisor's socket can have {allowed}"
+        message = f"{socket} has {length} bytes; the maximum for supervisor's socket is {allowed}"
         yield Finding.at("inference_root", description.root, message)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a plan would change of the one that is deployed, service by service."""
+"""Differences between a plan and the deployed one, by service."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PLACES = ("host", "devices")
 
 
 def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
-    """Lines that begin with '+' (new), '-' (gone) or '~' (restarts, and why); one line says so where nothing changes.
+    """Lines that begin with '+' (new), '-' (removed) or '~' (restarts, with reasons); one line if nothing changes.
 
-    ``deployed`` is the plan that runs, or None where none was found. A service whose digest is the same is left alone.
+    ``deployed`` is the deployed plan, or None. A service with the same digest does not change.
     """
     if not deployed:
         return ["Nothing is deployed yet: every service is new."]
-    ours, theirs = ({service["name"]: service for service in each["services"]} for each in (plan, deployed))
+    planned, running = ({service["name"]: service for service in each["services"]} for each in (plan, deployed))
     lines = [
         f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else ""
     ]
-    lines += [f"+ {name} on {ours[name]['host']}" for name in ours if name not in theirs]
-    lines += [f"- {name} on {theirs[name]['host']}" for name in theirs if name not in ours]
-    lines += [line for name in ours if name in theirs for line in _changes(name, theirs[name], ours[name])]
-    return [line for line in lines if line] or ["Nothing changes: the deployed plan is the same."]
+    lines += [f"+ {name} on {planned[name]['host']}" for name in planned if name not in running]
+    lines += [f"- {name} on {running[name]['host']}" for name in running if name not in planned]
+    lines += [line for name in planned if name in running for line in _changes(name, running[name], planned[name])]
+    return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
 
 
 def _changes(name: str, old: Plan, new: Plan) -> list[str]:
@@ -48,18 +48,18 @@ def _changes(name: str, old: Plan, new: Plan) -> list[str]:
 
 
 def _flags(argv: t.Sequence[str]) -> list[tuple[str, ...]]:
-    """A command line as flags with their values."""
+    """A command line as options with their values."""
     found: list[list[str]] = []
-    for word in argv:
-        if word.startswith("--") or not found or not found[-1][0].startswith("--"):
-            found.append([word])
+    for argument in argv:
+        if argument.startswith("--") or not found or not found[-1][0].startswith("--"):
+            found.append([argument])
         else:
-            found[-1].append(word)
+            found[-1].append(argument)
     return [tuple(item) for item in found]
 
 
-def _joined(words: t.Iterable[str]) -> str:
-    return " ".join(words)
+def _joined(arguments: t.Iterable[str]) -> str:
+    return " ".join(arguments)
 
 
 def _changed_files(old: t.Iterable[Plan], new: t.Iterable[Plan]) -> list[str]:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan as one self-contained HTML page: the way of a request and of the KV cache, then every host with its devices.
+"""A plan as one self-contained HTML page: the path of requests and KV cache, then all hosts with their devices.
 
-Pure: the page depends on the plan alone and loads nothing. Every value of the plan is escaped.
+The page depends only on the plan and loads nothing. All values of the plan are escaped.
 """
 
 from __future__ import annotations
@@ -84,12 +84,12 @@ def plan_page(plan: Plan) -> str:
 
 
 def text(value: t.Any) -> str:
-    """A value of the plan as text of the page."""
+    """A value of the plan as escaped text."""
     return html.escape(str(value))
 
 
 def by_kind(plan: Plan) -> dict[str, list[Plan]]:
-    """The services by the kind of their pool, in the order of a request; all others under ``other``."""
+    """The services by kind of pool, in the order of a request; all others under ``other``."""
     found: dict[str, list[Plan]] = {}
     for service in plan["services"]:
         found.setdefault(kind_of(service), []).append(service)
@@ -103,7 +103,7 @@ def kind_of(service: Plan) -> str:
 
 
 def connectors(services: t.Iterable[Plan]) -> list[str]:
-    """The KV connectors that the services' command lines name, each once."""
+    """The KV connectors in the services' command lines, without duplicates."""
     found: dict[str, None] = {}
     for service in services:
         for option, value in itertools.pairwise(service["argv"]):
@@ -162,10 +162,12 @@ def _pool(kind: str, services: t.Sequence[Plan]) -> str:
 
 
 def _store(groups: t.Mapping[str, list[Plan]]) -> str:
-    keepers = [service for service in groups.get("other", []) if not service["kind"].endswith(("router", "frontend"))]
-    if not keepers:
+    metadata_services = [
+        service for service in groups.get("other", []) if not service["kind"].endswith(("router", "frontend"))
+    ]
+    if not metadata_services:
         return ""
-    names = ", ".join(f"{service['name']} on {service['host']}" for service in keepers)
+    names = ", ".join(f"{service['name']} on {service['host']}" for service in metadata_services)
     users = [TITLES[kind].lower() for kind in groups if any("Store" in name for name in connectors(groups[kind]))]
     shared = f"; shared by {' and '.join(users)}" if users else ""
     return f'<p class="store"><b>KV store</b> in host memory, metadata by {text(names)}{text(shared)}</p>'
@@ -179,14 +181,14 @@ def _hosts(plan: Plan, kind: str, services: t.Sequence[Plan]) -> str:
         own = [service for service in services if service["host"] == name]
         record = records.get(name, {})
         address = f"<small>{text(record['address'])}</small>" if record else ""
-        lines = "".join(f"<li>{_label(group)}</li>" for group in alike(own))
+        lines = "".join(f"<li>{_label(group)}</li>" for group in same_instance(own))
         devices = _devices(record, plan["services"], kind) if kind != "other" else ""
         cards.append(f'<div class="host"><header><b>{text(name)}</b>{address}</header>{devices}<ul>{lines}</ul></div>')
     return f'<h2>{text(TITLES[kind])}</h2><div class="hosts {kind}">{"".join(cards)}</div>'
 
 
-def alike(services: t.Sequence[Plan]) -> list[list[Plan]]:
-    """The processes of one instance on one host together."""
+def same_instance(services: t.Sequence[Plan]) -> list[list[Plan]]:
+    """The processes of each instance on each host, grouped."""
     groups = itertools.groupby(services, key=lambda item: (item["host"], item["kind"], item["instance"]))
     return [list(group) for dummy, group in groups]
 
@@ -201,7 +203,7 @@ def _label(services: t.Sequence[Plan]) -> str:
 
 
 def _devices(record: Plan, services: t.Sequence[Plan], kind: str) -> str:
-    """A cell for each device of the host; those of this pool in its colour, every second instance darker."""
+    """A cell for each device of the host; this pool's in its colour, every second instance darker."""
     owners = {
         device: service
         for service in services
@@ -220,7 +222,7 @@ def _devices(record: Plan, services: t.Sequence[Plan], kind: str) -> str:
 
 
 def _services(plan: Plan) -> str:
-    """Every service with all its ports, folded away."""
+    """Every service with its ports, collapsed."""
     rows = []
     for service in plan["services"]:
         ports = ", ".join(

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan as lines for people: the table, and on request the exact commands."""
+"""A plan as text lines: the table, or the exact commands."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
 def plan_table(plan: Plan, show: str = "table") -> list[str]:
     """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment) or ``rules``.
 
-    ``json`` and ``diff`` show the table too; another word is a ``ValueError``.
+    ``json`` and ``diff`` show the table too. Raises ``ValueError`` for other values.
     """
     if show == "rules":
         return rules_lines()
     if show not in ("table", "commands", "diff", "json"):
-        raise ValueError(f"inference_plan_show is '{show}'; it has to be table, commands, diff, json or rules")
+        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, commands, diff, json, rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
         f"{plan['runtime']}, {count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
@@ -53,11 +53,11 @@ def count(things: t.Sized, noun: str, plural: str = "s") -> str:
 
 def _table(plan: Plan) -> list[str]:
     """One line for each service; the ranks of one instance on one host share a line."""
-    alike = itertools.groupby(
+    same_instance = itertools.groupby(
         plan["services"],
         key=lambda service: (service["start"]["stage"], service["kind"], service["instance"], service["host"]),
     )
-    rows = [HEADER] + [_row(list(group)) for dummy, group in alike]
+    rows = [HEADER] + [_row(list(group)) for dummy, group in same_instance]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER) - 1)]
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
@@ -84,18 +84,18 @@ def _commands(plan: Plan) -> list[str]:
         lines += ["", f"# {service['name']} on {service['host']} ({service['address']})"]
         lines += [f"# reads {path}" for path in service["source"]]
         lines += [f"{name}={shlex.quote(value)} \\" for name, value in service["env"].items()]
-        lines += [f"{name}=(secret {word}) \\" for name, word in service["secret_env"].items()]
+        lines += [f"{name}=(secret {secret}) \\" for name, secret in service["secret_env"].items()]
         lines += _broken(service["argv"])
     return lines
 
 
 def _broken(argv: t.Sequence[str]) -> list[str]:
-    """A command line with each flag on a line of its own."""
+    """A command line with each option on a separate line."""
     lines: list[list[str]] = [[]]
-    for word in argv:
-        if word.startswith("--"):
+    for argument in argv:
+        if argument.startswith("--"):
             lines.append([])
-        lines[-1].append(shlex.quote(word))
+        lines[-1].append(shlex.quote(argument))
     texts = [" ".join(line) for line in lines if line]
     return [text + (" \\" if index < len(texts) - 1 else "") for index, text in enumerate(texts)]
 

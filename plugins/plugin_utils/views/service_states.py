@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan's services as the module service_state takes them."""
+"""A plan's services as options of the module service_state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
-# Files of the software that are rewritten only when it changes: stamps of the environments (see python_venv), our plugin.
+# Software files that are rewritten only on a change: stamps of virtual environments (see python_venv), our plugin.
 STAMPS: dict[str, tuple[str, ...]] = {"mooncake_master": ("mooncake",), "router": ("router",), "frontend": ()}
 ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", "vllm_ascend", "mooncake")}
 PLUGIN = ("plugin.py", "mooncake_serial.py")
@@ -39,7 +39,7 @@ def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, 
 
 
 def software_files(plan: Plan, service: Service) -> list[str]:
-    """Files that are newer than the service if its software changed under it; none where it is in an image."""
+    """Files that are newer than the service if its software has changed; none if it is in an image."""
     if plan["runtime_facts"]["contained"]:
         return []
     software = plan["software"]
@@ -59,7 +59,7 @@ def software_files(plan: Plan, service: Service) -> list[str]:
 
 
 def _written(service: Service) -> list[str]:
-    """The service's own files: one that somebody had edited is newer than the process once it is right again."""
+    """The service's own files: a manually edited file is newer than the process once it is restored."""
     own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
     return [posixpath.join(service["work_directory"], item) for item in own] + [
         file["path"] for file in service["files"]

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A deployment's folders on one host, and the files that the plan has the text of: options of the module service_files.
+"""A deployment's folders on one host, and the files whose content is in the plan: options of the module service_files.
 
-What is run, read and trusted belongs to root (or to the connected user, where there is no root). A service's user owns the folders
-of logs, of the run's marks, and the one in which the service starts: nothing that a later run as root would follow or execute.
+Everything that is executed or trusted is owned by root (or by the connected user without root). A service's user owns the folders
+of logs and run state, and the working directory: nothing that a later run as root would follow or execute.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Service = t.Mapping[str, t.Any]
 
 
 def folders(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
-    """``[{path, service_owned, mode}]``, each after its parent. What deployments share is made only where it is missing."""
+    """``[{path, service_owned, mode}]``, parents first. Folders shared by deployments are created only if missing."""
     root, base = plan["root"], plan["directory"]
     found = [{"path": root, "service_owned": False, "mode": "0755"}]
     found += [
@@ -37,7 +37,7 @@ def folders(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]
 
 
 def files(services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
-    """``[{path, content, mode, service}]`` of what the plan itself has the text of; a file that several share is named once."""
+    """``[{path, content, mode, service}]`` of the files in the plan; a file shared by several services is listed once."""
     found: dict[str, dict[str, t.Any]] = {}
     for service in services:
         for file in service["files"]:

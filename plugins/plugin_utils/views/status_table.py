@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hosts said of their services, put together: a report for machines, and its table for people."""
+"""Combines the status of services from all hosts: a report as data, and as a table."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV 
 
 
 def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
-    """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None where it has none.
+    """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
 
-    Returns ``{deployment, well, services, hosts, findings}``: each service with its host; what is wrong with a host or with
-    the deployment as a whole as texts. ``well`` is True if every service runs, answers and nothing else was found.
+    Returns ``{deployment, healthy, services, hosts, findings}``: each service with its host; problems of a host or of
+    the deployment as a whole as texts. ``healthy`` is True if every service runs, responds and there are no findings.
     """
     services, hosts, findings = [], {}, []
     for host in sorted(results):
         result = results[host]
         problem = _problem(result)
-        hosts[host] = {"asked": not problem, "plan_digest": result.get("plan_digest", "")}
+        hosts[host] = {"available": not problem, "plan_digest": result.get("plan_digest", "")}
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     findings += _differing(hosts) + _in_cluster(planned) + _stale_links(results, planned)
-    well = (
+    healthy = (
         not findings
         and bool(services)
         and not any(service["findings"] or service["state"] != "running" for service in services)
     )
-    return {"deployment": deployment, "well": well, "services": services, "hosts": hosts, "findings": findings}
+    return {"deployment": deployment, "healthy": healthy, "services": services, "hosts": hosts, "findings": findings}
 
 
 def _problem(result: t.Mapping[str, t.Any]) -> str:
     if result.get("unreachable"):
-        return f"cannot be reached: {result.get('msg', '')}"
+        return f"unreachable: {result.get('msg', '')}"
     if result.get("failed") or "services" not in result:
-        return f"cannot be asked: {result.get('msg', 'no result')}"
+        return f"status not available: {result.get('msg', 'no result')}"
     return ""
 
 
 def _unseen(planned: t.Any, host: str) -> list[Report]:
-    """Rows of what should run on a host that nobody could ask."""
+    """Rows of the planned services of a host whose status is not available."""
     nothing = {"answers": None, "since": None, "restarts": None, "version": "", "requests": {}, "kv": {}, "digests": {}}
     return [
         {"service": service["name"], "kind": service["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
@@ -57,7 +57,7 @@ def _unseen(planned: t.Any, host: str) -> list[Report]:
 
 
 def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
-    """Hosts that a deployment left out (--limit, an interrupted run) have another plan."""
+    """A finding if hosts have different plans (after --limit or an interrupted run)."""
     digests = {host["plan_digest"] for host in hosts.values() if host["plan_digest"]}
     if len(digests) < 2:
         return []
@@ -85,13 +85,15 @@ def _stale_links(results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any)
 
 
 def _in_cluster(planned: t.Any) -> list[str]:
-    """Pods are the cluster's: it knows their state, and this report does not ask it."""
+    """A finding that the state of pods is not included."""
     if not planned or not planned["runtime_facts"]["in_cluster"]:
         return []
     cluster = planned["kubernetes"]
-    asked = f"kubectl -n {cluster['namespace']} get modelserving,pods -l modelserving.volcano.sh/name={cluster['name']}"
+    command = (
+        f"kubectl -n {cluster['namespace']} get modelserving,pods -l modelserving.volcano.sh/name={cluster['name']}"
+    )
     return [
-        f"The engines are pods of a cluster, which this table does not ask. Fix: {asked}, and ascend.inference.verify"
+        f"The engines are pods of a cluster, which this table does not include. Fix: {command}, and ascend.inference.verify"
     ]
 
 
@@ -102,12 +104,12 @@ def _stamp(seconds: float | None) -> str | None:
 
 
 def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
-    """The report's lines: one for each service, then what was found, then the ends of the logs."""
+    """The report's lines: one for each service, then the findings, then the ends of the logs."""
     services = report["services"]
     running = sum(service["state"] == "running" and service["answers"] is not False for service in services)
     head = [
         f"{report['deployment']}: {running} of {len(services)} services run"
-        + (", nothing found" if report["well"] else "")
+        + (", no findings" if report["healthy"] else "")
     ]
     return head + _rows(services) + _findings(report) + _logs(services)
 
@@ -126,9 +128,9 @@ def _row(one: Report) -> tuple[str, ...]:
 
 
 def _requests(counts: t.Mapping[str, t.Any]) -> str:
-    """As in ``8 done, 1 running``; what is zero besides the first is left out."""
+    """Such as ``8 done, 1 running``; zero counts other than the first are omitted."""
     parts = [] if counts.get("done") is None else [f"{counts['done']:.0f} done"]
-    parts += [f"{counts[word]:.0f} {word}" for word in ("running", "waiting") if counts.get(word)]
+    parts += [f"{counts[state]:.0f} {state}" for state in ("running", "waiting") if counts.get(state)]
     return ", ".join(parts) or "-"
 
 
@@ -156,5 +158,5 @@ def _logs(services: list[Report]) -> list[str]:
     lines: list[str] = []
     for service in services:
         if service["log"]:
-            lines += ["", f"The end of {service['service']}'s log:", *service["log"]]
+            lines += ["", f"Last lines of {service['service']}'s log:", *service["log"]]
     return lines

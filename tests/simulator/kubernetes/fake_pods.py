@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 def problems(spec):
-    """Every violation in a pod's specification."""
+    """All violations in a pod's specification."""
     found = []
     volumes = [volume.get("name") for volume in spec.get("volumes", [])]
     for number, volume in enumerate(spec.get("volumes", [])):

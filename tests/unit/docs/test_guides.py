@@ -44,7 +44,7 @@ def used_by_playbooks():
 def test_every_word_has_an_example():
     shown = {key for example in EXAMPLES for key in example}
     words = {topology.PREFIX + field.name for field in dataclasses.fields(topology.Description)}
-    words |= {topology.PREFIX + name for name in topology.HOST_WORDS} | used_by_playbooks() | {"inference_group"}
+    words |= {topology.PREFIX + name for name in topology.HOST_VARIABLES} | used_by_playbooks() | {"inference_group"}
     assert sorted(words - shown - {"inference_devices"}) == [] and "inference_devices" in shown
 
 
@@ -61,13 +61,13 @@ def test_each_example_is_understood(example):
         word, value = "inference_pools", {"prefill": {word: value}, "decode": {}}
     elif word in topology.OPERATIONAL:
         return
-    elif word[len(topology.PREFIX) :] in topology.HOST_WORDS:
+    elif word[len(topology.PREFIX) :] in topology.HOST_VARIABLES:
         inventory = {"n": {"groups": ["prefill"], "variables": {word: value}}}
-        _hosts, complaints = topology.read_hosts(inventory, topology.read_description(NEEDED)[0])
-        assert [finding.text() for finding in complaints] == []
+        _hosts, findings = topology.read_hosts(inventory, topology.read_description(NEEDED)[0])
+        assert [finding.text() for finding in findings] == []
         return
-    _description, complaints = topology.read_description({**NEEDED, word: value})
-    assert [finding.text() for finding in complaints] == []
+    _description, findings = topology.read_description({**NEEDED, word: value})
+    assert [finding.text() for finding in findings] == []
 
 
 def inventories():

@@ -35,7 +35,7 @@ class Processes(Runtime):
         with contextlib.suppress(OSError):  # not a child of this process
             os.waitpid(number, os.WNOHANG)
         alive = bool(number) and os.path.exists(f"/proc/{number}")
-        return state("running" if alive else "stopped", alive, life=number)
+        return state("running" if alive else "stopped", alive, start_id=number)
 
     def log(self, service, lines):
         with open(self._path(service["unit"]) + ".log") as stream:
@@ -57,13 +57,13 @@ class Processes(Runtime):
 
     def stop(self, services):
         for service in services:
-            os.kill(self._state(service["unit"])["life"], signal.SIGKILL)
+            os.kill(self._state(service["unit"])["start_id"], signal.SIGKILL)
 
     def remove(self, services, check):
         units = self._units()
         for unit in units:
             found = self._state(unit)
             if found["up"]:
-                os.kill(found["life"], signal.SIGKILL)
+                os.kill(found["start_id"], signal.SIGKILL)
             os.unlink(self._path(unit))
         return units

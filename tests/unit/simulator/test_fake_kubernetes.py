@@ -142,7 +142,7 @@ def test_groups_come_back_under_other_numbers(world):
 
 
 def test_no_state_on_the_way_is_called_ready(world):
-    """While an image changes, waits_for names what is missing until generation, status and pods agree."""
+    """While an image changes, pending_serving names what is missing until generation, status and pods agree."""
     store, api, step = world
     wanted = copy.deepcopy(SERVING)
     container = wanted["spec"]["template"]["roles"][0]["entryTemplate"]["spec"]["containers"][0]
@@ -152,7 +152,7 @@ def test_no_state_on_the_way_is_called_ready(world):
         apply(store, api, wanted)
         for dummy in range(16):
             thing = store.get("modelservings", "n", "s")
-            if not state.waits_for({"kubernetes": {}}, [thing]):
+            if not state.pending_serving({"kubernetes": {}}, [thing]):
                 ready += 1
                 assert thing["status"]["observedGeneration"] == thing["metadata"]["generation"]
                 images = {pod["spec"]["containers"][0]["image"] for pod in store.list("pods")}

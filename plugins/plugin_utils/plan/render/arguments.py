@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Arguments of ``vllm serve`` for one process: what the topology says, then the user's words on top."""
+"""Options of ``vllm serve`` for one process: derived from the topology, then overridden by the user's."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def arguments(context: Context, instance: Instance, process: Process) -> dict[st
     """Derived flags, then the user's: of all engines, of the pool, of the host."""
     pool, ports = instance.pool, context.ports[instance.process_name(process)]
     own = pool.hosts.get(process.host.name, HostSettings())
-    asked = merged(context.description.args, pool.args, own.args)
+    user_options = merged(context.description.args, pool.args, own.args)
     if instance.headless(process):
         derived: dict[str, t.Any] = {"headless": True}
-        asked = {key: asked[key] for key in asked if key not in API_ONLY}
+        user_options = {key: user_options[key] for key in user_options if key not in API_ONLY}
     else:
         derived = {"host": process.host.address, "port": ports.api}
     derived["served-model-name"] = context.served_name
     derived.update(_sizes(instance, process, ports))
     if context.description.engine == "vllm_ascend" and context.release.shutdown_timeout:
         derived["shutdown-timeout"] = context.description.stop_timeout
-    last = {key: value for key, value in _configurations(context, instance, process).items() if key not in asked}
-    return {**derived, **{key: asked[key] for key in sorted(asked)}, **last}
+    last = {key: value for key, value in _configurations(context, instance, process).items() if key not in user_options}
+    return {**derived, **{key: user_options[key] for key in sorted(user_options)}, **last}
 
 
 def _configurations(context: Context, instance: Instance, process: Process) -> dict[str, str]:
-    """The connectors' configurations as JSON, equal for all processes that an instance has on a host."""
+    """The connectors' configurations as JSON, equal for all processes of an instance on a host."""
     key = ("configurations", instance.name, process.host.name)
     if key not in context.memo:
         found = {
@@ -68,7 +68,7 @@ def _sizes(instance: Instance, process: Process, ports: Assigned) -> dict[str, t
 
 
 def _data_parallel(instance: Instance, process: Process, ports: Assigned) -> dict[str, t.Any]:
-    """Ranks, as vLLM's internal or external load balancing wants them."""
+    """Options of data-parallel ranks, for vLLM's internal or external load balancing."""
     flags: dict[str, t.Any] = {"data-parallel-size": instance.pool.data_parallel_size}
     if instance.pool.load_balancing == "external":
         flags["data-parallel-rank"] = process.first_rank

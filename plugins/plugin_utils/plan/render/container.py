@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a container needs around a process: image, devices, mounts (vllm-ascend docs: installation with Docker)."""
+"""Containers of services: image, devices, mounts (vllm-ascend docs: installation with Docker)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..deployment import Context
 DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 READ_ONLY = (
     "/etc/ascend_install.info",
-    "/etc/hccn.conf",  # without it a transfer is garbage, not an error (vllm-ascend #7711)
+    "/etc/hccn.conf",  # without it transfers return wrong data without an error (vllm-ascend #7711)
     "/usr/local/Ascend/driver/lib64",
     "/usr/local/Ascend/driver/tools/hccn_tool",
     "/usr/local/Ascend/driver/version.info",
@@ -24,11 +24,11 @@ READ_ONLY = (
 )
 DEVICES_950 = ("/dev/ummu", "/dev/uburma")
 READ_ONLY_950 = ("/etc/hccl_rootinfo.json", "/lib/route.conf", "/usr/bin/urma_admin")
-SOURCES = "/vllm-workspace/vllm-ascend"  # where an image keeps vLLM-Ascend's sources, the proxies among them
+SOURCES = "/vllm-workspace/vllm-ascend"  # vLLM-Ascend's sources in an image, including the proxies
 
 
 def image(context: Context, host: Host) -> str:
-    """The release's image for a host: the user's word, else upstream's name by hardware and operating system."""
+    """The image for a host: inference_image, else upstream's name by hardware and operating system."""
     if context.description.image:
         return context.description.image
     tag = context.release.name if context.release.name == "main" else f"v{context.release.name}"
@@ -41,9 +41,9 @@ def image(context: Context, host: Host) -> str:
 def container(context: Context, host: Host, name: str, directory: str, accelerated: bool = True) -> dict[str, t.Any]:
     """The container of one service.
 
-    All of a host's NPUs are passed on and chosen by ASCEND_RT_VISIBLE_DEVICES, which counts physical ids.
+    All NPUs of a host are passed to the container and selected by ASCEND_RT_VISIBLE_DEVICES, by physical id.
     """
-    words, wide = context.description.container, host.hardware == "950"
+    settings, wide = context.description.container, host.hardware == "950"
     devices = [f"/dev/davinci{number}" for number in host.devices] if accelerated else []
     shared = [*DEVICES, *(DEVICES_950 if wide else ())] if accelerated else []
     files = [*READ_ONLY, *(READ_ONLY_950 if wide else ())] if accelerated else []
@@ -51,7 +51,7 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
     mounts = [f"{path}:{path}:ro" for path in sorted(files)]
     mounts += [f"{model}:{model}:ro"] if accelerated and model.startswith("/") else []
     mounts += [f"{path}:{path}" for path in (context.directory, posixpath.join(context.description.root, "cache"))]
-    mounts += words.mounts
+    mounts += settings.mounts
     return {
         "name": context.runtime.unit(context.description.deployment, name),
         "image": image(context, host),
@@ -59,7 +59,7 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
         "mounts": mounts,
         "network": "host",
         "ipc": "host",
-        "shm_size": words.shm_size,
+        "shm_size": settings.shm_size,
         "ulimits": {"memlock": -1, "nofile": 1048576},
         "work_directory": posixpath.join(directory, "work"),
     }

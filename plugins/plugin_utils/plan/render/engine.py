@@ -16,12 +16,12 @@ from ..ports import bound, carries
 from ..service import File, Health, Service, Start, Stop, base_url
 from .arguments import arguments
 from .container import container
-from .keepers import keeper_of
+from .metadata_services import metadata_service_of
 from .mooncake import engine_venv
 from .npu import npu_environment, rank_table_path, refers_to_itself, shell_file, sources
-from .vllm import words
+from .vllm import command_line
 
-GRACE = 30  # seconds between an engine's own end of waiting and the runtime's SIGKILL
+GRACE = 30  # seconds between an engine's shutdown timeout and the runtime's SIGKILL
 
 
 def engine_services(context: Context) -> list[Service]:
@@ -30,7 +30,7 @@ def engine_services(context: Context) -> list[Service]:
 
 
 def command(context: Context, name: str) -> str:
-    """A command of the engine's environment: in its directory, or by name where a container brings it."""
+    """A command of the engine's virtual environment by path, or of a container by name."""
     return name if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", name)
 
 
@@ -38,15 +38,15 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     name, description = instance.process_name(process), context.description
     directory = context.service_directory(name)
     assigned, headless = context.ports[name], instance.headless(process)
-    asked, for_shell = _asked(instance, process, context)
-    npu, keeper = description.engine == "vllm_ascend", keeper_of(context, instance)
-    store = keeper.engine_file(context, directory, process.host) if keeper else None
+    user_env, for_shell = _user_environment(instance, process, context)
+    npu, metadata_service = description.engine == "vllm_ascend", metadata_service_of(context, instance)
+    store = metadata_service.engine_file(context, directory, process.host) if metadata_service else None
     files = (
         *((store,) if store else ()),
         *_files(context, instance),
         *((shell_file(context, directory, for_shell),) if npu else ()),
     )
-    derived = {keeper.path_variable: store.path} if keeper and store else {}
+    derived = {metadata_service.path_variable: store.path} if metadata_service and store else {}
     return Service(
         name=name,
         kind=instance.kind,
@@ -59,9 +59,9 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
             command(context, "vllm"),
             "serve",
             instance.pool.model or description.model.path,
-            *words(arguments(context, instance, process)),
+            *command_line(arguments(context, instance, process)),
         ),
-        env=_environment(context, instance, process, derived, asked),
+        env=_environment(context, instance, process, derived, user_env),
         secret_env={"VLLM_API_KEY": "api_key"} if "api_key" in description.secrets and not headless else {},
         ports=bound(instance, process, assigned, context.transfer_of(instance.pool), npu),
         source=(*sources(context), files[-1].path) if npu else (),
@@ -70,7 +70,9 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         health=None
         if headless
         else Health(f"{base_url(process.host.address, assigned.api)}/health", description.start_timeout),
-        start=Start(20, (keeper.name,) if keeper else (), {"memlock": "unlimited", "nofile": 1048576}),
+        start=Start(
+            20, (metadata_service.name,) if metadata_service else (), {"memlock": "unlimited", "nofile": 1048576}
+        ),
         stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
         container=container(context, process.host, name, directory) if context.contained and npu else None,
     )
@@ -82,14 +84,16 @@ def _files(context: Context, instance: Instance) -> tuple[File, ...]:
     return ()
 
 
-def _asked(instance: Instance, process: Process, context: Context) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
-    """The user's environment for a process, and apart what only a shell can set because it extends what is there."""
+def _user_environment(
+    instance: Instance, process: Process, context: Context
+) -> tuple[dict[str, t.Any], dict[str, t.Any]]:
+    """The user's environment of a process, and separately the variables that extend themselves and need a shell."""
     own = instance.pool.hosts.get(process.host.name, HostSettings())
-    asked = {**context.description.env, **instance.pool.env, **own.env}
+    user_env = {**context.description.env, **instance.pool.env, **own.env}
     shell = {}
     if context.description.engine == "vllm_ascend":
-        shell = {name: value for name, value in asked.items() if refers_to_itself(name, value)}
-    return {name: value for name, value in asked.items() if name not in shell}, shell
+        shell = {name: value for name, value in user_env.items() if refers_to_itself(name, value)}
+    return {name: value for name, value in user_env.items() if name not in shell}, shell
 
 
 def _environment(
@@ -97,14 +101,14 @@ def _environment(
     instance: Instance,
     process: Process,
     derived: t.Mapping[str, str],
-    asked: t.Mapping[str, t.Any],
+    user_env: t.Mapping[str, t.Any],
 ) -> dict[str, str]:
     env: dict[str, t.Any] = {"VLLM_HOST_IP": process.host.address, "PYTHONHASHSEED": "0", **derived}
     if context.description.engine == "vllm_cpu":
         env.update(_cpu(context, instance, process))
     else:
-        env.update(npu_environment(context, instance, process, asked))
-    env.update(asked)
+        env.update(npu_environment(context, instance, process, user_env))
+    env.update(user_env)
     return {key: _text(env[key]) for key in sorted(env) if env[key] is not None}
 
 

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""nginx in front of the proxy: TLS and clients' keys, which the proxies themselves do not know.
+"""nginx in front of the proxy: TLS and clients' keys, which the proxies do not support.
 
-No secret stands in the plan or in a planned file. The keys reach the start script through the environment, and it writes
-them into a file that only the service's user can read; nginx itself never has them in its environment.
+The plan and planned files contain no secrets. The keys reach the start script through the environment, and it writes
+them to a file that only the service's user can read; nginx's own environment does not contain them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..service import File, Health, Port, Service, Start, Stop, bracketed
 
 NAME = "frontend"
 PROGRAM = "/usr/sbin/nginx"
-KEYS = "client_keys"  # the secret: clients' keys, separated by blanks
+KEYS = "client_keys"  # the secret: clients' keys, separated by spaces
 
 SCRIPT = r"""#!/bin/sh
 # Written by ascend.inference. Turns the keys of the environment into a file for nginx, and starts it.
@@ -28,7 +28,7 @@ configuration=$(cd "$(dirname "$0")" && pwd)/nginx.conf
 cd "$(dirname "$0")/work"
 mkdir -p temporary
 {
-    # Regular expressions, because nginx compares plain words of a map without regard to case.
+    # Regular expressions, because nginx compares plain strings of a map without regard to case.
     echo 'map $http_authorization $ascend_known {'
     echo '    default 0;'
     for key in ${FRONTEND_CLIENT_KEYS:?inference_secrets has no client_keys}; do
@@ -46,7 +46,7 @@ unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
 exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
 """
 
-# Tokens are streamed, so nothing is buffered, and an answer may take as long as an engine needs.
+# Tokens are streamed, so buffering is off and the timeouts are long.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 worker_processes auto;
 pid temporary/nginx.pid;
@@ -92,20 +92,20 @@ TLS = """        ssl_certificate @CERTIFICATE@;
 
 
 def frontend_service(context: Context, host: Host, router: Service, flavour: Flavour) -> Service:
-    """nginx on the router's host. Clients reach none of the paths by which the router or its engines are changed."""
-    word = context.description.router
-    directory, address = context.service_directory(NAME), word.frontend_bind or host.address
+    """nginx on the router's host. It blocks the paths that change the router or its engines."""
+    settings = context.description.router
+    directory, address = context.service_directory(NAME), settings.frontend_bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
     secret = {"FRONTEND_CLIENT_KEYS": KEYS}
     if "api_key" in context.description.secrets:
         secret["FRONTEND_BACKEND_KEY"] = "api_key"
-    tls = TLS.replace("@CERTIFICATE@", word.certificate).replace("@KEY@", word.certificate_key)
+    tls = TLS.replace("@CERTIFICATE@", settings.certificate).replace("@KEY@", settings.certificate_key)
     values = {
-        "@LISTEN@": f"{bracketed(address)}:{word.frontend_port}{' ssl' if word.certificate else ''}",
+        "@LISTEN@": f"{bracketed(address)}:{settings.frontend_port}{' ssl' if settings.certificate else ''}",
         "@ADMIN@": "".join(f"        location = {path} {{ return 403; }}\n" for path in flavour.private),
-        "@TLS@": tls if word.certificate else "",
+        "@TLS@": tls if settings.certificate else "",
         "@ROUTER@": f"http://{bracketed(router.address)}:{router.port('api').first}",
-        "@STATUS@": f"{bracketed(reached)}:{word.frontend_status_port}",
+        "@STATUS@": f"{bracketed(reached)}:{settings.frontend_status_port}",
         "@SCRATCH@": posixpath.join(directory, "work"),
         "@HEALTH@": flavour.health_path,
     }
@@ -122,8 +122,8 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: Fla
         env={},
         secret_env=secret,
         ports=(
-            Port("api", word.frontend_port, protocol="https" if word.certificate else "http", scope="client"),
-            Port("metrics", word.frontend_status_port, protocol="http"),
+            Port("api", settings.frontend_port, protocol="https" if settings.certificate else "http", scope="client"),
+            Port("metrics", settings.frontend_status_port, protocol="http"),
         ),
         files=(
             File(posixpath.join(directory, "nginx.conf"), text),
@@ -131,6 +131,6 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: Fla
         ),
         work_directory=directory,
         start=Start(40, (router.name,), {"nofile": 1048576}),
-        health=Health(f"http://{bracketed(reached)}:{word.frontend_status_port}/health", 60),
+        health=Health(f"http://{bracketed(reached)}:{settings.frontend_status_port}/health", 60),
         stop=Stop("QUIT", 60),
     )

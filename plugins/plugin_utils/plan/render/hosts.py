@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What each host has to offer: reserved ports, kernel settings, and who has to reach which of its ports."""
+"""Requirements for each host: reserved ports, kernel settings, firewall rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..ports import EPHEMERAL, random_pools
 from ..service import Port, Service
 from .mooncake import segment_bytes
 
-MAP_COUNT = 1000000  # memory maps of one process; registering large segments needs more than the default (N17)
+MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
 POOLING = ("prefill", "decode", "colocated")
 METRICS = ("metrics",)
 
 
 def planned_hosts(context: Context, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
-    """The hosts that run something, by name."""
+    """The hosts with services, by name."""
     by_host: dict[str, list[Service]] = {}
     for service in services:
         by_host.setdefault(service.host, []).append(service)
@@ -47,7 +47,7 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
 
 
 def _store_mib(context: Context, services: list[Service]) -> int:
-    """What the store's segments take of the host's memory: every worker that pools mounts one."""
+    """Memory of the store's segments on the host: every worker that uses the store mounts one."""
     if not context.store or context.description.store.backend != "mooncake":
         return 0
     pools = context.description.pools
@@ -60,14 +60,14 @@ def _store_mib(context: Context, services: list[Service]) -> int:
 
 
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:
-    """Ports that the kernel must not give away, and what engines on NPUs need of it."""
+    """Kernel settings: reserved ports, and limits for engines on NPUs."""
     high = sorted({number for port in ports for number in range(max(port.first, EPHEMERAL), port.last + 1)})
     settings = {"net.ipv4.ip_local_reserved_ports": spans(high, ",")} if high else {}
     return {**settings, "vm.max_map_count": str(MAP_COUNT)} if npu else settings
 
 
 def _firewall(services: list[Service], pools: t.Iterable[Port]) -> list[dict[str, t.Any]]:
-    """Who may reach which ports: ``cluster`` are the deployment's hosts, ``client`` those who ask, ``monitoring``."""
+    """Firewall rules by source: ``cluster`` (the deployment's hosts), ``client``, ``monitoring``."""
     rows = [
         (port.first, port.last, "monitoring" if port.name in METRICS else port.scope, f"{service.name} {port.name}")
         for service in services

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``--kv-transfer-config`` of every connector, from the topology; both roles' sizes are told to both sides.
+"""``--kv-transfer-config`` of every connector, derived from the topology; both sides get the sizes of both roles.
 
-What a release ignores is left out: ``kv_connector_module_path`` (fatal where it is stale), ``engine_id`` (a pinned one
-outlives its process and makes peers read stale addresses), ``kv_rank`` and the like. Sources: vllm-ascend's
+Keys that a release ignores are omitted: ``kv_connector_module_path`` (fatal if it is outdated), ``engine_id`` (a pinned one
+outlives its process and makes peers use outdated addresses), ``kv_rank`` and others. Sources: vllm-ascend's
 connectors by tag.
 """
 
@@ -36,35 +36,36 @@ ASCEND_NAMES = {
     "ucm": "UCMConnector",
 }
 CPU_NAMES = {"mooncake": "MooncakeSerialConnector", "store": "MooncakeStoreConnector"}
-# Each engine both reads and writes what is shared, whatever its pool (vllm-ascend ucm_deployment.md)
+# Engines of all pools both read and write the shared cache (vllm-ascend ucm_deployment.md)
 BOTH_WAYS = ("ucm",)
 
 
-def connector_name(context: Context, word: str) -> str:
+def connector_name(context: Context, transfer: str) -> str:
     """The connector's registered name in this release."""
     if context.description.engine == "vllm_cpu":
-        return CPU_NAMES.get(word, word)
-    name = ASCEND_NAMES.get(word, word)
+        return CPU_NAMES.get(transfer, transfer)
+    name = ASCEND_NAMES.get(transfer, transfer)
     if name == "AscendStoreConnector" and name not in context.release.connectors:
         return "MooncakeConnectorStoreV1"
     return name
 
 
 def kv_transfer_config(context: Context, instance: Instance, process: Process | None = None) -> dict[str, t.Any] | None:
-    """The configuration of one instance, or None where nothing is carried.
+    """The configuration of one instance, or None without a transfer.
 
-    ``inference_pools.<pool>.kv`` goes on top: a key that names one of the pool's connectors (``store``, ``mooncake``, ...)
-    holds entries of that connector's ``kv_connector_extra_config``, every other key is one of the configuration itself.
+    ``inference_pools.<pool>.kv`` is merged over it: a key with the name of one of the pool's connectors (``store``, ``mooncake``, ...)
+    contains entries of that connector's ``kv_connector_extra_config``, all others are keys of the configuration.
     """
     if instance.kind == "encode":
         return None
-    words = context.transfer_of(instance.pool)
+    transfers = context.transfer_of(instance.pool)
     own = instance.pool.kv
     children = [
         deep(
-            _child(context, instance, word, process or instance.first), {"kv_connector_extra_config": own.get(word, {})}
+            _child(context, instance, transfer, process or instance.first),
+            {"kv_connector_extra_config": own.get(transfer, {})},
         )
-        for word in words
+        for transfer in transfers
     ]
     if not children:
         return None
@@ -76,35 +77,35 @@ def kv_transfer_config(context: Context, instance: Instance, process: Process | 
             "kv_role": ROLE[instance.kind],
             "kv_connector_extra_config": extra,
         }
-    return _tidy(deep(config, {key: own[key] for key in own if key not in words}))
+    return _tidy(deep(config, {key: own[key] for key in own if key not in transfers}))
 
 
 def ec_transfer_config(context: Context, instance: Instance) -> dict[str, t.Any] | None:
-    """Who computes the encoder's output and who takes it; None without an ``encode`` pool."""
+    """Producer and consumer of encoder output; None without an ``encode`` pool."""
     pools = context.description.pools
     if not pools.encode or instance.kind == "decode" or (instance.kind == "colocated" and pools.prefill):
         return None
-    words = context.description.encoder_cache
+    encoder_cache = context.description.encoder_cache
     return {
-        "ec_connector": words.connector,
+        "ec_connector": encoder_cache.connector,
         "ec_role": "ec_producer" if instance.kind == "encode" else "ec_consumer",
         "ec_connector_extra_config": {
-            "shared_storage_path": words.path or posixpath.join(context.description.root, "cache", "encoder"),
+            "shared_storage_path": encoder_cache.path or posixpath.join(context.description.root, "cache", "encoder"),
         },
     }
 
 
 def layer_partition(description: Description) -> str:
-    """Layers of each pipeline rank of prefill, '42,36'; empty where vLLM splits them evenly."""
+    """Layers of each pipeline rank of prefill, '42,36'; empty if vLLM splits them evenly."""
     prefill = description.pools.prefill
     if not prefill or prefill.pipeline_parallel_size == 1:
         return ""
-    told = prefill.env.get("VLLM_PP_LAYER_PARTITION", description.env.get("VLLM_PP_LAYER_PARTITION"))
-    return "" if told is None else str(told)
+    partition = prefill.env.get("VLLM_PP_LAYER_PARTITION", description.env.get("VLLM_PP_LAYER_PARTITION"))
+    return "" if partition is None else str(partition)
 
 
 def deep(base: t.Mapping[str, t.Any], over: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """``over`` on top of ``base``, mapping by mapping; a null takes a key away."""
+    """``over`` merged recursively over ``base``; a null removes a key."""
     result = dict(base)
     for key, value in over.items():
         if isinstance(value, dict) and isinstance(result.get(key), dict):
@@ -120,22 +121,22 @@ def _tidy(config: dict[str, t.Any]) -> dict[str, t.Any]:
     return {key: value for key, value in config.items() if key != "kv_connector_extra_config" or value}
 
 
-def _child(context: Context, instance: Instance, word: str, process: Process) -> dict[str, t.Any]:
-    role = "kv_both" if word in BOTH_WAYS else ROLE[instance.kind]
-    config: dict[str, t.Any] = {"kv_connector": connector_name(context, word), "kv_role": role}
-    if word == "store":
+def _child(context: Context, instance: Instance, transfer: str, process: Process) -> dict[str, t.Any]:
+    role = "kv_both" if transfer in BOTH_WAYS else ROLE[instance.kind]
+    config: dict[str, t.Any] = {"kv_connector": connector_name(context, transfer), "kv_role": role}
+    if transfer == "store":
         config["kv_connector_extra_config"] = _store(context, instance)
         return config
     if context.description.engine == "vllm_cpu":
         return config
     port = context.ports[instance.process_name(process)].kv
-    if word in WITH_PORT:
+    if transfer in WITH_PORT:
         config["kv_port"] = str(port)
         direct = {"use_ascend_direct": True} if context.release.use_ascend_direct else {}
         config["kv_connector_extra_config"] = {**direct, **_sizes(context)}
-    elif word == "llmdatadist":
+    elif transfer == "llmdatadist":
         config.update(kv_buffer_device="npu", kv_parallel_size=1)
-    elif word == "sfa_remote_d2h":
+    elif transfer == "sfa_remote_d2h":
         if instance.kind == "decode":
             config["kv_port"] = port
         config["kv_connector_extra_config"] = {"transfer_backend": "memfabric"}
@@ -143,7 +144,7 @@ def _child(context: Context, instance: Instance, word: str, process: Process) ->
 
 
 def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
-    """The pool's part; its lookup number is no TCP port but names a socket file, unique on the host."""
+    """The store's part; its lookup_rpc_port is not a TCP port but part of a socket file's name, unique on the host."""
     number = ("prefill", "decode", "colocated", "encode").index(instance.kind) * 100 + instance.slot
     if context.description.engine == "vllm_cpu":
         return {"lookup_rpc_port": str(number)}
@@ -159,7 +160,7 @@ def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
 
 
 def _prefill_pipeline(context: Context) -> dict[str, t.Any]:
-    """What a decode that writes to the store has to know of prefill's pipeline (ascend_store/pool_worker.py)."""
+    """Prefill's pipeline settings for a decode engine that writes to the store (ascend_store/pool_worker.py)."""
     prefill, partition = context.description.pools.prefill, layer_partition(context.description)
     if not prefill or prefill.pipeline_parallel_size == 1:
         return {}

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MemCache, another backend of the pool: its meta service, and the file that each engine reads.
+"""MemCache, another backend of the store: its meta service, and the engines' configuration file.
 
 Keys and defaults: Ascend/memcache doc/memcache_config.md; vLLM-Ascend docs, kv_pool.md and layerwise_kv_pool.md. The meta
-service's own metrics default to port 8000, which is our router's; it gets the port that mooncake_master's would have.
+service's metrics use port 8000 by default, which is our router's; it gets mooncake_master's metrics port instead.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .npu import link_of, sources
 
 NAME = "memcache-meta"
 START = "from memcache_hybrid import MetaService; MetaService.main()"
-WORLD = 256  # ranks that the pool is laid out for; a multiple of it, so that growth seldom changes the file
+WORLD = 256  # the configured number of ranks is a multiple of it, so that scaling out rarely changes the file
 
 
 def meta_service(context: Context, host: Host) -> Service:
     """The meta service on ``host``; ``inference_mooncake_master.args`` sets keys of its file (``ock.mmc.…``)."""
-    words, (meta, store) = context.description.mooncake_master, ports(context)
+    master, (meta, store) = context.description.mooncake_master, ports(context)
     directory = context.service_directory(NAME)
     path = posixpath.join(directory, "mmc-meta.conf")
     settings = {
         "ock.mmc.meta_service_url": f"tcp://{bracketed(host.address)}:{meta}",
         "ock.mmc.meta_service.config_store_url": f"tcp://{bracketed(host.address)}:{store}",
-        "ock.mmc.meta_service.metrics_url": f"http://127.0.0.1:{words.metrics_port}",
+        "ock.mmc.meta_service.metrics_url": f"http://127.0.0.1:{master.metrics_port}",
         "ock.mmc.meta.lease_ttl_ms": 30000,
-        **words.args,
+        **master.args,
     }
     python = "python3" if context.contained else posixpath.join(context.venv(engine_venv(context)), "bin", "python")
     return Service(
@@ -43,10 +43,10 @@ def meta_service(context: Context, host: Host) -> Service:
         host=host.name,
         address=host.address,
         argv=(python, "-c", START),
-        env={"MMC_META_CONFIG_PATH": path, **{key: str(words.env[key]) for key in sorted(words.env)}},
+        env={"MMC_META_CONFIG_PATH": path, **{key: str(master.env[key]) for key in sorted(master.env)}},
         source=sources(context),
         files=(File(path, _lines(settings)),),
-        ports=(Port("meta", meta), Port("config_store", store), Port("metrics", words.metrics_port, protocol="http")),
+        ports=(Port("meta", meta), Port("config_store", store), Port("metrics", master.metrics_port, protocol="http")),
         work_directory=directory,
         start=Start(10),
         stop=Stop("TERM", 30),
@@ -56,17 +56,17 @@ def meta_service(context: Context, host: Host) -> Service:
 
 def ports(context: Context) -> tuple[int, int]:
     """Ports of the meta service and of its configuration store."""
-    words = context.description.mooncake_master
-    return words.port or RPC, words.http_metadata_port or HTTP_METADATA
+    master = context.description.mooncake_master
+    return master.port or RPC, master.http_metadata_port or HTTP_METADATA
 
 
 def local_path(directory: str) -> str:
-    """Where an engine's own file lies."""
+    """Path of an engine's file."""
     return posixpath.join(directory, "mmc-local.conf")
 
 
 def local_config(context: Context, directory: str, host: Host) -> File:
-    """The file of an engine on ``host``; the memory counts for each rank. ``inference_store.options`` sets keys of it."""
+    """The file of an engine on ``host``; the memory size is per rank. ``inference_store.options`` sets keys of it."""
     meta, store = ports(context)
     address = context.master.address if context.master else ""
     settings = {
@@ -81,8 +81,8 @@ def local_config(context: Context, directory: str, host: Host) -> File:
 
 
 def _lines(settings: t.Mapping[str, t.Any]) -> str:
-    return "".join(f"{key} = {_word(settings[key])}\n" for key in sorted(settings))
+    return "".join(f"{key} = {_text(settings[key])}\n" for key in sorted(settings))
 
 
-def _word(value: t.Any) -> str:
+def _text(value: t.Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

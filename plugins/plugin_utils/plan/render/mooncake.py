@@ -18,20 +18,20 @@ from .npu import CONNECT_TIMEOUT, sources
 from .vllm import merged
 
 NAME = "mooncake-master"
-# Below the kernel's own port range, so that nothing has to be reserved; upstream's documents use 50088, which does.
+# Below the ephemeral range, so that it need not be reserved, unlike 50088 of upstream's documents.
 RPC, HTTP_METADATA = 9400, 9401
 
 
 def ports(context: Context) -> tuple[int, int, int]:
-    """RPC, metrics and HTTP metadata ports of the master; the last is 0 where engines find each other themselves."""
-    words = context.description.mooncake_master
-    http = words.http_metadata_port or (HTTP_METADATA if context.description.engine == "vllm_cpu" else 0)
-    return words.port or RPC, words.metrics_port, http
+    """RPC, metrics and HTTP metadata ports of the master; the last is 0 if engines exchange metadata directly."""
+    master = context.description.mooncake_master
+    http = master.http_metadata_port or (HTTP_METADATA if context.description.engine == "vllm_cpu" else 0)
+    return master.port or RPC, master.metrics_port, http
 
 
 def master_service(context: Context, host: Host) -> Service:
-    """mooncake_master on ``host``; flags are gflags, an unknown one ends the process."""
-    words, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
+    """mooncake_master on ``host``; it exits with an unknown option (gflags)."""
+    master, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
     npu = context.description.engine == "vllm_ascend"
     flags: dict[str, t.Any] = {"rpc_address": host.address, "rpc_port": rpc, "metrics_port": metrics}
     if http:
@@ -39,7 +39,7 @@ def master_service(context: Context, host: Host) -> Service:
         flags["http_metadata_server_port"] = http
     if npu:
         flags.update(_npu_flags(context, host))
-    flags.update({key.replace("-", "_"): value for key, value in merged(words.args).items()})
+    flags.update({key.replace("-", "_"): value for key, value in merged(master.args).items()})
     planned = [Port("rpc", rpc), Port("metrics", metrics, protocol="http")]
     directory = context.service_directory(NAME)
     return Service(
@@ -47,8 +47,8 @@ def master_service(context: Context, host: Host) -> Service:
         kind="mooncake_master",
         host=host.name,
         address=host.address,
-        argv=(_binary(context), *(f"--{key}={_word(flags[key])}" for key in flags if flags[key] is not None)),
-        env={key: str(words.env[key]) for key in sorted(words.env)},
+        argv=(_binary(context), *(f"--{key}={_text(flags[key])}" for key in flags if flags[key] is not None)),
+        env={key: str(master.env[key]) for key in sorted(master.env)},
         source=sources(context) if npu else (),
         ports=tuple(planned + ([Port("http_metadata", http, protocol="http")] if http else [])),
         work_directory=directory,
@@ -63,17 +63,17 @@ def _binary(context: Context) -> str:
     if context.contained:
         return "mooncake_master"
     if context.description.engine == "vllm_ascend" and context.release.mooncake_install != "package":
-        return "/usr/local/bin/mooncake_master"  # where Mooncake's own ``make install`` puts it
+        return "/usr/local/bin/mooncake_master"  # path of Mooncake's ``make install``
     return posixpath.join(context.venv(engine_venv(context)), "bin", "mooncake_master")
 
 
 def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
-    """What many ranks and the engines' time-outs ask for; only flags that this Mooncake knows.
+    """Options for many ranks and the engines' timeouts; only those that this Mooncake version has.
 
-    64 RPC threads serve as many ranks as mount their segments at once (vllm-ascend #4269); a number that grew with the
-    deployment would restart the master, and lose all keys, whenever an instance is added. The lease has to outlive the
-    longest transfer by a second (kv_pool.md), or keys vanish while they are read; it is rendered as whole milliseconds,
-    because "11s" is understood only from 0.3.10.post1 on.
+    64 RPC threads are enough for 64 ranks that mount their segments at once (vllm-ascend #4269); a number that grew with the
+    deployment would restart the master, and lose all keys, whenever an instance is added. The lease must exceed the
+    longest transfer by a second (kv_pool.md), otherwise keys expire while they are read; it is rendered in milliseconds,
+    because "11s" is supported only from 0.3.10.post1 on.
     """
     flags: dict[str, t.Any] = {
         "rpc_thread_num": 64,
@@ -87,19 +87,19 @@ def _npu_flags(context: Context, host: Host) -> dict[str, t.Any]:
 
 
 def longest_timeout(context: Context) -> int:
-    """The longest time-out of a transfer, in milliseconds, over what any engine sets."""
+    """The longest transfer timeout of all engines, in milliseconds."""
     pools = context.description.pools.present().values()
     layers = [context.description.env, *(pool.env for pool in pools)]
-    layers += [words.env for pool in pools for words in pool.hosts.values()]
+    layers += [settings.env for pool in pools for settings in pool.hosts.values()]
     names = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")
-    said = [str(layer[name]) for layer in layers for name in names if name in layer]
-    return max([CONNECT_TIMEOUT, *(int(line) for line in said if line.isdecimal())])
+    values = [str(layer[name]) for layer in layers for name in names if name in layer]
+    return max([CONNECT_TIMEOUT, *(int(line) for line in values if line.isdecimal())])
 
 
 def client_config(context: Context, directory: str, host: Host) -> File:
     """mooncake.json of an engine on ``host``: strict JSON, keys of the release.
 
-    The segment counts for each rank. Releases 0.11.x want it in bytes, and their own address.
+    The segment size is per rank. Releases 0.11.x need it in bytes, and their own address.
     """
     rpc, _metrics, http = ports(context)
     address = context.master.address if context.master else ""
@@ -122,13 +122,13 @@ def client_config(context: Context, directory: str, host: Host) -> File:
 
 
 def segment_bytes(context: Context) -> int:
-    """The segment that each rank mounts, in bytes; 0 where its size is not understood."""
+    """The segment size of each rank, in bytes; 0 if it is invalid."""
     default = "512mb" if context.description.engine == "vllm_cpu" else "1GB"
     return size(context.description.store.segment_size or default) or 0
 
 
 def engine_venv(context: Context) -> str:
-    """Name of the engine's virtual environment: one for each release, so that an upgrade never damages what runs."""
+    """Name of the engine's virtual environment: one for each release, so that an upgrade does not change the running one."""
     cpu = context.description.engine == "vllm_cpu"
     return f"{context.description.engine}-{context.release.vllm if cpu else context.release.name}"
 
@@ -137,5 +137,5 @@ def _size(raw: str) -> int | str:
     return int(raw) if raw.isdecimal() else raw
 
 
-def _word(value: t.Any) -> str:
+def _text(value: t.Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Environment of an engine on NPUs, by hardware, link and release. The user's variables win."""
+"""Environment of an engine on NPUs, by hardware, link and release. The user's variables take precedence."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CONNECT_TIMEOUT = 10000  # milliseconds, for connecting and for transferring
 RDMA_TIMEOUT = 17  # 4.096 us x 2^17: half a second
 JEMALLOC = ("/usr/lib/{}-linux-gnu/libjemalloc.so.2", "/usr/lib64/libjemalloc.so.2")
 PROXY_NAMES = "http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY"
-# Environment names of which at most one may be set: what the user sets keeps the planner from setting another.
+# Mutually exclusive environment variables: if the user sets one, the planner sets no other.
 EXCLUSIVE = ("ASCEND_BUFFER_POOL", "ASCEND_ENABLE_USE_FABRIC_MEM", "ASCEND_USE_ASYNC_TRANSFER")
 
 
 def npu_environment(
-    context: Context, instance: Instance, process: Process, asked: t.Mapping[str, t.Any]
+    context: Context, instance: Instance, process: Process, user_env: t.Mapping[str, t.Any]
 ) -> dict[str, t.Any]:
-    """What the planner sets for one process; ``asked`` is what the user sets, which may rule something out."""
+    """The planner's variables of one process; ``user_env`` are the user's, which may exclude some."""
     interface = process.host.interface
     env: dict[str, t.Any] = {
         "ASCEND_RT_VISIBLE_DEVICES": ",".join(str(device) for device in process.devices),
@@ -48,24 +48,24 @@ def npu_environment(
     env.update(_link(context, process.host))
     if context.description.kv_hold_timeout and context.release.free_timeout_env:
         env[context.release.free_timeout_env] = context.description.kv_hold_timeout
-    ruled_out = EXCLUSIVE if any(name in asked for name in EXCLUSIVE) else ()
+    ruled_out = EXCLUSIVE if any(name in user_env for name in EXCLUSIVE) else ()
     return {name: value for name, value in env.items() if value != "" and name not in ruled_out}
 
 
 def link_of(context: Context, host: Host) -> str:
-    """How NPUs of different hosts reach each other: what the user says, else the generation's usual way."""
-    word = context.description.link
-    return word if word != "auto" else {"a3": "hccs"}.get(host.hardware, "roce")
+    """The link between NPUs of different hosts: inference_link, else the generation's default."""
+    link = context.description.link
+    return link if link != "auto" else {"a3": "hccs"}.get(host.hardware, "roce")
 
 
 def _transfer(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
     env: dict[str, t.Any] = {}
-    words = context.transfer_of(instance.pool)
+    transfers = context.transfer_of(instance.pool)
     if instance.kind == "encode":
         return env
-    if any(word.startswith("mooncake") or word == "store" for word in words):
+    if any(transfer.startswith("mooncake") or transfer == "store" for transfer in transfers):
         env.update(ASCEND_CONNECT_TIMEOUT=CONNECT_TIMEOUT, ASCEND_TRANSFER_TIMEOUT=CONNECT_TIMEOUT)
-    if "llmdatadist" in words and context.release.rank_table_env:
+    if "llmdatadist" in transfers and context.release.rank_table_env:
         env[context.release.rank_table_env] = rank_table_path(context)
         env[context.release.llmdatadist_port_env] = context.ports[instance.process_name(process)].llmdatadist
         env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
@@ -73,7 +73,7 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
 
 
 def _link(context: Context, host: Host) -> dict[str, t.Any]:
-    """What the link between NPUs asks for; the pool of KV cache needs more than engine-to-engine transfer."""
+    """Variables for the link between NPUs; the store needs more than engine-to-engine transfer."""
     link, pooled = link_of(context, host), context.store and context.description.store.backend == "mooncake"
     env: dict[str, t.Any] = {"HCCL_RDMA_TIMEOUT": RDMA_TIMEOUT} if link == "roce" and host.hardware != "950" else {}
     if host.hardware == "a3" and link == "hccs":
@@ -96,17 +96,17 @@ def _pooled(context: Context, host: Host, link: str) -> dict[str, t.Any]:
 
 
 def fabric(context: Context) -> bool:
-    """Whether the release's Mooncake can pool fabric memory on a driver from 25.5 on (kv_pool.md 5.1)."""
+    """Whether the release's Mooncake supports fabric memory with driver 25.5 or later (kv_pool.md 5.1)."""
     return context.release.mooncake_version >= (0, 3, 11)
 
 
 def rank_table_path(context: Context) -> str:
-    """Where LLMDataDist's table of devices lies, equal on all hosts."""
+    """Path of LLMDataDist's rank table, equal on all hosts."""
     return posixpath.join(context.directory, "ranktable.json")
 
 
 def sources(context: Context) -> tuple[str, ...]:
-    """CANN's shell files; an image has them in its ~/.bashrc, which only a login shell reads."""
+    """CANN's shell files; images source them in ~/.bashrc, which services do not read."""
     root = context.description.cann_path
     return (
         posixpath.join(root, "ascend-toolkit", "set_env.sh"),
@@ -114,32 +114,32 @@ def sources(context: Context) -> tuple[str, ...]:
     )
 
 
-def shell_file(context: Context, directory: str, asked: t.Mapping[str, t.Any]) -> File:
-    """What only a shell can set: search paths that extend what CANN's files set, jemalloc if it is there, no HTTP proxy.
+def shell_file(context: Context, directory: str, user_env: t.Mapping[str, t.Any]) -> File:
+    """The shell file of a service: search paths that extend CANN's, jemalloc if installed, no HTTP proxy.
 
-    ``asked`` are the user's values that refer to what is already set.
+    ``user_env`` are the user's values that extend a variable's existing value.
     """
     toolkit = posixpath.join(context.description.cann_path, "ascend-toolkit", "latest")
     lines = ["# Written by ascend.inference; read by the service before it starts.", f"unset {PROXY_NAMES}"]
     if context.release.mooncake_install != "package" and context.everywhere:
         libraries = f"/usr/local/lib:{toolkit}/python/site-packages:{toolkit}/python/site-packages/mooncake"
         lines.append(f'export LD_LIBRARY_PATH="{libraries}:${{LD_LIBRARY_PATH:-}}"')
-    if "LD_PRELOAD" not in asked and context.store:
+    if "LD_PRELOAD" not in user_env and context.store:
         names = " ".join(JEMALLOC).format('"$(uname -m)"')
         lines.append(f"for library in {names}; do")
         lines.append('  if [ -e "$library" ]; then export LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"; break; fi')
         lines.append("done")
-    lines += [f"export {name}={_quoted(name, str(asked[name]))}" for name in sorted(asked)]
+    lines += [f"export {name}={_quoted(name, str(user_env[name]))}" for name in sorted(user_env)]
     return File(f"{directory}/shell.sh", "\n".join(lines) + "\n")
 
 
 def refers_to_itself(name: str, value: t.Any) -> bool:
-    """Whether a value extends the variable's own, as ``/opt/lib:$LD_LIBRARY_PATH`` does: only a shell can set it."""
+    """Whether a value extends the variable itself, as in ``/opt/lib:$LD_LIBRARY_PATH``: only a shell can expand it."""
     return bool(re.search(rf"\$(?:{name}\b|{{{name}\b)", str(value)))
 
 
 def _quoted(name: str, value: str) -> str:
-    """A double-quoted shell word in which only the variable itself is expanded, to nothing where it is unset."""
+    """A double-quoted shell string in which only the variable itself is expanded (empty if unset)."""
     pieces = re.split(rf"\$(?:{name}\b|{{{name}[^}}]*}})", value)
     safe = (re.sub(r'(["\\$`])', r"\\\1", piece) for piece in pieces)
     return '"' + f"${{{name}:-}}".join(safe) + '"'

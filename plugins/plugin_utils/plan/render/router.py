@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The router's service, whatever its flavour."""
+"""The router's service, for all flavours."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..routers.base import Flavour, Place
 from ..routers.registry import flavour_of
 from ..service import Health, Port, Service, Start, Stop, base_url
 from .container import SOURCES, container
-from .vllm import merged, words
+from .vllm import command_line, merged
 
 NAME = "router"
 
 
 def flavour(context: Context) -> str:
-    """The name of the router's flavour; ``none`` where there is no router of ours."""
+    """The name of the router's flavour; ``none`` without a router of this deployment."""
     return flavour_of(context).name
 
 
@@ -37,7 +37,7 @@ def script_source(context: Context) -> str:
 
 
 def script_path(context: Context) -> str:
-    """Where the release's own proxy script is kept; empty for a packaged router."""
+    """Path of the release's proxy script on the host; empty for a packaged router."""
     source = script_source(context)
     if not source:
         return ""
@@ -47,21 +47,21 @@ def script_path(context: Context) -> str:
 
 
 def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -> Service:
-    """The proxy in front of every engine that has an API."""
-    word, found = context.description.router, flavour_of(context)
-    address = word.bind or host.address
+    """The proxy in front of all engines with an API."""
+    settings, found = context.description.router, flavour_of(context)
+    address = settings.bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
-    place = Place(address, word.port, word.metrics_port or found.metrics_port, tuple(engines))
-    ports = [Port("api", word.port, protocol="http", scope="client")]
+    place = Place(address, settings.port, settings.metrics_port or found.metrics_port, tuple(engines))
+    ports = [Port("api", settings.port, protocol="http", scope="client")]
     if found.metrics_port:
         ports.append(Port("metrics", place.metrics_port, protocol="http"))
     directory, npu = context.service_directory(NAME), context.description.engine == "vllm_ascend"
     contained = npu and context.contained
-    # Releases up to 0.18 and the layerwise proxy import vLLM for its logger. In an image that loads torch, and torch the NPUs' libraries,
-    # which need the driver; this container has none.
+    # Releases up to 0.18 and the layerwise proxy import vLLM for its logger. In an image that imports torch, which loads the NPU libraries.
+    # They need the driver, which this container does not have.
     env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if contained and script_source(context) else {}
-    env.update({key: str(word.env[key]) for key in sorted(word.env)})
-    asked = "api_key" in context.description.secrets and found.sends_key(place)
+    env.update({key: str(settings.env[key]) for key in sorted(settings.env)})
+    needs_key = "api_key" in context.description.secrets and found.sends_key(place)
     return Service(
         name=NAME,
         kind="router",
@@ -69,15 +69,15 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         address=reached,
         argv=(
             *_program(context, found),
-            *words(merged(found.flags(found, place), word.args)),
+            *command_line(merged(found.flags(found, place), settings.args)),
             *found.tail(place),
         ),
         env=env,
-        secret_env={"OPENAI_API_KEY": "api_key"} if asked else {},
+        secret_env={"OPENAI_API_KEY": "api_key"} if needs_key else {},
         ports=tuple(ports),
         work_directory=directory,
         start=Start(30, tuple(engine.name for engine in engines if engine.health)),
-        health=Health(base_url(reached, word.port) + found.health_path, 120),
+        health=Health(base_url(reached, settings.port) + found.health_path, 120),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if contained else None,
     )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What has to be installed, per kind; nothing else of the plan says a version or where software lies."""
+"""The plan's section of software to install: all versions and paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux
 
 
 def software(context: Context) -> dict[str, t.Any]:
-    """Engine, Mooncake and router; for NPUs also the toolkit that the engine is built against."""
+    """Engine, Mooncake and router; for NPUs also CANN."""
     release, router = context.release, flavour_of(context)
     proxies = [f"fastapi{release.fastapi or NEWEST.fastapi}", "httpx", "uvicorn"]
     found: dict[str, t.Any] = {
@@ -58,15 +58,15 @@ def software(context: Context) -> dict[str, t.Any]:
 def _builds(context: Context) -> dict[str, dict[str, str]]:
     """The build of vLLM-Ascend by hardware of the engines' hosts."""
     hardware = sorted({process.host.hardware for instance in context.instances for process in instance.processes})
-    asked = context.description.engine_install
+    method = context.description.engine_install
     found = {}
     for kind in hardware:
-        build = artefact(context.release, kind, context.contained, asked)
+        build = artefact(context.release, kind, context.contained, method)
         found[kind] = {**build.as_dict(), "text": text(context.release, kind, build)}
     return found
 
 
 def _mooncake_needed(context: Context) -> bool:
-    """Whether any engine carries or pools its KV cache with Mooncake."""
+    """Whether any engine transfers or stores KV cache with Mooncake."""
     pooled = context.store and context.description.store.backend == "mooncake"
-    return pooled or any(word.startswith(("mooncake", "sfa_remote")) for word in context.everywhere)
+    return pooled or any(transfer.startswith(("mooncake", "sfa_remote")) for transfer in context.everywhere)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan's section for verification: what has to be proved, where to ask, and what this release can tell.
+"""The plan's section for verification: what to prove, URLs, and the release's log lines and metrics.
 
-The shape is the one that the module ``service_verify`` reads; log lines by release: Release.listening_line.
+The structure is that of the module ``service_verify``; log lines by release: Release.listening_line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .vllm import merged
 
 ROLES = ("prefill", "decode", "colocated")
 BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
-ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from here, so that it stands in no command
-DRAINED = (0, 24)  # releases before show an empty 200 for a decode error (vllm-ascend #12166, #13140)
+ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
+DRAINED = (0, 24)  # earlier releases return an empty 200 for a decode error (vllm-ascend #12166, #13140)
 
 
 def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
@@ -33,7 +33,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
-        # Quantised engines of different sizes may drift apart after some tokens.
+        # Outputs of quantised engines of different sizes may diverge after some tokens.
         "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
     }
     if _api_key(apis):
@@ -45,7 +45,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
 
 
 def _mode(context: Context) -> str:
-    """What is to be proved; a pool is looked into through mooncake_master, so not where another backend keeps it."""
+    """The mode of verification; the store is verified through mooncake_master, so not with other backends."""
     pooled = context.store and context.description.store.backend == "mooncake"
     if context.description.pools.prefill:
         return "disaggregated+pool" if pooled else "disaggregated"
@@ -58,12 +58,12 @@ def _engine(service: Service) -> dict[str, t.Any]:
 
 
 def _api_key(services: t.Iterable[Service]) -> str:
-    """The name of the secret that engines ask of their callers, or nothing; its value never stands in a plan."""
+    """The name of the secret that engines require from clients, or nothing; its value is never in a plan."""
     return next((service.secret_env[ENGINE_KEY] for service in services if ENGINE_KEY in service.secret_env), "")
 
 
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
-    """Where clients ask: the router, or (without one) the first engine; a router that is not ours, where the user says."""
+    """The clients' entry: the router, else the first engine; for an external router the URL that the user sets."""
     url = context.description.kubernetes.router.url
     if context.runtime.in_cluster and url:
         return {
@@ -81,7 +81,7 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
     name = entry.name if router else "entry"
     found = {**_engine(entry), "name": name, "kind": kind}
     if _api_key(apis) and not (router and router.secret_env):
-        found["api_key"] = _api_key(apis)  # nobody between the client and the engine knows the key
+        found["api_key"] = _api_key(apis)  # nothing between the client and the engine adds the key
     return found
 
 
@@ -106,20 +106,20 @@ def _pool(context: Context, service: Service) -> t.Any:
 
 
 def _transfer(context: Context) -> dict[str, t.Any]:
-    pools, word = context.description.pools, context.p2p
-    if not pools.prefill or not word:
+    pools, transfer = context.description.pools, context.p2p
+    if not pools.prefill or not transfer:
         return {"protocol": "none"}
     if context.description.engine == "vllm_cpu":
         return {"protocol": "bootstrap"}
-    if word in ("mooncake", "mooncake_hybrid"):
+    if transfer in ("mooncake", "mooncake_hybrid"):
         decode = pools.decode
         found: dict[str, t.Any] = {"protocol": "prefill_answers"}
         found["listeners_per_prefill"] = pools.prefill.devices_per_instance
         found["lines_per_request"] = decode.rank_devices if decode else 1
         return found
-    if word == "llmdatadist":
+    if transfer == "llmdatadist":
         return {"protocol": "prefill_answers", "lines_per_request": pools.decode.rank_devices if pools.decode else 1}
-    return {"protocol": "layerwise" if word == "mooncake_layerwise" else "prefill_answers"}
+    return {"protocol": "layerwise" if transfer == "mooncake_layerwise" else "prefill_answers"}
 
 
 def _release(context: Context) -> dict[str, t.Any]:
@@ -132,8 +132,8 @@ def _release(context: Context) -> dict[str, t.Any]:
             "listening": release.listening_line,
         }
     elif npu and context.p2p == "llmdatadist":
-        # Logged before the pull; a pull that fails raises and leaves the request without an answer (its connector in 0.11.0),
-        # so with a whole answer the line shows that the KV came.
+        # Logged before the pull; a failed pull raises and the request gets no answer (connector of 0.11.0),
+        # so together with a complete answer the line proves the transfer.
         lines = {"transferred": "Try pull blocks from remote server"}
     return {
         "name": release.name,
@@ -144,8 +144,8 @@ def _release(context: Context) -> dict[str, t.Any]:
 
 
 def _block_size(context: Context) -> int:
-    """The engines' KV block size in tokens: the user's argument, else the engine's own."""
+    """The engines' KV block size in tokens: the user's option, else the engine's default."""
     pools = context.description.pools
     layers = [context.description.args, *(pool.args for pool in (pools.prefill, pools.decode, pools.colocated) if pool)]
-    said = str(merged(*layers).get("block-size", ""))
-    return int(said) if said.isdigit() else BLOCK_SIZE[context.description.engine]
+    value = str(merged(*layers).get("block-size", ""))
+    return int(value) if value.isdigit() else BLOCK_SIZE[context.description.engine]

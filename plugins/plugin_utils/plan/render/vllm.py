@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Command lines of vLLM engines: flags from sizes, the user's arguments on top."""
+"""Command lines of vLLM engines: options derived from sizes, overridden by the user's."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Arguments = dict[str, t.Any]
 
 
 def canonical(key: str) -> str:
-    """The one form of a flag's name: ``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are ``max-num-seqs``.
+    """The canonical name of an option: ``--max_num_seqs``, ``max_num_seqs`` and ``max-num-seqs`` are ``max-num-seqs``.
 
-    What stands behind a dot is a key inside a configuration, whose spelling counts: vLLM's parser leaves it as it is, so
+    The part after a dot is a key inside a configuration, whose spelling vLLM's parser does not change, so
     ``attention_config.indexer_kv_dtype`` is ``attention-config.indexer_kv_dtype``.
     """
     head, dot, tail = str(key).lstrip("-").partition(".")
@@ -22,7 +22,7 @@ def canonical(key: str) -> str:
 
 
 def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:
-    """Arguments of several layers by their canonical names, the later ones winning."""
+    """Options of several layers by canonical name; later layers take precedence."""
     result: Arguments = {}
     for layer in layers:
         for key in layer:
@@ -30,11 +30,11 @@ def merged(*layers: t.Mapping[str, t.Any]) -> Arguments:
     return result
 
 
-def words(arguments: t.Mapping[str, t.Any]) -> list[str]:
-    """The arguments as argv words in the order given.
+def command_line(arguments: t.Mapping[str, t.Any]) -> list[str]:
+    """The options as a list of command line arguments, in the given order.
 
-    ``true`` is the bare flag, ``false`` its ``--no-`` form, ``null`` leaves it out, a mapping is compact JSON, a list
-    repeats its words behind one flag. A key inside a configuration (``compilation-config.mode``) always has one value,
+    ``true`` is the option without a value, ``false`` its ``--no-`` form, ``null`` omits it, a mapping is compact JSON, a list
+    becomes several values of one option. A key inside a configuration (``compilation-config.mode``) always has one value,
     which vLLM reads as JSON.
     """
     argv: list[str] = []
@@ -55,5 +55,5 @@ def words(arguments: t.Mapping[str, t.Any]) -> list[str]:
 
 
 def compact(value: t.Any) -> str:
-    """JSON in one word, without blanks."""
+    """JSON without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a router flavour is: everything that the planner, its rules and the roles know of one proxy, as one record."""
+"""Router flavours: all facts of one proxy for the planner, its rules and the roles, as one record."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ EITHER = frozenset({"sfa_remote_d2h"})
 DISAGGREGATED = frozenset({"prefill", "decode"})
 COLOCATED = frozenset({"colocated"})
 
-NEWEST = RELEASES[DEFAULT["vllm_ascend"]]  # whose scripts serve engines of a release that brings none (the CPU engine)
+NEWEST = RELEASES[DEFAULT["vllm_ascend"]]  # its scripts are used for releases without proxies (the CPU engine)
 
 
 class Script(t.NamedTuple):
-    """A proxy among vLLM-Ascend's examples: its path in the sources, and its options ('--port') in one release."""
+    """A proxy of vLLM-Ascend's examples: its path in the sources, and its options ('--port') in one release."""
 
     path: str
     options: tuple[str, ...]
 
 
 class Package(t.NamedTuple):
-    """A proxy that is a Python package: what to install, the module that proves it, its program and its options."""
+    """A proxy in a Python package: requirement, module to import as a test, program and options."""
 
     requirement: str
     module: str
@@ -43,7 +43,7 @@ class Package(t.NamedTuple):
 
 
 class Place(t.NamedTuple):
-    """Where a router listens, and the engines behind it."""
+    """A router's address, and the engines behind it."""
 
     address: str
     port: int
@@ -56,7 +56,7 @@ class Place(t.NamedTuple):
 
 
 def url(service: Service) -> str:
-    """Where an engine's API is."""
+    """The URL of an engine's API."""
     return base_url(service.address, service.port("api").first)
 
 
@@ -68,7 +68,7 @@ def released_script(name: str, release: Release) -> Script | None:
 
 
 def listed_in_pairs(flavour: Flavour, place: Place) -> Flags:
-    """Address and port, and each pool's engines as two lists whose entries belong together by position."""
+    """Address and port, and each pool's engines as lists of hosts and ports, paired by position."""
     flags: Flags = {"host": place.address, "port": place.port}
     for name, kind in flavour.pairs.items():
         engines = place.answering(kind)
@@ -78,18 +78,18 @@ def listed_in_pairs(flavour: Flavour, place: Place) -> Flags:
     return flags
 
 
-def nothing_more(place: Place) -> list[str]:
-    """No further words on the command line."""
+def no_tail(place: Place) -> list[str]:
+    """No further arguments."""
     return []
 
 
 def always(place: Place) -> bool:
-    """Whatever the engines."""
+    """Always true."""
     return True
 
 
 def never(context: Context) -> bool:
-    """Only for those who name it."""
+    """Never chosen by the planner."""
     return False
 
 
@@ -97,23 +97,23 @@ def never(context: Context) -> bool:
 class Flavour:
     """One proxy.
 
-    What it fits: ``pools``, the sets of pools that it serves, of which it takes the first
-    that is there; ``connectors``, those from prefill to decode
-    that it can drive; ``preferred``, whether the planner takes it where the user names none (the registry's order
+    Compatibility: ``pools``, the supported sets of pools, of which the first one
+    that is configured is used; ``connectors``, the supported ones from prefill to decode;
+    ``preferred``, whether the planner chooses it if the user sets none (the registry's order
     decides between several).
 
-    What it is: a ``package``, or the ``script`` of a release. ``flags`` are its options, of which ``pairs`` maps the
+    Program: a ``package``, or the ``script`` of a release. ``flags`` are its options, of which ``pairs`` maps the
     prefix of a pair (``prefiller`` of ``--prefiller-hosts`` and ``--prefiller-ports``) to the pool whose engines it
     lists, and ``urls`` an option that holds URLs to its pool. Rules read ``pairs`` and ``urls``; only the default of ``flags`` writes ``pairs``, so a
     function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
-    How it runs: ``health_path`` answers 200 while it lives; ``metrics_port`` is the default port of metrics of its own,
-    0 where it has none. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
+    Operation: ``health_path`` answers 200 while it runs; ``metrics_port`` is the default port of its own metrics,
+    0 without. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
     it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
 
-    What it does with requests: ``sends_key``, whether it asks engines with OPENAI_API_KEY in place of the client's key;
-    ``passes_key``, whether it passes the client's key on where it does not; ``retries``, whether it finishes a request
-    that decode gives back for recomputing.
+    Requests: ``sends_key``, whether it sends OPENAI_API_KEY to engines in place of the client's key;
+    ``passes_key``, whether it otherwise forwards the client's key; ``retries``, whether it completes a request
+    that decode returns for recomputation.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Flavour:
     flags: t.Callable[[Flavour, Place], Flags] = listed_in_pairs
     pairs: t.Mapping[str, str] = field(default_factory=dict)
     urls: t.Mapping[str, str] = field(default_factory=dict)
-    tail: t.Callable[[Place], list[str]] = nothing_more
+    tail: t.Callable[[Place], list[str]] = no_tail
     health_path: str = "/healthcheck"
     metrics_port: int = 0
     admin: tuple[str, ...] = ()
@@ -136,11 +136,11 @@ class Flavour:
     retries: bool = True
 
     def exists(self, release: Release) -> bool:
-        """Whether there is such a proxy for a release."""
+        """Whether a release has this proxy."""
         return bool(self.package or self.script(self.name, release))
 
     def options(self, release: Release) -> frozenset[str]:
-        """Names of all options that its command line may have, without hyphens before them."""
+        """Names of all its command line options, without leading hyphens."""
         if self.package:
             return self.package.options
         script = self.script(self.name, release)
@@ -148,5 +148,5 @@ class Flavour:
 
     @property
     def private(self) -> tuple[str, ...]:
-        """Paths that are not for clients: what stands in front of the router refuses them."""
+        """Paths that are not for clients: the frontend refuses them."""
         return (*self.membership, *self.admin)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""vLLM-Ascend's proxies in front of colocated engines, for containers: images hold them, not the packaged router."""
+"""vLLM-Ascend's proxies for colocated engines in containers: images contain them, but not the packaged router."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""vLLM-Ascend's proxies with encoders in front: for disaggregated or colocated engines behind them."""
+"""vLLM-Ascend's proxies for encoders with disaggregated or colocated engines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _layerwise(context: Context) -> bool:
 
 
 def _urls(flavour: Flavour, place: Place) -> Flags:
-    """Lists of URLs, joined by commas; engines that do prefill and decode together are in the decode list alone."""
+    """Lists of URLs, separated by commas; colocated engines are only in the decode list."""
     colocated = place.answering("colocated")
     return {
         "host": place.address,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""vLLM-Ascend's proxies between prefill and decode: one for each protocol of the connectors."""
+"""vLLM-Ascend's proxies for prefill and decode: one for each protocol of connectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LISTS = {"prefiller": "prefill", "decoder": "decode"}
 
 
 def disaggregated(context: Context) -> bool:
-    """Whether NPUs serve prefill and decode, without encoders."""
+    """Whether prefill and decode run on NPUs, without encoders."""
     pools = context.description.pools
     return bool(pools.prefill and not pools.encode) and context.description.engine == "vllm_ascend"
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The router flavours: a new one is a record in a file of this folder, and an entry here."""
+"""The router flavours: a new one needs a record in a file of this folder, and an entry here."""
 
 from __future__ import annotations
 
@@ -15,31 +15,36 @@ from .encoders import EPD, EPD_LAYERWISE
 from .prefill_decode import LAYERWISE, LOAD_BALANCE
 from .vllm_router import FLAVOUR as VLLM_ROUTER
 
-NONE = Flavour(name="none", pools=(), preferred=lambda context: True)  # no router of ours
+NONE = Flavour(name="none", pools=(), preferred=lambda context: True)  # no router
 
-# By name; the planner takes the first that is preferred where the user names none.
+# By name; the planner chooses the first preferred one if the user sets none.
 FLAVOURS: dict[str, Flavour] = {
     flavour.name: flavour for flavour in (VLLM_ROUTER, EPD_LAYERWISE, EPD, LAYERWISE, LOAD_BALANCE, DP, HYBRID, NONE)
 }
 
 
 def flavour_of(context: Context) -> Flavour:
-    """The router's flavour: the one that the user names, or what the pools and the connector need."""
-    asked = context.description.router.flavour
-    if asked in FLAVOURS:
-        return FLAVOURS[asked]
+    """The router's flavour: inference_router.flavour, else the one for the pools and the connector."""
+    chosen = context.description.router.flavour
+    if chosen in FLAVOURS:
+        return FLAVOURS[chosen]
     return next((flavour for flavour in FLAVOURS.values() if flavour.preferred(context)), NONE)
 
 
 def unknown_flavour(description: Description) -> list[Finding]:
-    """A flavour that is not registered."""
-    asked = description.router.flavour
-    if not asked or asked in FLAVOURS:
+    """A finding for an unknown flavour."""
+    chosen = description.router.flavour
+    if not chosen or chosen in FLAVOURS:
         return []
-    fix = f"{nearest(asked, FLAVOURS)}Allowed values: {', '.join(sorted(FLAVOURS))}, or nothing."
-    problem = f"'{asked}' is not an allowed value"
+    fix = f"{nearest(chosen, FLAVOURS)}Allowed values: {', '.join(sorted(FLAVOURS))}, or nothing."
+    problem = f"'{chosen}' is not an allowed value"
     return [
         Finding(
-            "inference_router.flavour", "VARIABLE-CHOICE", problem, fix, value=repr(asked), why=WHY["VARIABLE-CHOICE"]
+            "inference_router.flavour",
+            "VARIABLE-CHOICE",
+            problem,
+            fix,
+            value=repr(chosen),
+            why=WHY["VARIABLE-CHOICE"],
         )
     ]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""vLLM's own router, a package: in front of colocated engines, and between prefill and decode of the CPU engine."""
+"""vLLM's own router, a package: for colocated engines, and for prefill and decode of the CPU engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _options() -> frozenset[str]:
 def _flags(flavour: Flavour, place: Place) -> Flags:
     flags: Flags = {"host": place.address, "port": place.port, "prometheus-host": place.address}
     flags["prometheus-port"] = place.metrics_port
-    # A dead worker is out within two seconds, and back as soon; the defaults take three minutes.
+    # A failed worker is removed and restored within two seconds; the defaults take three minutes.
     flags.update({"health-check-interval-secs": 2, "health-failure-threshold": 1, "health-success-threshold": 1})
     flags["policy"] = "round_robin"
     colocated = place.answering("colocated")
@@ -30,13 +30,13 @@ def _flags(flavour: Flavour, place: Place) -> Flags:
 
 
 def _tail(place: Place) -> list[str]:
-    """Prefill and decode, each engine behind an option of its own; colocated engines are listed together."""
+    """One option for each prefill and decode engine; colocated engines are values of one option."""
     kinds = () if place.answering("colocated") else ("prefill", "decode")
-    return [word for kind in kinds for engine in place.answering(kind) for word in (f"--{kind}", url(engine))]
+    return [argument for kind in kinds for engine in place.answering(kind) for argument in (f"--{kind}", url(engine))]
 
 
 def _preferred(context: Context) -> bool:
-    """For the CPU engine, and for colocated engines where it can be installed: images hold the examples' proxies only."""
+    """For the CPU engine, and for colocated engines without containers: images contain only the examples' proxies."""
     pools = context.description.pools
     if context.description.engine == "vllm_cpu":
         return True
@@ -55,7 +55,7 @@ FLAVOUR = Flavour(
     metrics_port=8010,
     admin=("/flush_cache",),
     membership=("/add_worker", "/remove_worker"),
-    # Version 0.1.17 asks prefill and decode with a key of its own; colocated engines get what the client sent.
+    # Version 0.1.17 sends its own key to prefill and decode; colocated engines get the client's key.
     sends_key=lambda place: not place.answering("colocated"),
     passes_key=True,
     retries=False,

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All rules of the planner, by theme and in the order of their ids."""
+"""All rules of the planner, by theme and sorted by id."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ OF_SETTINGS = (
     *environment_values.RULES,
     *json_values.RULES,
     *model.RULES,
-)  # rules that judge settings alone, whatever hosts carry them
+)  # rules of settings only, independent of hosts
 OWN = Rules()
 CERTAIN = ("PLACE-", "VARIABLE-", "RELEASE-UNKNOWN", "RELEASE-FACT", "PORT-LIST")  # what leaves nothing to plan
 THEMES["Rules about rules"] = OWN
@@ -63,9 +63,9 @@ THEMES["Rules about rules"] = OWN
 
 @OWN.rule("IGNORE-UNKNOWN", "Correct or remove the id.", "design of the planner")
 def ignored(case: Case) -> t.Iterator[Finding]:
-    """inference_rules_ignore has an id that no rule has.
+    """inference_rules_ignore contains an unknown rule id.
 
-    It accepts nothing, so the finding that it was meant for is still reported.
+    The id has no effect, so the finding that it should accept is still reported.
     """
     known = [rule.id for rule in RULES]
     for index, written in enumerate(case.context.description.rules_ignore):
@@ -92,7 +92,7 @@ def rules_table() -> list[dict[str, str]]:
 
 
 def rules_lines() -> list[str]:
-    """Every rule as lines for people: id and severity, what is wrong, why it matters, the fix."""
+    """Every rule as text lines: id and severity, problem, reason, fix."""
     lines: list[str] = []
     theme = ""
     for rule in rules_table():

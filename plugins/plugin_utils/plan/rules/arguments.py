@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of vLLM's arguments: flags that this vLLM knows, once each, with values of the right kind."""
+"""Rules of vLLM's options: known to this version, given once, with values of the right type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .base import Case, Rules
 from .engine_view import DERIVED, EngineView
 
 RULES = Rules()
-# Flags whose value is JSON although vLLM's parser takes any text, and finds out later or never
+# Options with a JSON value that vLLM's parser does not validate
 JSON_FLAGS = {
     "additional-config",
     "hf-overrides",
@@ -35,17 +35,17 @@ JSON_FLAGS = {
     "profiler-config",
     "default-chat-template-kwargs",
 }
-MAYBE_TEXT = {"hf-overrides", "limit-mm-per-prompt", "compilation-config"}  # older spellings are no JSON: 3, image=2
+MAYBE_TEXT = {"hf-overrides", "limit-mm-per-prompt", "compilation-config"}  # older forms are not JSON: 3, image=2
 SECRETS = {"api-key", "hf-token", "ssl-keyfile-password"}
 
 
 def version(case: Case) -> str:
-    """The vLLM whose parser will read the arguments."""
+    """Version of the vLLM that parses the options."""
     return case.context.release.vllm
 
 
 def flags(case: Case) -> t.Iterator[tuple[EngineView, str, tuple[str, ...]]]:
-    """Every flag of every engine view, with its values."""
+    """Every option of every engine view, with its values."""
     for view in case.engine_views:
         for name, values in view.flags:
             yield view, name, values
@@ -60,7 +60,7 @@ def known_flags(case: Case) -> t.Iterator[tuple[EngineView, str, tuple[str, ...]
 
 
 def option(case: Case, name: str) -> options.Option | None:
-    """What this vLLM knows of a flag, also in its --no- form or with a dotted key of a JSON flag."""
+    """The definition of an option in this vLLM, also for its --no- form or a dotted key of a JSON option."""
     known = options.known("vllm", version(case))
     base = name.split(".")[0]
     if base in known:
@@ -71,20 +71,20 @@ def option(case: Case, name: str) -> options.Option | None:
 
 @RULES.rule(
     "FLAG-UNKNOWN",
-    "Correct or remove the flag.",
+    "Correct or remove the option.",
     "the argument parser of the vLLM that the release pins",
 )
 def unknown(case: Case) -> t.Iterator[Finding]:
-    """A flag is not known to vLLM.
+    """vLLM does not know an option.
 
-    vLLM ends at start; an abbreviation starts today and means something else after an upgrade.
+    vLLM fails to start. An abbreviation works today and may mean another option after an upgrade.
     """
     known = options.known("vllm", version(case))
     for view, name, dummy in flags(case):
         if not known or option(case, name):
             continue
         if options.spans("vllm", name) or name.startswith("no-") and name[3:] in known:
-            continue  # FLAG-RELEASE and FLAG-NO-FORM say more
+            continue  # FLAG-RELEASE and FLAG-NO-FORM are more specific
         long = options.spelled("vllm", version(case)).get(name)
         longer = [full for full in known if full.startswith(name)]
         hint = nearest(name, known)
@@ -92,16 +92,18 @@ def unknown(case: Case) -> t.Iterator[Finding]:
             hint = f"Write {long}."
         elif longer:
             hint = f"Write it in full: {', '.join(sorted(longer)[:4])}."
-        yield Finding.at(view.path(name), "", f"vLLM {version(case)} has no flag --{name}", hint)
+        yield Finding.at(view.path(name), "", f"vLLM {version(case)} has no option --{name}", hint)
 
 
 @RULES.rule(
-    "FLAG-RELEASE", "Remove the flag, or choose a release that has it.", "the argument parsers of vLLM 0.9.1 to 0.32.0"
+    "FLAG-RELEASE",
+    "Remove the option, or choose a release that has it.",
+    "the argument parsers of vLLM 0.9.1 to 0.32.0",
 )
 def release(case: Case) -> t.Iterator[Finding]:
-    """A flag belongs to another version of vLLM than the one of the release.
+    """An option is not available in the release's version of vLLM.
 
-    vLLM ends at start with an unknown flag.
+    vLLM fails to start: unknown option.
     """
     known, pinned = options.known("vllm", version(case)), numbers(version(case))
     for view, name, dummy in flags(case):
@@ -110,34 +112,34 @@ def release(case: Case) -> t.Iterator[Finding]:
             continue
         later = [span for span in spans if span.since and numbers(span.since) > pinned]
         change = f"was added in {later[0].since}" if later else f"was removed after {spans[-1].last}"
-        problem = f"vLLM {version(case)} of this release has no flag --{name}; it {change}"
+        problem = f"vLLM {version(case)} of this release has no option --{name}; it {change}"
         moving = later and case.context.release.name == "main"
         yield Finding.at(view.path(name), "", problem, severity="warning" if moving else "")
 
 
 @RULES.rule(
     "FLAG-NO-FORM",
-    "Write null instead of false to omit the flag.",
+    "Set null instead of false to omit the option.",
     "the argument parser of the vLLM that the release pins",
 )
 def no_form(case: Case) -> t.Iterator[Finding]:
-    """A flag is switched off that has no --no- form.
+    """An option without a --no- form is set to false.
 
-    vLLM ends at start with an unknown flag.
+    vLLM fails to start: unknown option.
     """
     known = options.known("vllm", version(case))
     for view, name, dummy in flags(case):
         positive = known.get(name[3:]) if name.startswith("no-") and name not in known else None
         if positive and positive.kind != "bool":
-            problem = f"vLLM {version(case)} has no flag --{name}, so false cannot switch --{name[3:]} off"
+            problem = f"vLLM {version(case)} has no option --{name}, so --{name[3:]} cannot be false"
             yield Finding.at(view.path(name[3:]), False, problem)
 
 
-@RULES.rule("FLAG-DUPLICATE", "Keep one of them.", "argparse: the last one wins")
+@RULES.rule("FLAG-DUPLICATE", "Keep one of them.", "argparse: the last value wins")
 def duplicate(case: Case) -> t.Iterator[Finding]:
-    """A flag is given more than once.
+    """An option is given more than once.
 
-    The last one wins, which is not visible where they are written.
+    Only the last value takes effect, which is not visible in the inventory.
     """
     for view in case.engine_views:
         for path, mapping in view.layers("args"):
@@ -147,7 +149,7 @@ def duplicate(case: Case) -> t.Iterator[Finding]:
                 name = name[3:] if name.startswith("no-") else name
                 other = seen.setdefault(name, key)
                 if other != key:
-                    yield Finding.at(f"{path}.{key}", mapping[key], f"'{key}' and '{other}' are the same flag")
+                    yield Finding.at(f"{path}.{key}", mapping[key], f"'{key}' and '{other}' are the same option")
         given: dict[str, int] = {}
         for name, dummy in view.flags:
             bare = name[3:] if name.startswith("no-") and option(case, name) else name.split(".")[0]
@@ -157,19 +159,19 @@ def duplicate(case: Case) -> t.Iterator[Finding]:
             dotted = any(flag.startswith(f"{name}.") for flag in view.table)
             if given[name] > 1 and (len(both) > 1 or dotted and both):
                 forms = [flag for flag in view.table if flag in both or flag.startswith(f"{name}.")]
-                problem = f"the command line would have {' and '.join(f'--{flag}' for flag in forms)}"
+                problem = f"the command line would contain both {' and '.join(f'--{flag}' for flag in forms)}"
                 yield Finding.at(view.path(name), "", problem)
 
 
 @RULES.rule(
     "FLAG-VALUE",
-    "Write a value of the right type: true without quotes for a flag without a value, a number for a number.",
+    "Set a value of the right type: true without quotes for a switch, a number for a number.",
     "the argument parser of the vLLM that the release pins",
 )
 def values(case: Case) -> t.Iterator[Finding]:
-    """A flag has a value of the wrong type.
+    """An option has a value of the wrong type.
 
-    vLLM's parser ends the engine at start.
+    vLLM rejects the value and the engine fails to start.
     """
     for view, name, given, found in known_flags(case):
         expected = _expected(found, given)
@@ -178,7 +180,7 @@ def values(case: Case) -> t.Iterator[Finding]:
 
 
 def _expected(found: options.Option, given: tuple[str, ...]) -> str:
-    """What a flag takes instead of the given values; empty where they are of the right type."""
+    """What an option takes instead of the given values; empty if they are of the right type."""
     kind = found.kind.rstrip("+?")
     if kind in ("flag", "bool"):
         return f"no value, not '{' '.join(given)}'" if given else ""
@@ -202,9 +204,9 @@ def _expected(found: options.Option, given: tuple[str, ...]) -> str:
     "the argument parser of the vLLM that the release pins",
 )
 def choices(case: Case) -> t.Iterator[Finding]:
-    """A flag has a value that vLLM does not accept.
+    """An option has a value that vLLM does not accept.
 
-    vLLM's parser ends the engine at start.
+    vLLM rejects the value and the engine fails to start.
     """
     for view, name, given, found in known_flags(case):
         for value in given:
@@ -214,12 +216,12 @@ def choices(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "JSON-SYNTAX", "Write it as a YAML mapping: the planner makes JSON of it.", "vLLM: json.loads at start, or never"
+    "JSON-SYNTAX", "Write it as a YAML mapping: the planner converts it to JSON.", "vLLM: json.loads at start, or never"
 )
 def json_syntax(case: Case) -> t.Iterator[Finding]:
-    """A JSON argument cannot be read as JSON.
+    """The value of a JSON option is not valid JSON.
 
-    vLLM ends at start, or drops the setting. JSON has double quotes, no comments and no comma before a closing
+    vLLM fails to start or ignores the setting. JSON has double quotes, no comments and no comma before a closing
     bracket.
     """
     for view, name, given in flags(case):
@@ -237,14 +239,14 @@ def json_syntax(case: Case) -> t.Iterator[Finding]:
                 yield Finding.at(view.path(name), text, f"--{name} is not JSON: {error}")
                 continue
             if twice:
-                yield Finding.at(view.path(name), text, f"the key '{twice[0]}' is given twice", severity="warning")
+                yield Finding.at(view.path(name), text, f"the key '{twice[0]}' occurs twice", severity="warning")
             elif name.endswith("-config") and not isinstance(value, dict):
                 problem = f"--{name} takes a JSON mapping, not a {type(value).__name__}"
                 yield Finding.at(view.path(name), text, problem)
 
 
 def _exceptional(text: str) -> bool:
-    """Jinja and f-string templates begin with a brace and are no JSON."""
+    """Whether a text is a Jinja or f-string template, which starts with a brace and is not JSON."""
     return text.lstrip().startswith(("{{", "{%", "{#"))
 
 
@@ -256,13 +258,13 @@ def _object(twice: list[str], pairs: list[tuple[str, t.Any]]) -> dict[str, t.Any
 
 @RULES.rule(
     "FLAG-SHELL",
-    "Split it into one key per flag, and write the final value.",
+    "Split it into one key per option, and write the final value.",
     "vllm-ascend docs: broken line continuations and stray options",
 )
 def shell(case: Case) -> t.Iterator[Finding]:
-    """An argument holds a fragment of a shell script.
+    """The value of an option contains shell syntax.
 
-    The text reaches vLLM as it is: a backslash, a second option or a $ becomes part of the value.
+    The text reaches vLLM unchanged: a backslash, a second option or a $ becomes part of the value.
     """
     for view, name, given in flags(case):
         for value in given:
@@ -277,33 +279,33 @@ def shell(case: Case) -> t.Iterator[Finding]:
             ):
                 yield Finding.at(view.path(name), value, f"'{value}' looks like a fragment of a shell script")
             elif re.search(r"\$[({A-Za-z_]|`", text) and view.user_value(name) and not case.in_pods:
-                problem = f"'{value}' would be replaced by a shell, and no shell reads it"
+                problem = f"'{value}' is shell syntax, and no shell expands it"
                 yield Finding.at(view.path(name), value, problem, severity="warning")
         if re.search(r"[^A-Za-z0-9._-]", name):
-            yield Finding.at(view.path(name), "", f"'--{name}' cannot be the name of a flag")
+            yield Finding.at(view.path(name), "", f"'--{name}' is not a valid option name")
 
 
 @RULES.rule(
     "FLAG-DERIVED",
-    "Remove the flag and set the pool's own variable.",
+    "Remove the option and set the pool's variable.",
     "design of the planner: ports, peers, connectors and the router follow from the same variable",
 )
 def derived(case: Case) -> t.Iterator[Finding]:
-    """A flag contradicts the topology.
+    """An option contradicts the topology.
 
-    Ports, peers and the router follow from the pool's variables; the engine would start with something else and not
-    be found.
+    Ports, peers and the router are derived from the pool's variables; the engine would start with another value and not
+    be reachable.
     """
     for view in case.engine_views:
         for flag in DERIVED:
             written, planned = view.user_value(flag), _planned(view, flag)
             if written and written[1] is not None and planned is not None and str(written[1]) != planned:
-                problem = f"--{flag} is {planned} in this plan; it follows from {view.pool_path}.{DERIVED[flag]}"
+                problem = f"--{flag} is {planned} in this plan; it is derived from {view.pool_path}.{DERIVED[flag]}"
                 yield Finding.at(written[0], written[1], problem)
 
 
 def _planned(view: EngineView, flag: str) -> str | None:
-    """What the topology makes of a flag; None where it does not set it."""
+    """The value that the topology gives an option; None if it does not set it."""
     pool, process, instance = view.instance.pool, view.process, view.instance
     if flag in ("port", "data-parallel-rpc-port"):
         name = {"port": "api"}.get(flag, "dp_rpc")
@@ -324,17 +326,17 @@ def _planned(view: EngineView, flag: str) -> str | None:
 
 @RULES.rule(
     "FLAG-LATE",
-    "Write the flags of that file into args.",
-    "vLLM --config: its flags come after the planner's and are not judged",
+    "Move the options of that file into args.",
+    "vLLM --config: its options override the planner's and are not checked",
 )
 def config_file(case: Case) -> t.Iterator[Finding]:
-    """Flags come from a file on the host.
+    """Options are read from a file on the host.
 
-    The planner cannot see them, and they override the planned ones.
+    The planner cannot check them, and they override the planned ones.
     """
     for view, name, given in flags(case):
         if name == "config":
-            problem = f"vLLM would read more flags from {' '.join(given)}"
+            problem = f"vLLM would read more options from {' '.join(given)}"
             yield Finding.at(view.path(name), " ".join(given), problem)
 
 
@@ -350,7 +352,7 @@ def secrets(case: Case) -> t.Iterator[Finding]:
     """
     for view, name, dummy in flags(case):
         if name in SECRETS:
-            yield Finding.at(view.path(name), "(hidden)", f"--{name} carries a secret on the command line")
+            yield Finding.at(view.path(name), "(hidden)", f"--{name} passes a secret on the command line")
 
 
 @RULES.rule(
@@ -359,13 +361,13 @@ def secrets(case: Case) -> t.Iterator[Finding]:
     "design of the planner: the router and the health check use the host's address",
 )
 def api_host(case: Case) -> t.Iterator[Finding]:
-    """An engine's API listens on another address than the router uses.
+    """An engine's API listens on an address that the router does not use.
 
-    The engine is healthy, and every request and health check fails.
+    The engine runs, but every request and health check fails.
     """
     for view in case.engine_views:
         value, address = view.value("host"), view.process.host.address
-        if view.user_value("host") and value not in ("0.0.0.0", "::", address):  # compared with, not bound
+        if view.user_value("host") and value not in ("0.0.0.0", "::", address):  # comparison only, nothing is bound
             yield Finding.at(
                 view.path("host"), value, f"the router connects to {address}, where {value} does not listen"
             )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rule is, and how a plan is judged by all of them."""
+"""Rules, and how all of them are applied to a plan."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ENGINES = ("prefill", "decode", "colocated", "encode")
 
 @dataclass(frozen=True)
 class Case:
-    """What a rule looks at: the placed deployment and its rendered services."""
+    """The input of a rule: the placed deployment and its rendered services."""
 
     context: Context
     services: tuple[Service, ...]
 
     @functools.cached_property
     def engines(self) -> tuple[tuple[Service, Instance, Process], ...]:
-        """Every engine process with its place."""
+        """Every engine process with its instance and process record."""
         places = {
             instance.process_name(process): (instance, process)
             for instance in self.context.instances
@@ -39,9 +39,9 @@ class Case:
 
     @functools.cached_property
     def engine_views(self) -> tuple[EngineView, ...]:
-        """One engine process for each group of settings that the user wrote: a pool's, or a host's in a pool.
+        """One engine process for each distinct group of settings: a pool's, or a host's in a pool.
 
-        Rules of arguments look at these: a thousand hosts with the same settings are judged once.
+        Rules of options use these, so that a thousand hosts with the same settings are checked once.
         """
         found: dict[tuple[str, str], EngineView] = {}
         for service, instance, process in self.engines:
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def in_pods(self) -> bool:
-        """Whether a cluster runs the engines: their hosts are not known then, and a pod fills in what only it knows."""
+        """Whether a cluster runs the engines. Their hosts are then unknown, and the pod inserts its address and name."""
         return self.context.runtime.in_cluster
 
     @property
@@ -77,11 +77,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of a plan or of what was observed; ``check`` yields every violation in a case.
+    """A rule of plans or of observed hosts; ``check`` yields every violation in a case.
 
     ``why`` is the consequence of a violation and ``fix`` what to do; ``problem`` is the general form of what is wrong,
-    for the pages of rules: the first paragraph of the check's docstring where it is left out. What is wrong in
-    particular is the violation's own ``problem``.
+    for the rules page: by default the first paragraph of the check's docstring. What is wrong in a
+    concrete case is the violation's own ``problem``.
     """
 
     id: str
@@ -148,16 +148,18 @@ class Rules(list[Rule]):
     """The rules of one file, in the order in which they are written."""
 
     def rule(self, id_: str, fix: str, source: str, severity: str = "error") -> t.Callable[[Check], Check]:
-        """Make a rule of a check.
+        """Register a check as a rule.
 
-        The first paragraph of the check's docstring says what is wrong in general, the second why it matters. Each
-        violation that the check yields says what is wrong in particular (``Finding.at``).
+        The first paragraph of the check's docstring states the problem in general, the second why it matters. Each
+        violation that the check yields states the concrete problem (``Finding.at``).
         """
 
         def decorate(check: Check) -> Check:
             problem, *why = paragraphs(check)
             if not why:
-                raise ValueError(f"rule {id_}: the docstring of {check.__name__} does not say why (a second paragraph)")
+                raise ValueError(
+                    f"rule {id_}: the docstring of {check.__name__} has no second paragraph (why it matters)"
+                )
             self.append(Rule(id_, severity, " ".join(why), fix, source, check, problem))
             return check
 

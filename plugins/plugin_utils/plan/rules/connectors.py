@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of connectors: names that the release has, roles, sizes and identities that fit the topology."""
+"""Rules of connectors: availability in the release, roles, sizes and engine ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .engine_view import KV, extra_of
 
 RULES = Rules()
 TRANSFERS = tuple(kv.ASCEND_NAMES) + ("mooncake_store", "none")
-BOTH_WAYS = {kv.ASCEND_NAMES[word] for word in kv.BOTH_WAYS}
+BOTH_WAYS = {kv.ASCEND_NAMES[name] for name in kv.BOTH_WAYS}
 # vllm/config/kv_transfer.py; kv_load_failure_policy since 0.13, enable_permute_local_kv since 0.11.1
 TOP_KEYS = {
     "kv_connector",
@@ -51,7 +51,7 @@ def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
     "design of the planner",
 )
 def transfer_unknown(case: Case) -> t.Iterator[Finding]:
-    """inference_kv_transfer has a type that is not known.
+    """inference_kv_transfer contains an unknown type.
 
     The planner cannot choose a connector for it, so no KV cache would be transferred.
     """
@@ -65,7 +65,7 @@ def transfer_unknown(case: Case) -> t.Iterator[Finding]:
 def transfer_two(case: Case) -> t.Iterator[Finding]:
     """KV cache would be transferred from prefill to decode in two ways.
 
-    Only one connector can answer a prefill request for remote decode; vLLM does not say which of two it takes.
+    Only one connector can serve a prefill request for remote decode; which of two vLLM uses is undefined.
     """
     for path, transfer, parts in transfers(case):
         direct = [part for part in parts if part in P2P]
@@ -80,12 +80,12 @@ def transfer_two(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend docs: disaggregated prefill",
 )
 def transfer_none(case: Case) -> t.Iterator[Finding]:
-    """Prefill and decode are not joined by a connector.
+    """No connector transfers KV cache from prefill to decode.
 
-    Decode would compute every prompt again, and prefill's work would be lost.
+    Decode would recompute every prompt, and prefill's work would be lost.
     """
     if case.disaggregated and not case.context.everywhere:
-        problem = "without a KV transfer no connector joins the prefill and decode pools"
+        problem = "no KV transfer is configured between the prefill and decode pools"
         yield Finding.at("inference_kv_transfer", case.context.description.kv_transfer or "none", problem)
 
 
@@ -96,16 +96,16 @@ def transfer_none(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def transfer_colocated(case: Case) -> t.Iterator[Finding]:
-    """A colocated pool has a connector that is meant for prefill and decode.
+    """A colocated pool has a connector for disaggregated pools.
 
-    It has no peer that would fetch its KV cache, so the connector only costs memory and start time.
+    No peer fetches its KV cache, so the connector only costs memory and startup time.
     """
     pools = case.context.description.pools
     if not pools.colocated or pools.prefill:
         return
     for part in case.context.transfer_of(pools.colocated):
         if part in P2P:
-            problem = f"{part} connects prefill with decode, and there is only a colocated pool"
+            problem = f"{part} connects prefill with decode, but this pool is colocated"
             yield Finding.at("inference_kv_transfer", case.context.description.kv_transfer, problem)
 
 
@@ -117,7 +117,7 @@ def transfer_colocated(case: Case) -> t.Iterator[Finding]:
 def connector_release(case: Case) -> t.Iterator[Finding]:
     """The release does not have the connector.
 
-    vLLM ends at start with an unknown connector.
+    vLLM fails to start: unknown connector.
     """
     known = case.context.release.connectors
     for view in case.engine_views:
@@ -128,7 +128,7 @@ def connector_release(case: Case) -> t.Iterator[Finding]:
             problem = f"release {case.context.release.name} has no connector {name or 'without a name'}"
             hint = f"{nearest(name, known)}Its connectors: {', '.join(known)}."
             if name == "MooncakeConnector" and case.npu:
-                problem = "MooncakeConnector is vLLM's own for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
+                problem = "MooncakeConnector is vLLM's connector for CUDA; vLLM-Ascend's is MooncakeConnectorV1"
                 hint = ""
             own = view.kv_path("kv_connector") if index == 0 or view.user_value(KV) else "inference_kv_transfer"
             yield Finding.at(own, name, problem, hint)
@@ -142,7 +142,7 @@ def connector_release(case: Case) -> t.Iterator[Finding]:
 def connector_cpu(case: Case) -> t.Iterator[Finding]:
     """The CPU engine does not have the connector.
 
-    It has vLLM's own Mooncake connectors only; the others are part of vLLM-Ascend and need NPUs.
+    It has only vLLM's own Mooncake connectors; the others are part of vLLM-Ascend and need NPUs.
     """
     available = ("mooncake", "store", "mooncake_store", "none")
     for path, transfer, parts in transfers(case) if not case.npu else ():
@@ -152,13 +152,15 @@ def connector_cpu(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "KV-ROLE", "Remove kv_role: it follows from the pool.", "vllm-ascend docs: kv_producer, kv_consumer, kv_both"
+    "KV-ROLE",
+    "Remove kv_role: the planner derives it from the pool.",
+    "vllm-ascend docs: kv_producer, kv_consumer, kv_both",
 )
 def role(case: Case) -> t.Iterator[Finding]:
     """A connector's role does not fit its pool.
 
     Prefill produces KV cache, decode consumes it, a colocated pool does both; with another role decode computes
-    every prompt again, or the engine refuses to start. Each connector inside MultiConnector has a role of its own.
+    every prompt again, or the engine refuses to start. Each connector inside MultiConnector has its own role.
     """
     for view in case.engine_views:
         expected = kv.ROLE[view.kind]
@@ -174,11 +176,11 @@ def role(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "KV-KEY",
-    "Correct or remove the key; settings of a single connector belong into kv_connector_extra_config.",
+    "Correct or remove the key; put settings of a single connector into kv_connector_extra_config.",
     "vLLM KVTransferConfig: ignored up to 0.17, refused from 0.18 on",
 )
 def top_keys(case: Case) -> t.Iterator[Finding]:
-    """kv-transfer-config has a key that vLLM does not know.
+    """kv-transfer-config has an unknown key.
 
     vLLM ignores it up to 0.17, so the setting is lost, and refuses to start from 0.18 on.
     """
@@ -199,8 +201,8 @@ def top_keys(case: Case) -> t.Iterator[Finding]:
 def module_path(case: Case) -> t.Iterator[Finding]:
     """A connector has a module path.
 
-    It is left over from an older release: from 0.20.2 on the path wins over the registered name, and the old module
-    ends the engine at start.
+    The path is only for older releases: from 0.20.2 on it takes precedence over the registered name, and the old module
+    makes the engine fail at startup.
     """
     for view in case.engine_views:
         for connector in view.connectors:
@@ -213,20 +215,20 @@ def module_path(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ENGINE-ID",
-    "Remove engine_id: every start then gets its own.",
+    "Remove engine_id: vLLM generates a new one at every start.",
     "vllm-ascend mooncake_connector.py: 'Conflict engine id'; peers keep addresses by (engine_id, port)",
 )
 def engine_id(case: Case) -> t.Iterator[Finding]:
     """An engine id is pinned.
 
-    Peers keep the addresses of an id. A pinned id outlives its process, so decode has to restart whenever prefill
-    does, and two instances with one id are mixed up.
+    Peers cache the addresses of an id. A pinned id outlives its process, so decode must restart whenever prefill
+    does, and two instances with the same id are confused.
     """
     owners: dict[str, str] = {}
     for view in case.engine_views:
         found = next((str(item["engine_id"]) for item in view.connectors if item.get("engine_id")), "")
         if not found or (case.in_pods and "$" in found):
-            continue  # a pod puts its own name in the place of $(...)
+            continue  # a pod substitutes its own name for $(...)
         path = view.kv_path("engine_id")
         other = owners.setdefault(found, view.kind)
         if other != view.kind:
@@ -244,9 +246,9 @@ def engine_id(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend check_kv_extra_config (0.12.0rc1); #8442, #8344",
 )
 def parallel_mismatch(case: Case) -> t.Iterator[Finding]:
-    """The sizes in kv_connector_extra_config are not those of the pools.
+    """The sizes in kv_connector_extra_config differ from those of the pools.
 
-    The connector computes from them which worker to ask, so it asks the wrong ones; later releases refuse to start.
+    The connector derives the remote worker from them and contacts the wrong one; later releases refuse to start.
     """
     pools = case.context.description.pools
     names = {"dp_size": "data_parallel_size", "tp_size": "tensor_parallel_size", "pp_size": "pipeline_parallel_size"}
@@ -269,9 +271,9 @@ def parallel_mismatch(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend mooncake_connector.py: kv_port + global rank x sizes",
 )
 def kv_port(case: Case) -> t.Iterator[Finding]:
-    """The connector's kv_port is not the planned one.
+    """The connector's kv_port differs from the planned port.
 
-    The plan keeps other ports free and opens others in the firewall, so peers cannot connect.
+    Only the planned port is reserved and opened in the firewall, so peers cannot connect.
     """
     for view in case.engine_views:
         ports = [port for port in view.service.ports if port.name == "kv"]
@@ -280,21 +282,21 @@ def kv_port(case: Case) -> t.Iterator[Finding]:
             if value is None or not case.npu or not view.sets_kv():
                 continue
             if not str(value).isdecimal():
-                yield Finding.at(view.kv_path("kv_port"), value, "a port is a whole number")
+                yield Finding.at(view.kv_path("kv_port"), value, f"'{value}' is not a port number")
             elif ports and int(value) not in (ports[0].first - view.process.first_worker, ports[0].first):
-                problem = f"the plan has kv_port {ports[0].first - view.process.first_worker} here"
+                problem = f"kv_port differs from the planned {ports[0].first - view.process.first_worker}"
                 yield Finding.at(view.kv_path("kv_port"), value, problem)
 
 
 @RULES.rule(
     "KV-POLICY",
-    "Set kv_load_failure_policy to recompute or fail, beside kv_connector at the top.",
+    "Set kv_load_failure_policy to recompute or fail, at the same level as kv_connector.",
     "vLLM KVTransferConfig (0.13); vllm-ascend kv_pool.md: not read from a connector inside MultiConnector",
 )
 def policy(case: Case) -> t.Iterator[Finding]:
-    """The policy for KV cache that cannot be loaded is not valid here.
+    """The value of kv_load_failure_policy is invalid or has no effect here.
 
-    It is recompute or fail and is read at the top of kv-transfer-config only; anything else is ignored or refused
+    It must be recompute or fail, at the top level of kv-transfer-config; anything else is ignored or refused
     at start.
     """
     for view in case.engine_views:
@@ -308,10 +310,10 @@ def policy(case: Case) -> t.Iterator[Finding]:
             elif index:
                 yield Finding.at(path, value, "the policy has no effect on a connector inside MultiConnector")
             elif case.npu and not case.context.release.failure_policy:
-                problem = f"release {case.context.release.name} does not read this key"
+                problem = f"release {case.context.release.name} does not read kv_load_failure_policy"
                 yield Finding.at(path, value, problem, severity="warning")
             elif value == "recompute" and connector.get("kv_connector") == "MooncakeHybridConnector":
-                yield Finding.at(path, value, "hybrid models cannot recompute", "Set it to fail.")
+                yield Finding.at(path, value, "MooncakeHybridConnector cannot recompute", "Set it to fail.")
 
 
 @RULES.rule(
@@ -320,9 +322,9 @@ def policy(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend kv_pool.md: MooncakeConnectorV1, then AscendStoreConnector",
 )
 def multi_order(case: Case) -> t.Iterator[Finding]:
-    """The store comes before the connector from prefill to decode.
+    """The store is listed before the connector from prefill to decode.
 
-    MultiConnector asks its connectors in order: the store answers first, and decode does not get what prefill just
+    MultiConnector queries its connectors in order: the store answers first, and decode does not get what prefill just
     computed.
     """
     for view in case.engine_views:
@@ -331,7 +333,7 @@ def multi_order(case: Case) -> t.Iterator[Finding]:
         if names and stores and stores[0] == 0 and len(names) > 1:
             own = view.user_value(KV) is not None or "kv_connector_extra_config" in view.instance.pool.kv
             path = view.kv_path("kv_connector_extra_config", "connectors") if own else "inference_kv_transfer"
-            yield Finding.at(path, ", ".join(names), f"{names[0]} comes before {names[1]}")
+            yield Finding.at(path, ", ".join(names), f"{names[0]} is listed before {names[1]}")
 
 
 @RULES.rule(
@@ -340,7 +342,7 @@ def multi_order(case: Case) -> t.Iterator[Finding]:
 def multi_empty(case: Case) -> t.Iterator[Finding]:
     """MultiConnector has no connector inside.
 
-    vLLM ends at start: MultiConnector needs a list of connectors.
+    vLLM fails to start: MultiConnector needs a list of connectors.
     """
     for view in case.engine_views:
         if view.kv.get("kv_connector") == "MultiConnector" and len(view.connectors) < 2:
@@ -373,9 +375,9 @@ def ascend_direct(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def store_layerwise(case: Case) -> t.Iterator[Finding]:
-    """The store is to load layer by layer where it cannot.
+    """The key use_layerwise is set where the store cannot load layer by layer.
 
-    Layerwise loading works on prefill only, and with the memcache backend only; elsewhere the setting does nothing.
+    Layerwise loading works only on prefill and with the memcache backend; elsewhere the setting has no effect.
     """
     for view in case.engine_views:
         for connector in view.connectors:

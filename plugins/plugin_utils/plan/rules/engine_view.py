@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An engine as it will be started: its options and environment, and which variable each of them comes from."""
+"""The final options and environment of an engine, and the variable that each of them comes from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..placement import Instance, Process
 from ..render.vllm import canonical
 from ..service import Service
 
-# Flags that the planner derives, and the variable of a pool from which each follows
+# Derived options, and the pool variable that each is derived from
 DERIVED = {
     "tensor-parallel-size": "tensor_parallel_size",
     "pipeline-parallel-size": "pipeline_parallel_size",
@@ -38,7 +38,7 @@ KV = "kv-transfer-config"
 
 
 def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Flags and their values, in order; what comes before the first flag is left out."""
+    """Options and their values, in order; arguments before the first option are omitted."""
     found: list[tuple[str, list[str]]] = []
     for argument in argv:
         if argument.startswith("--"):
@@ -49,14 +49,14 @@ def split(argv: t.Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def extra_of(connector: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """A connector's own settings; an empty mapping where it is something else."""
+    """A connector's kv_connector_extra_config; an empty mapping if it is not a mapping."""
     found = connector.get("kv_connector_extra_config")
     return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)
 class EngineView:
-    """One engine process as it will be started, with the description's layers behind it."""
+    """One engine process as it will be started, with the layers of variables that it is derived from."""
 
     description: Description
     service: Service
@@ -75,12 +75,12 @@ class EngineView:
 
     @functools.cached_property
     def flags(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Every flag of the command line with its values, in order, repeated ones repeated."""
+        """Every option of the command line with its values, in order, including repeated ones."""
         return split(self.service.argv[3:])
 
     @functools.cached_property
     def table(self) -> dict[str, tuple[str, ...]]:
-        """The values of each flag; of a repeated one the last, as argparse has it."""
+        """The values of each option; the last ones of a repeated option, as in argparse."""
         return dict(self.flags)
 
     @property
@@ -89,7 +89,7 @@ class EngineView:
         return self.service.env
 
     def layers(self, part: str) -> tuple[tuple[str, t.Mapping[str, t.Any]], ...]:
-        """The user's mappings of ``args`` or ``env`` with their paths, the strongest first."""
+        """The user's mappings of ``args`` or ``env`` with their paths, highest precedence first."""
         pool, host = self.instance.pool, self.process.host.name
         own = pool.hosts.get(host, HostSettings())
         return (
@@ -99,7 +99,7 @@ class EngineView:
         )
 
     def user_value(self, flag: str) -> tuple[str, t.Any] | None:
-        """Path and value of a flag as the user wrote it, also in its ``no-`` form; None if the user did not set it."""
+        """Path and value of an option as the user wrote it, also in its ``no-`` form; None if the user did not set it."""
         for path, mapping in self.layers("args"):
             for key in mapping:
                 if canonical(key) in (flag, f"no-{flag}"):
@@ -107,7 +107,7 @@ class EngineView:
         return None
 
     def path(self, flag: str) -> str:
-        """Path of a flag: the user's own, or that of the variable it is derived from."""
+        """Path of an option: where the user set it, or the variable that it is derived from."""
         written = self.user_value(flag)
         if written:
             return written[0]
@@ -129,15 +129,15 @@ class EngineView:
         return any(name in mapping for dummy, mapping in self.layers("env"))
 
     def value(self, flag: str) -> str:
-        """A flag's first value; an empty string if it has none or is absent."""
+        """An option's first value; an empty string if it has none or is absent."""
         return (self.table.get(flag) or ("",))[0]
 
     def integer(self, flag: str) -> int | None:
-        """A flag's value as a number; vLLM's 4k and 1M are numbers too."""
+        """An option's value as a number, including vLLM's short forms such as 4k and 1M."""
         return whole(self.value(flag))
 
     def truth(self, flag: str) -> bool | None:
-        """True for ``--flag``, False for ``--no-flag``, None if neither is there."""
+        """True for ``--flag``, False for ``--no-flag``, None if neither is given."""
         answer = None
         for name, dummy in self.flags:
             if name in (flag, f"no-{flag}"):
@@ -145,7 +145,7 @@ class EngineView:
         return answer
 
     def mapping(self, flag: str) -> dict[str, t.Any]:
-        """A JSON flag's value; an empty mapping where it is no JSON mapping."""
+        """A JSON option's value; an empty mapping if it is not a JSON mapping."""
         found = read_json(self.value(flag)) if flag in self.table else None
         return found if isinstance(found, dict) else {}
 
@@ -156,13 +156,13 @@ class EngineView:
 
     @functools.cached_property
     def connectors(self) -> tuple[dict[str, t.Any], ...]:
-        """The configuration, and those of the connectors inside it."""
+        """The connector's configuration, followed by those of nested connectors."""
         children = extra_of(self.kv).get("connectors")
         inside = children if isinstance(children, list) else []
         return tuple(found for found in (self.kv, *inside) if isinstance(found, dict) and found)
 
     def kv_path(self, *keys: str) -> str:
-        """Path of a key of the connector's configuration: the user's own, or what the planner derives it from."""
+        """Path of a key of the connector's configuration: where the user set it, or the variable that it is derived from."""
         written = self.user_value(KV)
         if written:
             return ".".join((written[0], *keys))
@@ -181,6 +181,6 @@ class EngineView:
 
     @property
     def speculative_tokens(self) -> int | None:
-        """Tokens that are speculated at a time; None without speculation."""
+        """Number of speculative tokens; None without speculative decoding."""
         found = self.mapping("speculative-config").get("num_speculative_tokens")
         return whole(str(found)) if found is not None else None

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of environment variables: what the planner derives, what excludes each other, what a release reads."""
+"""Rules of environment variables: derived ones, mutually exclusive ones, and those that a release reads."""
 
 from __future__ import annotations
 
@@ -54,31 +54,31 @@ def user_variables(case: Case) -> t.Iterator[tuple[str, str, str]]:
 
 @RULES.rule("ENV-NAME", "Correct the name.", "environ(7)")
 def name_(case: Case) -> t.Iterator[Finding]:
-    """An environment variable has a name or a value that cannot be passed on.
+    """An environment variable has an invalid name or a value with several lines.
 
-    Units and scripts hold one variable per line; a name has letters, digits and underscores only.
+    Units and scripts hold one variable per line; a name may have letters, digits and underscores only.
     """
     for path, name, value in user_variables(case):
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            yield Finding.at(path, "", f"'{name}' is not the name of an environment variable")
+            yield Finding.at(path, "", f"'{name}' is not a valid name of an environment variable")
         elif "\n" in value:
             yield Finding.at(path, "", f"the value has {len(value.splitlines())} lines")
 
 
 @RULES.rule(
     "ENV-DERIVED",
-    "Remove the variable and set the one that it follows from.",
+    "Remove the variable and set the one that it is derived from.",
     "design of the planner: ports, peers and the rank table follow from the same variable",
 )
 def derived(case: Case) -> t.Iterator[Finding]:
-    """A variable that the planner derives is set by hand.
+    """An environment variable that the planner derives is set manually.
 
-    It differs from process to process; one value for all of them breaks ports, peers or device order.
+    Its value differs for each process; one value for all breaks ports, peers or device order.
     """
     for view in case.engine_views:
         for name, variable in OWN.items():
             if view.sets_env(name):
-                problem = f"{name} follows from {variable}"
+                problem = f"{name} is derived from {variable}"
                 yield Finding.at(view.env_path(name), view.env.get(name), problem)
 
 
@@ -91,7 +91,7 @@ def derived(case: Case) -> t.Iterator[Finding]:
 def cards(case: Case) -> t.Iterator[Finding]:
     """Gloo, HCCL and tensor parallelism use different network interfaces.
 
-    Ranks connect over one network and wait on the other, so the start hangs.
+    Ranks connect over one network and wait on the other, so startup hangs.
     """
     for view in case.engine_views if case.npu else ():
         values = {name: view.env[name] for name in CARDS if name in view.env}
@@ -103,7 +103,7 @@ def cards(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ENV-PROXY",
-    "Remove it; if a download needs it, download before.",
+    "Remove it; download the model or packages before, if that needs the proxy.",
     "vllm-ascend docs: unset http_proxy; httpx and libcurl in proxy, store and engines obey it",
 )
 def http_proxy(case: Case) -> t.Iterator[Finding]:
@@ -113,18 +113,18 @@ def http_proxy(case: Case) -> t.Iterator[Finding]:
     """
     for path, name, value in user_variables(case):
         if name.lower() in PROXIES and value:
-            yield Finding.at(path, value, f"{name} is set for services that talk to each other over HTTP")
+            yield Finding.at(path, value, f"{name} is set for services that connect to each other over HTTP")
 
 
 @RULES.rule(
     "ENV-SECRET",
-    "Put it into inference_secrets and refer to it there.",
+    "Move it into inference_secrets.",
     "the plan is printed, stored and compared; secrets are not part of it",
 )
 def secrets(case: Case) -> t.Iterator[Finding]:
     """A secret is written into a plain variable.
 
-    The plan is printed, stored and compared, and everybody who sees it would see the secret.
+    The plan is printed, stored and compared, so the secret would be visible in logs and files.
     """
     for path, name, value in user_variables(case):
         if SECRET.search(name.upper()) and value:
@@ -133,20 +133,20 @@ def secrets(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ENV-SHELL",
-    "Write what the shell would have put in its place.",
-    "systemd, docker and supervisor pass values as they are",
+    "Write the expanded value.",
+    "systemd, docker and supervisor do not expand values",
     "warning",
 )
 def shell(case: Case) -> t.Iterator[Finding]:
     """A value uses shell syntax.
 
-    systemd, docker and supervisor pass values as they are: the $ or backquote reaches the process unchanged. Only a
-    variable that extends itself is replaced.
+    systemd, docker and supervisor do not expand values: the $ or backquote reaches the process unchanged. Only a
+    reference of a variable to itself is expanded.
     """
     for path, name, value in user_variables(case) if not case.in_pods else ():
         rest = re.sub(rf"\$(?:{re.escape(name)}\b|{{{re.escape(name)}[^}}]*}})", "", value)
         if re.search(r"\$[({A-Za-z_]|`", rest):
-            yield Finding.at(path, value, f"'{value}' would be replaced by a shell, and no shell reads it")
+            yield Finding.at(path, value, f"'{value}' is shell syntax, and no shell expands it")
 
 
 @RULES.rule("ENV-TIMEOUT", "Write a whole number.", "CANN and Mooncake: std::stoi, or the default without a message")
@@ -184,19 +184,17 @@ def rdma(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def of_release(case: Case) -> t.Iterator[Finding]:
-    """The release does not read an environment variable.
+    """An environment variable is set that the release does not read.
 
     The setting has no effect.
     """
     release = case.context.release
     for path, name, value in user_variables(case) if case.npu else ():
         if name in HOLD and name != release.free_timeout_env:
-            problem = (
-                f"release {release.name} does not read {name}, but {release.free_timeout_env or 'no such variable'}"
-            )
+            problem = f"release {release.name} does not read {name}; it reads {release.free_timeout_env or 'no such variable'}"
             yield Finding.at(path, value, problem)
         elif name == "VLLM_USE_V1" and not release.use_v1_env and value == "0":
-            yield Finding.at(path, value, f"release {release.name} has no other engine than V1")
+            yield Finding.at(path, value, f"release {release.name} has only the V1 engine")
         elif release.environment and name in ASCEND_NAMES - {*release.environment, *HOLD}:
             key = REPLACED.get(name, "")
             instead = key if key.partition(".")[0] in release.additional_config else ""
@@ -216,7 +214,7 @@ def of_release(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend docs up to 0.11: prefill/decode disaggregation needs V1",
 )
 def use_v1(case: Case) -> t.Iterator[Finding]:
-    """vLLM's V0 engine is chosen for a pool with a connector.
+    """vLLM's V0 engine is selected for a pool with a connector.
 
     Up to release 0.11 connectors work with the V1 engine only.
     """
@@ -234,7 +232,7 @@ def use_v1(case: Case) -> t.Iterator[Finding]:
 def hash_seed(case: Case) -> t.Iterator[Finding]:
     """Engines that share the store start Python with different hash seeds.
 
-    Block hashes start from it, so no engine finds KV cache that another one stored.
+    Block hashes depend on the seed, so no engine finds KV cache that another one stored.
     """
     seeds = {view.env.get("PYTHONHASHSEED", "") for view in case.engine_views}
     for view in case.engine_views if case.context.store else ():
@@ -253,7 +251,7 @@ def hash_seed(case: Case) -> t.Iterator[Finding]:
     "Mooncake ascend_direct_transport: 'Buffer pool mode does not support async transfer'",
 )
 def buffer_pool(case: Case) -> t.Iterator[Finding]:
-    """The buffer pool is combined with something that it excludes.
+    """ASCEND_BUFFER_POOL is combined with an incompatible setting.
 
     It works neither with asynchronous transfer nor with fabric memory; Mooncake refuses to start.
     """
@@ -267,7 +265,7 @@ def buffer_pool(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FABRIC-MEMORY",
-    "Use it on A3 with the HCCS link only.",
+    "Use fabric memory only on A3 with the HCCS link.",
     "vllm-ascend kv_pool.md 5.1: A3 with HCCS, CANN 9.0, HDK 25.5",
 )
 def fabric(case: Case) -> t.Iterator[Finding]:
@@ -280,7 +278,7 @@ def fabric(case: Case) -> t.Iterator[Finding]:
             continue
         path, description = view.env_path("ASCEND_ENABLE_USE_FABRIC_MEM"), case.context.description
         if view.process.host.hardware not in ("a3", "950") or description.link == "roce":
-            problem = f"fabric memory on {view.process.host.hardware} with inference_link {description.link}"
+            problem = f"fabric memory is on for {view.process.host.hardware} with inference_link {description.link}"
             yield Finding.at(path, 1, problem, severity="" if description.store.backend == "mooncake" else "warning")
         elif case.context.release.cann_version < (9,):
             problem = f"release {case.context.release.name} has CANN {case.context.release.cann}, older than 9.0"
@@ -295,12 +293,16 @@ def fabric(case: Case) -> t.Iterator[Finding]:
 def intra_roce(case: Case) -> t.Iterator[Finding]:
     """HCCL_INTRA_ROCE_ENABLE contradicts the hardware or the link.
 
-    A store on A2 transfers nothing with it off, and A3 over HCCS connects over the wrong network with it on.
+    With 0 a store on A2 transfers nothing; with 1 A3 hosts linked over HCCS connect over the wrong network.
     """
     for view in case.engine_views:
         value, hardware = view.env.get("HCCL_INTRA_ROCE_ENABLE"), view.process.host.hardware
         if hardware == "a2" and case.context.store and value == "0":
-            yield Finding.at(view.env_path("HCCL_INTRA_ROCE_ENABLE"), value, "the store on A2 needs RoCE inside a host")
+            yield Finding.at(
+                view.env_path("HCCL_INTRA_ROCE_ENABLE"),
+                value,
+                "RoCE inside a host is off, but the store on A2 needs it",
+            )
         elif hardware == "a3" and case.context.description.link == "hccs" and value == "1":
             yield Finding.at(
                 view.env_path("HCCL_INTRA_ROCE_ENABLE"), value, "RoCE is on although inference_link is hccs"
@@ -313,9 +315,9 @@ def intra_roce(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend kv_pool.md 5.3: the default 1342177280 is refused with fabric memory",
 )
 def offload_buffer(case: Case) -> t.Iterator[Finding]:
-    """The offload buffer has a size that cannot be used.
+    """The offload buffer has an invalid size.
 
-    It is a number of bytes; with fabric memory NPUs map it in pages of 1 GiB and refuse other sizes.
+    It must be a number of bytes; with fabric memory NPUs map it in pages of 1 GiB and refuse other sizes.
     """
     for view in case.engine_views:
         value = view.env.get(OFFLOAD)
@@ -332,9 +334,9 @@ def offload_buffer(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def fused(case: Case) -> t.Iterator[Finding]:
-    """The fused MC2 operator is on in prefill of a release up to 0.18.
+    """The fused MC2 operator is enabled on prefill in a release up to 0.18.
 
-    With several data-parallel ranks it makes prefill's KV cache inexact, and answers wrong.
+    With several data-parallel ranks it corrupts prefill's KV cache, and answers are wrong.
     """
     for view in case.of("prefill", "colocated") if case.context.release.vllm_version <= (0, 18, 0) else ():
         several = view.instance.pool.data_parallel_size > 1 and view.kv
@@ -346,14 +348,14 @@ def fused(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "READY-TIMEOUT",
-    "Set inference_start_timeout: both follow from it.",
+    "Set inference_start_timeout: both timeouts are derived from it.",
     "vLLM: VLLM_ENGINE_READY_TIMEOUT_S",
     "warning",
 )
 def ready(case: Case) -> t.Iterator[Finding]:
-    """The engine gives up loading before the playbook does.
+    """The engine's timeout for loading is shorter than the playbook's.
 
-    A model that loads slowly is stopped although the playbook would still wait.
+    An engine that loads slowly is stopped although the playbook would still wait.
     """
     name, wanted = "VLLM_ENGINE_READY_TIMEOUT_S", case.context.description.start_timeout
     for view in case.engine_views:

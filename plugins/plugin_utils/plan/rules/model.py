@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of serving: what prefill and decode have to agree on, budgets, speculation, recomputing."""
+"""Rules of serving: settings that must be equal on prefill and decode, token budgets, speculative decoding, recomputation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .engine_view import EngineView
 RULES = Rules()
 QUANTIZED = re.compile(r"(?:^|[-_./])(w\d+a\d+(?:c\d+)?|mxfp[48])(?:$|[-_./])", re.IGNORECASE)
 
-UNSET = "the default"  # the value of a flag that is not set
+UNSET = "the default"  # shown for an option that is not set
 
 
 def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
-    """Decode's engine views whose value of a flag is none of prefill's, with both values."""
+    """Decode's engine views whose value of an option differs from prefill's, with both values."""
     prefill = case.of("prefill")
     if not case.disaggregated or not prefill:
         return
@@ -32,7 +32,7 @@ def differing(case: Case, flag: str) -> t.Iterator[tuple[EngineView, str, str]]:
 
 
 def side(case: Case, view: EngineView, flag: str) -> str:
-    """The path of a flag that differs: decode's, or prefill's where only prefill sets it."""
+    """The path of an option that differs: decode's, or prefill's if only prefill sets it."""
     other = next((prefill for prefill in case.of("prefill") if prefill.user_value(flag)), None)
     own = view.user_value(flag)
     if other and (not own or own[0].startswith("inference_args")):
@@ -41,7 +41,7 @@ def side(case: Case, view: EngineView, flag: str) -> str:
 
 
 def same(id_: str, flag: str, fix: str, source: str, severity: str, doc: str) -> None:
-    """Make a rule that refuses different values of a flag on prefill and decode; ``doc`` is the check's docstring."""
+    """Register a rule against different values of an option on prefill and decode; ``doc`` is the check's docstring."""
 
     def check(case: Case) -> t.Iterator[Finding]:
         for view, own, others in differing(case, flag):
@@ -63,17 +63,17 @@ same(
     "TOKENIZER-DIFFERS",
     "tokenizer",
     "Set it once for all: inference_args.tokenizer.",
-    "prefill's token ids are decode's",
+    "decode uses prefill's token ids",
     "error",
-    "Prefill and decode have different tokenizers.\n\nDecode reads prefill's token ids as other text, so answers are wrong.",
+    "Prefill and decode have different tokenizers.\n\nDecode interprets prefill's token ids as other text, so answers are wrong.",
 )
 same(
     "TOKENIZER-MODE",
     "tokenizer-mode",
     "Set it once for all: inference_args.tokenizer-mode.",
-    "prefill's token ids are decode's",
+    "decode uses prefill's token ids",
     "warning",
-    "Prefill and decode tokenize in different modes.\n\nThe same text may become other token ids, and the KV cache does not fit.",
+    "Prefill and decode tokenize in different modes.\n\nThe same text may get different token ids, and the KV cache does not match.",
 )
 same(
     "KV-DTYPE-DIFFERS",
@@ -81,7 +81,7 @@ same(
     "Set it once for all: inference_args.kv-cache-dtype.",
     "connectors copy bytes: the cache has one layout",
     "error",
-    "Prefill and decode keep the KV cache in different types.\n\nThe connector copies bytes; decode reads them as other numbers, so answers are wrong.",
+    "Prefill and decode store the KV cache in different data types.\n\nThe connector copies bytes that decode interprets differently, so answers are wrong.",
 )
 same(
     "DTYPE-DIFFERS",
@@ -89,7 +89,7 @@ same(
     "Set it once for all: inference_args.dtype.",
     "connectors copy bytes: the cache has one layout",
     "error",
-    "Prefill and decode compute in different types.\n\nThe KV cache then has another layout; the connector copies bytes, so answers are wrong.",
+    "Prefill and decode compute in different data types.\n\nThe KV cache layout differs and the connector copies bytes, so answers are wrong.",
 )
 same(
     "QUANTIZATION-DIFFERS",
@@ -97,19 +97,19 @@ same(
     "Set it once for all: inference_args.quantization.",
     "vllm-ascend docs: identical model on both sides",
     "warning",
-    "Prefill and decode load the model with different quantization.\n\nTheir results differ, so decode continues a KV cache that it would not have computed.",
+    "Prefill and decode load the model with different quantization.\n\nTheir results differ, so decode continues from a KV cache that does not match its weights.",
 )
 
 
 @RULES.rule(
     "NAME-DIFFERS",
     "Set inference_model.name and remove served-model-name.",
-    "the proxies hand one model name to prefill and decode",
+    "the proxies pass one model name to prefill and decode",
 )
 def names(case: Case) -> t.Iterator[Finding]:
     """Engines serve the model under different names.
 
-    The proxy passes the client's model name on to all of them; an engine that does not know it answers 404.
+    The proxy passes the client's model name to all engines; an engine with another name answers 404.
     """
     first = case.engine_views[0] if case.engine_views else None
     served = set(first.table.get("served-model-name", ())) if first else set()
@@ -124,13 +124,13 @@ def names(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "MAX-MODEL-LEN",
     "Set it once for all: inference_args.max-model-len.",
-    "vllm-ascend docs: identical --max-model-len; decode refuses a prompt that prefill took",
+    "vllm-ascend docs: identical --max-model-len; decode refuses a prompt that prefill accepted",
     "warning",
 )
 def model_length(case: Case) -> t.Iterator[Finding]:
     """Prefill and decode have a different max-model-len.
 
-    A prompt that prefill accepts is refused by decode.
+    Decode refuses prompts that prefill has accepted.
     """
     for view, own, others in differing(case, "max-model-len"):
         problem = f"--max-model-len differs: prefill has {others}, decode has {own}"
@@ -145,7 +145,7 @@ def model_length(case: Case) -> t.Iterator[Finding]:
 def block_size(case: Case) -> t.Iterator[Finding]:
     """Prefill and decode have a different block size.
 
-    The connector copies block by block, so decode reads wrong parts of the KV cache.
+    The connector copies whole blocks, so decode reads wrong parts of the KV cache.
     """
     for view, own, others in differing(case, "block-size"):
         default = {own, *others.split(" and ")} <= {UNSET, "128"}
@@ -155,12 +155,12 @@ def block_size(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "CPU-BLOCK-SIZE", "Choose a multiple of 32, or remove the flag.", "vLLM CPU attention: 'No common block size'"
+    "CPU-BLOCK-SIZE", "Choose a multiple of 32, or remove the option.", "vLLM CPU attention: 'No common block size'"
 )
 def cpu_block_size(case: Case) -> t.Iterator[Finding]:
     """The block size is not a multiple of 32 on CPU.
 
-    vLLM's CPU attention has no kernel for it and ends at start.
+    vLLM's CPU attention has no kernel for it, and vLLM fails to start.
     """
     for view in case.engine_views if not case.npu else ():
         size = view.integer("block-size")
@@ -175,14 +175,14 @@ def cpu_block_size(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def speculative(case: Case) -> t.Iterator[Finding]:
-    """Prefill speculates more than one token.
+    """Prefill uses more than one speculative token.
 
-    Prefill only produces the first token. Only hybrid (Mamba) models need equal numbers on both sides; others waste
+    Prefill produces only the first token. Only hybrid (Mamba) models need equal numbers on both sides; others waste
     the work or fail.
     """
     for view in case.of("prefill") if case.disaggregated else ():
         if (view.speculative_tokens or 1) > 1:
-            problem = f"prefill speculates {view.speculative_tokens} tokens"
+            problem = f"prefill has {view.speculative_tokens} speculative tokens"
             yield Finding.at(view.path("speculative-config"), view.speculative_tokens, problem)
 
 
@@ -193,20 +193,24 @@ def speculative(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def one_side(case: Case) -> t.Iterator[Finding]:
-    """Only one of prefill and decode speculates.
+    """Only one of prefill and decode uses speculative decoding.
 
-    The draft layer's KV cache is transferred too; the layers of both sides do not match.
+    The draft layer's KV cache is transferred too, so the layers of both sides do not match.
     """
     prefill = [view.speculative_tokens for view in case.of("prefill")]
     for view in case.of("decode") if prefill else ():
         if view.speculative_tokens and not any(prefill):
             yield Finding.at(
-                view.path("speculative-config"), view.speculative_tokens, "decode speculates, prefill does not"
+                view.path("speculative-config"),
+                view.speculative_tokens,
+                "decode uses speculative decoding, prefill does not",
             )
         elif not view.speculative_tokens and any(prefill):
             other = case.of("prefill")[0]
             yield Finding.at(
-                other.path("speculative-config"), other.speculative_tokens, "prefill speculates, decode does not"
+                other.path("speculative-config"),
+                other.speculative_tokens,
+                "prefill uses speculative decoding, decode does not",
             )
 
 
@@ -217,9 +221,9 @@ def one_side(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def budget(case: Case) -> t.Iterator[Finding]:
-    """A decode step has too few tokens for all sequences and their speculated tokens.
+    """A decode step has too few tokens for all sequences and their speculative tokens.
 
-    Some sequences wait in every step, so decode is slower than its max-num-seqs promises.
+    Some sequences wait in every step, so decode never runs max-num-seqs sequences at once.
     """
     for view in case.of("decode"):
         tokens, sequences = view.integer("max-num-batched-tokens"), view.integer("max-num-seqs")
@@ -228,7 +232,7 @@ def budget(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(
                 view.path("max-num-batched-tokens"),
                 tokens,
-                f"{tokens} tokens a step are less than the {need} that decode needs",
+                f"{tokens} tokens per step are fewer than the {need} that decode needs",
             )
 
 
@@ -238,7 +242,7 @@ def budget(case: Case) -> t.Iterator[Finding]:
     "vLLM config/scheduler.py: max_num_batched_tokens must be at least max_num_seqs",
 )
 def sequences_budget(case: Case) -> t.Iterator[Finding]:
-    """A step has fewer tokens than sequences.
+    """The token budget max-num-batched-tokens is less than max-num-seqs.
 
     vLLM does not start.
     """
@@ -248,7 +252,7 @@ def sequences_budget(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(
                 view.path("max-num-batched-tokens"),
                 tokens,
-                f"{tokens} tokens a step are less than max-num-seqs {sequences}",
+                f"{tokens} tokens per step are fewer than max-num-seqs {sequences}",
             )
 
 
@@ -258,22 +262,22 @@ def sequences_budget(case: Case) -> t.Iterator[Finding]:
     "vLLM config/scheduler.py: max_num_batched_tokens is smaller than max_model_len",
 )
 def chunked(case: Case) -> t.Iterator[Finding]:
-    """A step cannot hold the longest prompt, and chunked prefill is off.
+    """The token budget max-num-batched-tokens is less than max-model-len, and chunked prefill is off.
 
     vLLM does not start.
     """
     for view in case.engine_views:
         tokens, length = view.integer("max-num-batched-tokens"), view.integer("max-model-len")
         if view.truth("enable-chunked-prefill") is False and tokens and length and tokens < length:
-            problem = f"{tokens} tokens a step are less than max-model-len {length}, and chunked prefill is off"
+            problem = f"{tokens} tokens per step are fewer than max-model-len {length}, and chunked prefill is off"
             yield Finding.at(view.path("max-num-batched-tokens"), tokens, problem)
 
 
 @RULES.rule("GPU-MEMORY", "Write a fraction such as 0.9.", "vLLM config/cache.py: checked after the parser, at start")
 def memory(case: Case) -> t.Iterator[Finding]:
-    """gpu-memory-utilization is not a fraction.
+    """gpu-memory-utilization is not between 0 and 1.
 
-    vLLM checks it after loading its configuration and ends at start.
+    vLLM refuses it and fails to start.
     """
     for view in case.engine_views:
         fraction = number(view.value("gpu-memory-utilization") or "0.9")
@@ -305,9 +309,9 @@ def quantization(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("CPU-QUANTIZATION", "Use a model that is not quantized for Ascend.", "vLLM CPU: unknown method ascend")
 def cpu_quantization(case: Case) -> t.Iterator[Finding]:
-    """The CPU engine is to load a model that is quantized for Ascend.
+    """The CPU engine is configured with Ascend quantization.
 
-    vLLM on CPU ends at start with an unknown method.
+    vLLM on CPU fails to start: unknown quantization method.
     """
     for view in case.engine_views if not case.npu else ():
         if view.value("quantization") == "ascend":
@@ -321,14 +325,14 @@ def cpu_quantization(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def eager(case: Case) -> t.Iterator[Finding]:
-    """Graph settings are set together with enforce-eager.
+    """Graph settings are combined with enforce-eager.
 
     enforce-eager switches graphs off, so they have no effect.
     """
     for view in case.engine_views:
         config = view.mapping("compilation-config")
         if view.truth("enforce-eager") and (config.get("cudagraph_mode", "NONE") != "NONE"):
-            problem = f"cudagraph_mode {config['cudagraph_mode']} is set and enforce-eager switches graphs off"
+            problem = f"cudagraph_mode {config['cudagraph_mode']} is set, but enforce-eager switches graphs off"
             yield Finding.at(view.path("compilation-config"), config["cudagraph_mode"], problem)
 
 
@@ -339,13 +343,13 @@ def eager(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def recompute_prefill(case: Case) -> t.Iterator[Finding]:
-    """The recompute scheduler is on in prefill.
+    """The recompute scheduler is enabled on prefill.
 
-    It belongs to decode; on prefill answers become wrong or requests hang.
+    Only decode supports it; on prefill answers become wrong or requests hang.
     """
     for view in case.of("prefill"):
         if view.mapping("additional-config").get("recompute_scheduler_enable"):
-            problem = "the recompute scheduler is on in prefill"
+            problem = "the recompute scheduler is enabled on prefill"
             yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
@@ -355,29 +359,29 @@ def recompute_prefill(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend: ValueError with kv_both",
 )
 def recompute_both(case: Case) -> t.Iterator[Finding]:
-    """The recompute scheduler is on in a colocated pool with a connector.
+    """The recompute scheduler is enabled on a colocated pool with a connector.
 
-    There is no prefill engine to recompute; the engine ends at start with a ValueError.
+    There is no prefill engine to recompute; the engine fails to start with a ValueError.
     """
     for view in case.of("colocated"):
         if view.mapping("additional-config").get("recompute_scheduler_enable") and view.kv:
-            problem = "the recompute scheduler is on in a colocated pool with a connector"
+            problem = "the recompute scheduler is enabled on a colocated pool with a connector"
             yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
 @RULES.rule(
     "RECOMPUTE-RELEASE",
     "Choose a release from 0.11.0rc1 on, or remove recompute_scheduler_enable.",
-    "vllm-ascend #3448: the proxy learned it with 0.11.0rc1",
+    "vllm-ascend #3448: supported by the proxy from 0.11.0rc1 on",
 )
 def recompute_release(case: Case) -> t.Iterator[Finding]:
-    """The recompute scheduler is on in a release whose proxies cannot recompute.
+    """The recompute scheduler is enabled in a release whose proxies do not support it.
 
-    The proxy hands 'recomputed' answers to the client, cut off.
+    The proxy returns truncated 'recomputed' answers to the client.
     """
     for view in case.of("decode") if case.npu and case.context.release.vllm_version < (0, 11) else ():
         if view.mapping("additional-config").get("recompute_scheduler_enable"):
-            problem = f"the proxies of release {case.context.release.name} cannot recompute"
+            problem = f"the proxies of release {case.context.release.name} do not support the recompute scheduler"
             yield Finding.at(view.path("additional-config"), "recompute_scheduler_enable", problem)
 
 
@@ -390,7 +394,7 @@ def recompute_release(case: Case) -> t.Iterator[Finding]:
 def reduce_sample(case: Case) -> t.Iterator[Finding]:
     """enable_reduce_sample is set on a disaggregated pool.
 
-    vLLM-Ascend switches it off there, so it has no effect.
+    vLLM-Ascend disables it there, so it has no effect.
     """
     for view in case.of("prefill", "decode"):
         if view.mapping("additional-config").get("enable_reduce_sample"):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the ports that a user names: ports without effect, and rendezvous ports that differ."""
+"""Rules of user-defined ports: ports without effect, and rendezvous ports that differ."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAMES = tuple(field.name for field in dataclasses.fields(Ports))
     "vLLM: --data-parallel-rpc-port and --master-port are the same on all nodes of an engine",
 )
 def group_port(case: Case) -> t.Iterator[Finding]:
-    """A host of an instance has another rendezvous port than the instance's first host.
+    """A host of an instance has a different rendezvous port from the instance's first host.
 
-    All processes of an instance meet at one port of its first host; one that waits at another port never starts.
+    All processes of an instance connect to one port of its first host; a process that uses another port never starts.
     """
     bound = _bound(case)
     for instance in case.context.instances:
@@ -38,19 +38,19 @@ def group_port(case: Case) -> t.Iterator[Finding]:
         ):
             own = instance.pool.hosts.get(host, HostSettings())
             for name in GROUP:
-                asked, right = getattr(own.ports, name), getattr(numbers, name)
-                if asked and name in bound[instance.kind, ""] and of_list(asked, instance.slot, 1) != right:
+                first_ports, right = getattr(own.ports, name), getattr(numbers, name)
+                if first_ports and name in bound[instance.kind, ""] and of_list(first_ports, instance.slot, 1) != right:
                     path = f"inference_pools.{instance.kind}.hosts.{host}.ports.{name}"
-                    problem = f"the processes of {instance.name} meet at port {right} of {first.host.name}, not at another one"
-                    yield Finding.at(path, _shown(asked), problem)
+                    problem = f"the processes of {instance.name} connect to port {right} of {first.host.name}"
+                    yield Finding.at(path, _shown(first_ports), problem)
 
 
 @RULES.rule("PORT-UNUSED", "Remove it.", "design of the planner: the ports that each process binds")
 def unused(case: Case) -> t.Iterator[Finding]:
     """A port is set that no process binds.
 
-    It has no effect: it is neither opened nor kept free, and no peer uses it. A rendezvous port of engines without data
-    parallelism does no harm.
+    The setting has no effect: the port is neither opened nor reserved, and no peer uses it. A rendezvous port of engines
+    without data without data without data parallelism does no harm.
     """
     bound = _bound(case)
     for kind, pool in case.context.description.pools.present().items():
@@ -60,19 +60,19 @@ def unused(case: Case) -> t.Iterator[Finding]:
         for place, ports, host in places:
             used = bound.get((kind, host), set(NAMES))  # a host without processes of the pool is POOL-HOST's
             for name in NAMES:
-                asked = getattr(ports, name)
-                if asked and name not in used:
+                first_ports = getattr(ports, name)
+                if first_ports and name not in used:
                     problem = f"no process of pool {kind}{f' on {host}' if host else ''} binds a port {name}"
                     severity = "warning" if name == "dp_rpc" else ""
-                    yield Finding.at(f"{place}.ports.{name}", _shown(asked), problem, severity=severity)
+                    yield Finding.at(f"{place}.ports.{name}", _shown(first_ports), problem, severity=severity)
 
 
 def _bound(case: Case) -> dict[tuple[str, str], set[str]]:
-    """Names of the ports that the processes of a pool have on a host, and under no host's name on all of them."""
+    """Port names by pool and host; the empty host name stands for all hosts of the pool."""
     found: dict[tuple[str, str], set[str]] = {}
     for service, dummy, dummy in case.engines:
         names = {port.name for port in service.ports}
-        # This connector is given a port, though the plan does not know how many it binds from there on.
+        # The connector gets a first port; the number of ports that it binds is not known to the plan.
         if service.kind == "decode" and "sfa_remote_d2h" in case.context.everywhere:
             names.add("kv")
         for host in ("", service.host):
@@ -82,5 +82,5 @@ def _bound(case: Case) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def _shown(asked: tuple[int, ...]) -> str:
-    return str(asked[0]) if len(asked) == 1 else str(list(asked))
+def _shown(first_ports: tuple[int, ...]) -> str:
+    return str(first_ports[0]) if len(first_ports) == 1 else str(list(first_ports))

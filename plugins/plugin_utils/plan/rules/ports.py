@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of ports: no two meet, none lies where something else binds."""
+"""Rules of ports: overlaps, invalid ranges, and ranges that other software binds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .base import Case, Rules
 from .engine_view import EngineView, extra_of
 
 RULES = Rules()
-EPHEMERAL = (32768, 60999)  # net.ipv4.ip_local_port_range as Linux has it
+EPHEMERAL = (32768, 60999)  # Linux default of net.ipv4.ip_local_port_range
 TRANSFER_ENGINE = (15000, 17000)
 STORE_CLIENT = (12300, 14300)
-NARROW = 100  # ports of AscendDirect's pool for each device, from Mooncake 0.3.8 on; a thousand before
+NARROW = 100  # ports of AscendDirect's range for each device, from Mooncake 0.3.8 on; 1000 before
 
 
 def variable_of(case: Case, service: Service, port: Port) -> str:
-    """The user's variable behind a planned port; an empty string where the planner chose it."""
+    """The variable that set a planned port; an empty string if the planner chose it."""
     description = case.context.description
     if service.kind == "router":
         if port.name == "metrics":
@@ -41,7 +41,7 @@ def variable_of(case: Case, service: Service, port: Port) -> str:
 
 
 def where(case: Case, service: Service, port: Port) -> str:
-    """The user's variable behind a planned port, or the service where the planner chose it."""
+    """The variable that set a planned port, or the service if the planner chose it."""
     return variable_of(case, service, port) or f"{service.host}.{service.name}.ports.{port.name}"
 
 
@@ -58,19 +58,19 @@ def planned(case: Case) -> t.Iterator[tuple[Service, Port]]:
 
 
 def meets(port: Port, pool: tuple[int, int]) -> bool:
-    """Whether a range and a pool have a port in common; both ends of both count."""
+    """Whether a port range overlaps a pool; both ends are inclusive."""
     return port.first <= pool[1] and port.last >= pool[0]
 
 
 @RULES.rule(
     "PORT-OVERLAP",
-    "Leave the ports to the planner, or choose first ports that lie further apart.",
+    "Leave the ports to the planner, or choose first ports with a larger distance.",
     "vllm-ascend #4725, #10019",
 )
 def overlaps(case: Case) -> t.Iterator[Finding]:
     """Two services of one host have the same port.
 
-    The second one to start fails to bind it.
+    The second service to start cannot bind the port.
     """
     by_host: dict[str, list[tuple[Service, Port]]] = {}
     for service, port in planned(case):
@@ -82,39 +82,41 @@ def overlaps(case: Case) -> t.Iterator[Finding]:
             if reach and port.first <= reach[1].last:
                 pair = [(service, port), reach]
                 if not variable_of(case, service, port) and variable_of(case, *reach):
-                    pair.reverse()  # name the one that the user can change
-                (own, mine), (other, its) = pair
+                    pair.reverse()  # report the port that the user can change
+                (own, own_port), (other, other_port) = pair
                 problem = (
-                    f"{own.name} and {other.name} on {own.host} share ports: {mine.name} {shown(mine)} meets {its.name} "
-                    f"{shown(its)}"
+                    f"{own.name} and {other.name} on {own.host} share ports: {own_port.name} {shown(own_port)} overlaps {other_port.name} "
+                    f"{shown(other_port)}"
                 )
-                yield Finding.at(where(case, own, mine), shown(mine), problem)
+                yield Finding.at(where(case, own, own_port), shown(own_port), problem)
             if not reach or port.last > reach[1].last:
                 reach = (service, port)
 
 
 @RULES.rule("PORT-RANGE", "Choose a lower first port.", "TCP")
 def outside(case: Case) -> t.Iterator[Finding]:
-    """A port number is outside of 1 to 65535.
+    """A port number is not in the range 1 to 65535.
 
     No process can bind it.
     """
     for service, port in planned(case):
         if port.first < 1 or port.last > 65535:
-            problem = f"{service.name} on {service.host} would need {port.name} {shown(port)}; ports end at 65535"
+            problem = (
+                f"{service.name} on {service.host} would need {port.name} {shown(port)}; the highest port is 65535"
+            )
             yield Finding.at(where(case, service, port), shown(port), problem)
 
 
 @RULES.rule(
     "PORT-PRIVILEGED",
-    "Choose a port from 1024 on, or let a web server in front listen there.",
+    "Choose a port of 1024 or higher, or use a reverse proxy for the lower port.",
     "capabilities(7), CAP_NET_BIND_SERVICE",
     "warning",
 )
 def privileged(case: Case) -> t.Iterator[Finding]:
     """A service that does not run as root has a port below 1024.
 
-    Only root, or a process with a capability for it, can bind such a port.
+    Only root or a process with CAP_NET_BIND_SERVICE can bind such a port.
     """
     for service, port in planned(case):
         if 0 < port.first < 1024 and case.context.description.user != "root":
@@ -123,9 +125,9 @@ def privileged(case: Case) -> t.Iterator[Finding]:
 
 
 def ascend_direct(case: Case, view: EngineView, stride: int = 0) -> tuple[int, int] | None:
-    """AscendDirect's random pool on an engine's host, of the release's Mooncake or of one with another stride.
+    """AscendDirect's range of random ports on an engine's host, for the release's Mooncake or another stride.
 
-    Both ends can be bound.
+    Both ends are inclusive.
     """
     stride = stride or case.context.release.ascend_direct_stride
     base = view.env.get("ASCEND_BASE_PORT", "20000") if stride == 100 else "20000"
@@ -141,10 +143,10 @@ def ascend_direct(case: Case, view: EngineView, stride: int = 0) -> tuple[int, i
     "Mooncake ascend_direct_transport.cpp; vllm-ascend #8938, #6455, #14263",
 )
 def kv_port_pool(case: Case) -> t.Iterator[Finding]:
-    """The connector's ports lie in the range in which Mooncake's AscendDirect listens at random.
+    """The connector's ports are in the range of AscendDirect's random ports.
 
-    Engines then collide on a port at start: soon where the range has a hundred ports per device (Mooncake 0.3.8 and
-    later), now and then where it has a thousand.
+    Engines then collide on a port at startup: often if the range has a hundred ports per device (Mooncake 0.3.8 and
+    later), sometimes if it has a thousand.
     """
     if not case.npu:
         return
@@ -163,7 +165,7 @@ def kv_port_pool(case: Case) -> t.Iterator[Finding]:
                 yield Finding.at(
                     where(case, service, port),
                     shown(port),
-                    f"ports {shown(port)} lie in {pool[0]}-{pool[1]}, where AscendDirect listens at random on a host with "
+                    f"ports {shown(port)} are in {pool[0]}-{pool[1]}, the range of AscendDirect's random ports on a host with "
                     f"{len(process.host.devices)} devices",
                     severity="warning" if wide and not meets(port, narrow) else "",
                 )
@@ -176,9 +178,9 @@ def kv_port_pool(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def random_pools(case: Case) -> t.Iterator[Finding]:
-    """A planned port lies where Mooncake's transfer engine or store clients listen at random on that host.
+    """A planned port is in the range of random ports of Mooncake's transfer engine or store clients.
 
-    Whichever comes second fails to bind it, so a restart fails now and then.
+    The second process cannot bind the port, so restarts fail occasionally.
     """
     if not case.npu or not case.context.p2p and not case.context.store:
         return
@@ -192,20 +194,20 @@ def random_pools(case: Case) -> t.Iterator[Finding]:
                 yield Finding.at(
                     where(case, service, port),
                     shown(port),
-                    f"Mooncake's {name} on {service.host} may use any port of {pool[0]}-{pool[1]}, also {shown(port)}",
+                    f"Mooncake's {name} on {service.host} may bind any port of {pool[0]}-{pool[1]}, including {shown(port)}",
                 )
 
 
 @RULES.rule(
     "PORT-EPHEMERAL",
-    "Choose ports below 32768, or a runtime that may reserve them (systemd, docker).",
+    "Choose ports below 32768, or a runtime that reserves ports (systemd, docker).",
     "Linux ip_local_reserved_ports; vllm-ascend #405",
     "warning",
 )
 def ephemeral(case: Case) -> t.Iterator[Finding]:
     """A planned port is in the kernel's ephemeral range and cannot be reserved without root.
 
-    Any outgoing connection may hold it when the service starts, so the start fails now and then.
+    An outgoing connection may use the port when the service starts, so starts fail occasionally.
     """
     if case.context.runtime.reserves_ports:
         return
@@ -223,7 +225,7 @@ def ephemeral(case: Case) -> t.Iterator[Finding]:
 def lookup_port(case: Case) -> t.Iterator[Finding]:
     """Two instances of one host have the same lookup_rpc_port.
 
-    The number names a socket file on the host, not a port: the second instance fails to start or answers for the first.
+    The number is part of a socket file's name: the second instance fails to start or replaces the first one's socket.
     """
     seen: dict[tuple[str, str], tuple[str, bool]] = {}
     for service, instance, process in case.engines if case.context.store else ():
@@ -231,10 +233,10 @@ def lookup_port(case: Case) -> t.Iterator[Finding]:
         for connector in view.connectors if not process.number else ():
             extra = extra_of(connector)
             key = next((name for name in ("lookup_rpc_port", "mooncake_rpc_port") if name in extra), "")
-            # a consumer that does not load from the store looks nothing up
+            # a consumer that does not load from the store opens no lookup socket
             own = (service.name, service.kind != "decode" or bool(extra.get("consumer_is_to_load")))
             other = seen.setdefault((service.host, str(extra[key])), own) if key else own
             if other != own:
                 path = view.kv_path("kv_connector_extra_config", key)
-                problem = f"{own[0]} and {other[0]} on {service.host} have the same number {extra[key]}"
+                problem = f"{own[0]} and {other[0]} on {service.host} have the same lookup_rpc_port {extra[key]}"
                 yield Finding.at(path, extra[key], problem, severity="" if own[1] and other[1] else "warning")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the router: its protocol, its flags, its list of engines, and the frontend before it."""
+"""Rules of the router (protocol, options, list of engines) and of the frontend."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = Rules()
 
 
 def path(case: Case, flag: str) -> str:
-    """Path of a flag of the router."""
+    """Path of an option of the router."""
     for key in case.context.description.router.args:
         if canonical(key) in (flag, f"no-{flag}"):
             return f"inference_router.args.{key}"
@@ -29,7 +29,7 @@ def path(case: Case, flag: str) -> str:
 
 
 def flags(case: Case) -> dict[str, tuple[str, ...]]:
-    """The router's flags with their values; a repeated flag's values come together."""
+    """The router's options with their values; the values of a repeated option are joined."""
     service, found = case.named("router"), {}
     for name, values in split(service.argv) if service else ():
         found[name] = found.get(name, ()) + values
@@ -39,12 +39,12 @@ def flags(case: Case) -> dict[str, tuple[str, ...]]:
 @RULES.rule(
     "CONNECTOR-PROXY",
     "Remove inference_router.flavour: the planner chooses the proxy that the connector needs.",
-    "vllm-ascend examples/disaggregated_prefill_v1: /v1/metaserver is the layerwise proxy's only",
+    "vllm-ascend examples/disaggregated_prefill_v1: only the layerwise proxy has /v1/metaserver",
 )
 def kind(case: Case) -> t.Iterator[Finding]:
     """The proxy does not support the connector.
 
-    The layerwise connector needs a layerwise proxy (decode calls it back), the others a load_balance one; every
+    The layerwise connector needs a layerwise proxy (decode calls it back), the others a load_balance proxy; every
     request hangs or fails otherwise.
     """
     if not case.named("router") or not case.disaggregated:
@@ -62,7 +62,7 @@ def kind(case: Case) -> t.Iterator[Finding]:
 def pools(case: Case) -> t.Iterator[Finding]:
     """The proxy does not support the configured pools.
 
-    It has no lists for their engines, so it does not start or serves nothing.
+    It has no options for their engines, so it does not start or serves no requests.
     """
     found, present = flavour_of(case.context), set(case.context.description.pools.present())
     if not case.named("router") or len(present & {"prefill", "decode"}) == 1:
@@ -77,7 +77,7 @@ def pools(case: Case) -> t.Iterator[Finding]:
 def release(case: Case) -> t.Iterator[Finding]:
     """The release does not have the proxy.
 
-    Its program is not in the release's image or sources, so nothing could be started.
+    Its program is not in the release's image or sources, so the router cannot start.
     """
     found = flavour(case.context)
     if found != "none" and not flavour_of(case.context).exists(case.context.release):
@@ -88,13 +88,13 @@ def release(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ROUTER-FLAG",
-    "Correct or remove the flag; hosts and ports are filled in by the planner.",
+    "Correct or remove the option; the planner fills in hosts and ports.",
     "argparse of the release's proxy script; vllm-router --help",
 )
 def flag(case: Case) -> t.Iterator[Finding]:
-    """The router has a flag that it does not know.
+    """The router does not know an option.
 
-    Its parser ends it at start.
+    The router fails to start: unknown option.
     """
     found = flavour(case.context)
     if not case.named("router"):
@@ -103,7 +103,7 @@ def flag(case: Case) -> t.Iterator[Finding]:
     for name in flags(case):
         if name not in known and known:
             hint = nearest(name, known) or f"Known: {', '.join(f'--{option}' for option in sorted(known)[:20])}."
-            yield Finding.at(path(case, name), "", f"the {found} router of this release has no flag --{name}", hint)
+            yield Finding.at(path(case, name), "", f"the {found} router of this release has no option --{name}", hint)
 
 
 @RULES.rule(
@@ -112,9 +112,9 @@ def flag(case: Case) -> t.Iterator[Finding]:
     "the proxies pair hosts and ports by position",
 )
 def endpoints(case: Case) -> t.Iterator[Finding]:
-    """The router's list of engines is not that of the plan.
+    """The router's list of engines differs from the plan.
 
-    Requests go to addresses where no engine answers, or engines stay idle. Hosts and ports are paired by position.
+    Requests go to addresses without an engine, or engines stay idle. Hosts and ports are paired by position.
     """
     table, found = flags(case), flavour_of(case.context)
     for name, pool in found.pairs.items():
@@ -139,7 +139,7 @@ def _apis(case: Case, pool: str) -> list[Service]:
 
 def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: tuple[str, ...]) -> t.Iterator[Finding]:
     if len(hosts) != len(ports):
-        problem = f"{len(hosts)} hosts and {len(ports)} ports are no pairs"
+        problem = f"{len(hosts)} hosts and {len(ports)} ports cannot be paired"
         yield Finding.at(where, f"{len(hosts)} hosts, {len(ports)} ports", problem)
         return
     listed = set(zip(hosts, ports, strict=True))
@@ -153,7 +153,7 @@ def _compare(case: Case, where: str, pool: str, hosts: tuple[str, ...], ports: t
 
 @RULES.rule(
     "ROUTER-BIND",
-    "Remove inference_router.bind, or set it to an address that decode's hosts reach.",
+    "Remove inference_router.bind, or set it to an address that decode's hosts can reach.",
     "vllm-ascend load_balance_proxy_layerwise_server_example.py (0.18): 0.0.0.0 is refused",
 )
 def bind(case: Case) -> t.Iterator[Finding]:
@@ -163,11 +163,11 @@ def bind(case: Case) -> t.Iterator[Finding]:
     """
     if case.named("router") and flavour_of(case.context).called_back:
         address = (flags(case).get("host") or ("",))[0]
-        if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # compared with, nothing binds here
+        if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # comparison only, nothing is bound
             own = path(case, "host")
             place = own if own != "inference_router.flavour" else "inference_router.bind"
             severity = "" if case.context.release.vllm_version >= (0, 18) else "warning"
-            problem = f"the layerwise proxy binds {address}, which decode on another host cannot call"
+            problem = f"the layerwise proxy binds {address}, which decode on another host cannot reach"
             yield Finding.at(place, address, problem, severity=severity)
 
 
@@ -177,17 +177,17 @@ def bind(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend #3448, #8852: answers end with stop_reason 'recomputed'",
 )
 def recompute(case: Case) -> t.Iterator[Finding]:
-    """Decode gives requests back for recomputing and the router does not handle that.
+    """Decode returns requests for recomputation, and the router does not support that.
 
-    Only vLLM-Ascend's own proxies send such a request to prefill again; with others the client gets an answer that
-    is cut off.
+    Only vLLM-Ascend's own proxies send such a request to prefill again; with others the client gets a truncated
+    answer.
     """
     found, retries = flavour(case.context), bool(case.named("router")) and flavour_of(case.context).retries
     for view in case.of("decode"):
         if view.mapping("additional-config").get("recompute_scheduler_enable") and not retries:
             severity = "warning" if found == "none" else ""
             router = "there is no router" if found == "none" else f"the router is {found}"
-            problem = f"recompute_scheduler_enable is on and {router}"
+            problem = f"recompute_scheduler_enable is true, but {router}"
             yield Finding.at(view.path("additional-config"), found, problem, severity=severity)
 
 
@@ -197,7 +197,7 @@ def recompute(case: Case) -> t.Iterator[Finding]:
     "design of the planner: health checks, firewall and verification use the planned port",
 )
 def port(case: Case) -> t.Iterator[Finding]:
-    """The router's port is set as a flag.
+    """The router's port is set as an option.
 
     Health checks, firewall and verification use the planned port, where nothing would listen.
     """
@@ -216,13 +216,13 @@ def port(case: Case) -> t.Iterator[Finding]:
 def balance(case: Case) -> t.Iterator[Finding]:
     """External load balancing has no router.
 
-    Every rank is an API server of its own; without something that spreads requests all but one stay idle.
+    Every rank is a separate API server; without a router all ranks but one stay idle.
     """
     if flavour(case.context) != "none":
         return
     for name, pool in case.context.description.pools.present().items():
         if pool.load_balancing == "external" and pool.data_parallel_size > 1:
-            problem = f"no router spreads requests over the {pool.data_parallel_size} ranks of pool {name}"
+            problem = f"no router distributes requests over the {pool.data_parallel_size} ranks of pool {name}"
             yield Finding.at(f"inference_pools.{name}.load_balancing", "external", problem)
 
 
@@ -232,9 +232,9 @@ def balance(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend 0.18.0 to 0.23.0, disagg_epd_proxy.py: no Authorization is sent or passed on",
 )
 def key(case: Case) -> t.Iterator[Finding]:
-    """Engines ask for an API key that their proxy does not send.
+    """Engines require an API key that the proxy does not send.
 
-    The proxy before encoders passes no Authorization header on, so engines answer 401 to every request.
+    The proxy for encoders does not forward the Authorization header, so engines answer 401 to every request.
     """
     router, found = case.named("router"), flavour_of(case.context)
     if router and "api_key" in case.context.description.secrets and not (found.passes_key or router.secret_env):
@@ -244,17 +244,17 @@ def key(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FRONTEND-KEYS",
-    "Add client_keys to inference_secrets: the clients' keys, separated by blanks.",
-    "design of the frontend: it answers 401 without a key that it knows",
+    "Add client_keys to inference_secrets: the clients' keys, separated by spaces.",
+    "design of the frontend: it answers 401 without a known key",
 )
 def frontend_keys(case: Case) -> t.Iterator[Finding]:
-    """The frontend knows no client key.
+    """The frontend has no client keys.
 
     It answers 401 to every request.
     """
     if case.context.description.router.frontend == "nginx" and "client_keys" not in case.context.description.secrets:
         yield Finding.at(
-            "inference_router.frontend", "nginx", "a frontend is planned and inference_secrets has no client_keys"
+            "inference_router.frontend", "nginx", "a frontend is planned, but inference_secrets has no client_keys"
         )
 
 
@@ -264,7 +264,7 @@ def frontend_keys(case: Case) -> t.Iterator[Finding]:
     "nginx: ssl_certificate, ssl_certificate_key",
 )
 def frontend_certificate(case: Case) -> t.Iterator[Finding]:
-    """Certificate and key of the frontend are incomplete or no paths.
+    """The frontend's certificate or key is missing or not an absolute path.
 
     nginx does not start.
     """
@@ -272,17 +272,17 @@ def frontend_certificate(case: Case) -> t.Iterator[Finding]:
     pair = (("certificate", router.certificate), ("certificate_key", router.certificate_key))
     for name, path_ in pair:
         if path_ and not re.fullmatch(r"/[\w./@+-]+", path_):
-            yield Finding.at(f"inference_router.{name}", path_, f"'{path_}' is not an absolute path without blanks")
+            yield Finding.at(f"inference_router.{name}", path_, f"'{path_}' is not an absolute path without spaces")
     if bool(router.certificate) != bool(router.certificate_key):
         missing, given = "certificate_key", "certificate"
         if router.certificate_key:
             missing, given = given, missing
-        yield Finding.at(f"inference_router.{missing}", "", f"{missing} is missing although {given} is set")
+        yield Finding.at(f"inference_router.{missing}", "", f"{missing} is not set, but {given} is")
 
 
 @RULES.rule(
     "FRONTEND-PLAIN",
-    "Set inference_router.certificate and certificate_key, or accept this rule where a proxy before it terminates TLS.",
+    "Set inference_router.certificate and certificate_key, or accept this rule if a proxy in front of it terminates TLS.",
     "RFC 6750 section 5.3: bearer tokens need TLS",
     "warning",
 )
@@ -298,17 +298,17 @@ def frontend_plain(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "FRONTEND-RUNTIME",
-    "Use inference_runtime: systemd, or put a proxy of your own before the router.",
+    "Use inference_runtime: systemd, or run your own reverse proxy in front of the router.",
     "upstream's images have no nginx",
 )
 def frontend_runtime(case: Case) -> t.Iterator[Finding]:
-    """The frontend is planned where it cannot run.
+    """The frontend cannot run in this deployment.
 
-    It is the distribution's nginx on a host, before a router: not part of the images, and useless without a router.
+    It is the distribution's nginx on a host in front of a router; the images do not contain it.
     """
     router = case.context.description.router
     if router.frontend == "nginx" and (case.context.contained or flavour(case.context) == "none"):
         where = (
             f"runtime {case.context.description.runtime}" if case.context.contained else "a deployment without a router"
         )
-        yield Finding.at("inference_router.frontend", "nginx", f"there is no frontend for {where}")
+        yield Finding.at("inference_router.frontend", "nginx", f"a frontend is not available for {where}")

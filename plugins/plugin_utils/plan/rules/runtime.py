@@ -15,7 +15,7 @@ from ...releases.matrix import IMAGE_SUFFIX
 from .base import Case, Rules
 
 RULES = Rules()
-SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) less its end
+SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
 ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids (vllm/utils/network_utils.py)
 
 
@@ -25,9 +25,9 @@ ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids
     "systemd.unit(5), docker and Kubernetes names",
 )
 def deployment(case: Case) -> t.Iterator[Finding]:
-    """The deployment's name has characters that cannot be used.
+    """The deployment's name is invalid.
 
-    It becomes part of units, containers, directories and Kubernetes objects.
+    It becomes part of the names of units, containers, directories and Kubernetes objects.
     """
     name = case.context.description.deployment
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name):
@@ -43,7 +43,7 @@ def deployment(case: Case) -> t.Iterator[Finding]:
 def socket_path(case: Case) -> t.Iterator[Finding]:
     """The path of a unix socket is too long.
 
-    The kernel takes at most 107 bytes; the process cannot bind the socket and ends at start. vLLM's sockets are in
+    The kernel accepts at most 107 bytes; the process cannot bind the socket and fails to start. vLLM's sockets are in
     its temporary folder.
     """
     for view in case.engine_views:
@@ -51,7 +51,7 @@ def socket_path(case: Case) -> t.Iterator[Finding]:
         folder = view.env.get(name, "")
         if _bytes(folder + ENGINE_SOCKET) > SOCKET:
             allowed = SOCKET - _bytes(ENGINE_SOCKET)
-            problem = f"{name}, the folder of vLLM's sockets, has {_bytes(folder)} bytes; it may have {allowed}"
+            problem = f"{name}, the folder of vLLM's sockets, has {_bytes(folder)} bytes; the maximum is {allowed}"
             yield Finding.at(view.env_path(name), folder, problem)
 
 
@@ -61,13 +61,13 @@ def _bytes(path: str) -> int:
 
 @RULES.rule(
     "ROOT-PATH",
-    "Write an absolute path without blanks and '..'.",
+    "Set an absolute path without spaces and '..'.",
     "design of the planner: paths in units and shell files",
 )
 def root(case: Case) -> t.Iterator[Finding]:
     """inference_root is not an absolute path, or has characters that need quoting.
 
-    Everything is written below it, and its path appears in units and scripts.
+    All files are written below it, and the path appears in units and scripts.
     """
     path = case.context.description.root
     if not re.fullmatch(r"/[A-Za-z0-9._/-]+", path) or ".." in path.split("/"):
@@ -92,20 +92,20 @@ def root_of_others(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "MODEL-PATH",
-    "Write the absolute path of the model's folder, or owner/name of a model that is downloaded.",
+    "Set the absolute path of the model's folder, or owner/name of a model to download.",
     "vLLM: a path that does not exist is looked up on a hub",
 )
 def model_path(case: Case) -> t.Iterator[Finding]:
     """The model is neither an absolute path nor owner/name.
 
-    vLLM looks a path that does not exist up on a hub and downloads something unexpected, or ends at start.
+    vLLM searches a nonexistent path on a model hub and downloads an unexpected model, or fails to start.
     """
     paths = [("inference_model.path", case.context.description.model.path)]
     pools = case.context.description.pools.present()
     paths += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
     for place, path in paths:
         if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
-            yield Finding.at(place, path or "''", f"'{path}' is empty or has a blank, ~ or .. in it")
+            yield Finding.at(place, path or "''", f"'{path}' is empty or contains a space, '~' or '..'")
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
             problem = f"'{path}' is neither an absolute path nor owner/name"
             yield Finding.at(place, path, problem, severity="warning")
@@ -115,13 +115,13 @@ def model_path(case: Case) -> t.Iterator[Finding]:
     "MODEL-NAME", "Set inference_model.name.", "vLLM serves the basename of the path; HTTP clients send it", "warning"
 )
 def model_name(case: Case) -> t.Iterator[Finding]:
-    """The served model name needs quoting.
+    """The served model name contains characters that need quoting.
 
-    Clients send it in every request, and many will not quote it correctly.
+    Clients send it in every request, and not all of them quote it correctly.
     """
     name = case.context.description.model.name
     if name and not re.fullmatch(r"[A-Za-z0-9][\w./:+-]*", name):
-        problem = f"'{name}' has characters that need quoting"
+        problem = f"'{name}' contains characters that need quoting"
         yield Finding.at("inference_model.name", name, problem)
 
 
@@ -132,9 +132,9 @@ def model_name(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def candidate(case: Case) -> t.Iterator[Finding]:
-    """The release is a candidate or the development branch.
+    """The release is a release candidate or the development branch.
 
-    It is not maintained: faults are fixed in the final release only.
+    It is not maintained: bugs are fixed only in the final release.
     """
     name = case.context.release.name
     if "rc" in name or name == "main":
@@ -144,48 +144,48 @@ def candidate(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "IMAGE-TAG",
-    "Name a release's tag or, better, a digest (image@sha256:...).",
+    "Use a release's tag or, better, a digest (image@sha256:...).",
     "vllm-ascend: main and nightly tags move; even release tags were pushed again",
     "warning",
 )
 def image_tag(case: Case) -> t.Iterator[Finding]:
-    """The image has a tag that moves.
+    """The image has a moving tag.
 
-    A restart may then start other software than the one that was tested.
+    A restart may start a different version from the one that was tested.
     """
     image = case.context.description.image
     tag = image.rpartition(":")[2] if ":" in image.rpartition("/")[2] else ""
     if image and "@sha256:" not in image and (not tag or re.match(r"latest|main|nightly", tag)):
-        yield Finding.at("inference_image", image, f"the tag '{tag or 'latest'}' moves")
+        yield Finding.at("inference_image", image, f"'{tag or 'latest'}' is a moving tag")
 
 
 @RULES.rule(
     "IMAGE-RELEASE",
-    "Name the image of the release and hardware, or remove inference_image.",
+    "Set the image of the release and hardware, or remove inference_image.",
     "vllm-ascend #5599: the socversion of bin package does not match; image suffixes by hardware",
 )
 def image_release(case: Case) -> t.Iterator[Finding]:
     """The image does not belong to the release or to the hosts' hardware.
 
-    The plan's options would not fit its vLLM; on other hardware the first operator fails.
+    The plan's options may not match its vLLM; on other hardware the first operator fails.
     """
     image, release = case.context.description.image, case.context.release.name
     found = re.search(r"vllm-ascend:v?(\d[\w.]*)((?:-a3|-310p|-a5)?)(-openeuler)?(@|$)", image)
     if not found:
         return
     if found.group(1) != release:
-        problem = f"this is the image of release {found.group(1)}, and inference_release is {release}"
+        problem = f"this is the image of release {found.group(1)}, but inference_release is {release}"
         yield Finding.at("inference_image", image, problem)
     for hardware in sorted({process.host.hardware for dummy, dummy, process in case.engines}):
         if IMAGE_SUFFIX.get(hardware, found.group(2)) != found.group(2):
             ending = f"end in '{IMAGE_SUFFIX[hardware]}'" if IMAGE_SUFFIX[hardware] else "have no suffix"
-            problem = f"this image has the suffix '{found.group(2)}', and images for {hardware} hosts {ending}"
+            problem = f"this image has the suffix '{found.group(2)}', but images for {hardware} hosts {ending}"
             yield Finding.at("inference_image", image, problem)
 
 
 @RULES.rule("IMAGE-UNUSED", "Set inference_runtime: docker, or remove the image.", "design of the runtimes", "warning")
 def image_unused(case: Case) -> t.Iterator[Finding]:
-    """An image is named and the runtime starts no containers.
+    """inference_image is set, but the runtime starts no containers.
 
     The setting has no effect.
     """
@@ -203,11 +203,11 @@ def image_unused(case: Case) -> t.Iterator[Finding]:
 def cpu_runtime(case: Case) -> t.Iterator[Finding]:
     """The CPU engine is planned in containers.
 
-    It is installed into an environment on the host; there is no image that could be started.
+    It is installed into a virtual environment on the host; no image of it exists.
     """
     runtime, engine = case.context.runtime, case.context.description.engine
     if engine not in runtime.engines and not runtime.in_cluster:  # K8S-ENGINE judges clusters
-        problem = f"{runtime.name} has no image of the CPU engine to start"
+        problem = f"runtime {runtime.name} needs an image, and the CPU engine has none"
         yield Finding.at("inference_runtime", runtime.name, problem)
 
 
@@ -218,22 +218,22 @@ def cpu_runtime(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def stop(case: Case) -> t.Iterator[Finding]:
-    """The runtime kills an engine before it has finished its requests.
+    """The runtime kills an engine before its shutdown timeout expires.
 
-    Requests that still run are cut off.
+    Running requests are aborted.
     """
     for view in case.engine_views:
         value, limit = view.integer("shutdown-timeout"), view.service.stop.timeout
         if value and view.user_value("shutdown-timeout") and value >= limit:
-            problem = f"the engine waits {value} s for its requests, and the runtime kills it after {limit} s"
+            problem = f"the engine waits {value} s for its requests, but the runtime kills it after {limit} s"
             yield Finding.at(view.path("shutdown-timeout"), value, problem)
 
 
-@RULES.rule("ROOT-USER", "Name an unprivileged user with inference_user, or remove it.", "least privilege", "warning")
+@RULES.rule("ROOT-USER", "Set inference_user to an unprivileged user, or remove it.", "least privilege", "warning")
 def user(case: Case) -> t.Iterator[Finding]:
     """Services run as root.
 
-    A fault in a service then gives full control of the host.
+    A vulnerability in a service then gives full control of the host.
     """
     if case.context.description.user == "root":
         yield Finding.at("inference_user", "root", "services would run as root")

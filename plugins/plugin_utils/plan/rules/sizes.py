@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of parallel sizes: what prefill, decode, connector and vLLM can do together."""
+"""Rules of parallel sizes: combinations that connectors and vLLM support."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..ports import WITH_PORT
 from .base import Case, Rules
 
 RULES = Rules()
-# Names of families without experts; Qwen3-30B-A3B and the like say with A that they have some
+# Names of dense model families; an A in the size, as in Qwen3-30B-A3B, marks a mixture of experts
 DENSE = re.compile(r"(?:^|[/ _-])(?:qwen[23](?:\.5)?-(?:vl-)?\d+(?:\.\d+)?b(?!-a\d)|llama-?[23])", re.IGNORECASE)
 CONNECTED = WITH_PORT
 
 
 def connected(case: Case) -> bool:
-    """Whether prefill and decode are joined by one of Mooncake's connectors on NPUs."""
+    """Whether prefill and decode are connected by one of Mooncake's connectors on NPUs."""
     return case.npu and case.disaggregated and case.context.p2p in CONNECTED
 
 
@@ -76,15 +76,15 @@ def pp_pcp(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("LAYERWISE-PP", "Use inference_kv_transfer: mooncake, or pipeline_parallel_size 1.", "vllm-ascend #4244")
 def layerwise_pp(case: Case) -> t.Iterator[Finding]:
-    """The layerwise connector of a release up to 0.11 meets pipeline parallelism.
+    """The layerwise connector of a release up to 0.11 is combined with pipeline parallelism.
 
-    It ignores pipeline ranks there, so two workers bind the same port and the engine does not start.
+    It ignores pipeline ranks, so two workers bind the same port and the engine does not start.
     """
     for name, pool in case.context.description.pools.present().items():
         layerwise = "mooncake_layerwise" in case.context.transfer_of(pool)
         if layerwise and case.context.release.vllm_version < (0, 12) and pool.pipeline_parallel_size > 1:
             problem = (
-                f"mooncake_layerwise of release {case.context.release.name} cannot have "
+                f"mooncake_layerwise of release {case.context.release.name} does not support "
                 f"{pool.pipeline_parallel_size} pipeline stages"
             )
             yield Finding.at(f"inference_pools.{name}.pipeline_parallel_size", pool.pipeline_parallel_size, problem)
@@ -92,14 +92,14 @@ def layerwise_pp(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "DCP-EQUAL",
-    "Set the same decode_context_parallel_size on both pools, unless the model is known to work without.",
+    "Set the same decode_context_parallel_size on both pools, unless the model is known to work with different sizes.",
     "vllm-ascend #14322; 0.23.0 known issues",
     "warning",
 )
 def dcp_equal(case: Case) -> t.Iterator[Finding]:
     """Decode context parallelism differs between prefill and decode.
 
-    Models with sparse attention lose accuracy then.
+    Models with sparse attention lose accuracy.
     """
     pools = case.context.description.pools
     if connected(case) and pools.prefill and pools.decode:
@@ -132,9 +132,9 @@ def dcp_divides(case: Case) -> t.Iterator[Finding]:
     "vLLM: --prefill-context-parallel-size came with 0.12, --decode-context-parallel-size with 0.11",
 )
 def context_parallel(case: Case) -> t.Iterator[Finding]:
-    """The release's vLLM has no context parallelism of this kind.
+    """The release's vLLM does not support this context parallelism.
 
-    It ends at start with an unknown option.
+    vLLM fails to start: unknown option.
     """
     since = {"prefill_context_parallel_size": (0, 12), "decode_context_parallel_size": (0, 11)}
     for name, pool in case.context.description.pools.present().items():
@@ -146,20 +146,20 @@ def context_parallel(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "DENSE-DP",
-    "Set data_parallel_size to 1 and raise instances instead: each is then an engine of its own with its own ports.",
+    "Set data_parallel_size to 1 and raise instances instead: each instance is a separate engine with its own ports.",
     "vllm-ascend #8344, #8345; vLLM resets data_parallel_size to 1 for models without experts from 0.14 on",
 )
 def dense_dp(case: Case) -> t.Iterator[Finding]:
     """A dense model has data parallelism.
 
-    From 0.14 on vLLM drops data parallelism for models without experts: the ranks do not find each other, or share a
+    From 0.14 on vLLM disables data parallelism for dense models: the ranks do not connect to each other, or share a
     port.
     """
     model = case.context.description.model
     named = DENSE.search(f"{model.path} {model.name}") if model.moe == "auto" else None
     if model.moe != "false" and not named or not case.context.release.dense_dp_breaks:
         return
-    reason = f"its name has {named.group(0).strip('/ ')}" if named else "inference_model.moe is false"
+    reason = f"its name contains {named.group(0).strip('/ ')}" if named else "inference_model.moe is false"
     for name, pool in case.context.description.pools.present().items():
         if pool.data_parallel_size > 1:
             path = f"inference_pools.{name}.data_parallel_size"
@@ -171,7 +171,7 @@ def dense_dp(case: Case) -> t.Iterator[Finding]:
 def dense_ep(case: Case) -> t.Iterator[Finding]:
     """A dense model has expert parallelism.
 
-    It has no experts to distribute, so the setting only costs start time or fails.
+    It has no experts to distribute, so the setting only costs startup time or makes the start fail.
     """
     for view in case.engine_views:
         if case.context.description.model.moe == "false" and view.truth("enable-expert-parallel"):
@@ -189,7 +189,7 @@ def dense_ep(case: Case) -> t.Iterator[Finding]:
 def llmdatadist_tp(case: Case) -> t.Iterator[Finding]:
     """Prefill and decode differ in tensor parallel size with LLMDataDist.
 
-    From release 0.10.2rc1 on the transfer hangs then.
+    From release 0.10.2rc1 on the transfer hangs.
     """
     if "llmdatadist" not in case.context.everywhere or not case.disaggregated:
         return

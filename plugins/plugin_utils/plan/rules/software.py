@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of what is installed: a build of vLLM-Ascend that the hosts' chips start."""
+"""Rules of installed software: builds of vLLM-Ascend that match the hosts' chips."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _hardware(case: Case) -> list[str]:
 @RULES.rule(
     "RELEASE-ASSUMED",
     "State the versions of the release in inference_releases, or accept this rule.",
-    "facts of a release that the collection has no row for",
+    "design of the planner: the collection has no facts of this release",
     "warning",
 )
 def release_assumed(case: Case) -> t.Iterator[Finding]:
     """Versions of a release are assumed.
 
-    What is installed and which options are known follows the base, and the release may need other versions.
+    Installed versions and known options are those of the base release; this release may need others.
     """
     description = case.context.description
     base = description.release_base
@@ -50,7 +50,7 @@ def release_assumed(case: Case) -> t.Iterator[Finding]:
 def wheel_chip(case: Case) -> t.Iterator[Finding]:
     """The wheel of the package index is not built for the hosts' chip.
 
-    It installs and imports, and after minutes the worker refuses to start.
+    Installation and import succeed, but the worker refuses to start after some minutes.
     """
     release = case.context.release
     if not case.npu or case.context.contained or case.context.description.engine_install != "wheel":
@@ -59,7 +59,7 @@ def wheel_chip(case: Case) -> t.Iterator[Finding]:
         if hardware in release.wheel_hardware:
             continue
         known = ", ".join(release.wheel_hardware)
-        built = f"the wheel of release {release.name} is for {known}, and hosts are {hardware}"
+        built = f"the wheel of release {release.name} is for {known}, but hosts are {hardware}"
         absent = f"package indexes have no wheel of release {release.name}, only its sources"
         yield Finding.at(INSTALL, "wheel", built if known else absent)
 
@@ -67,12 +67,12 @@ def wheel_chip(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "BUILD-CHIP",
     "Use A2, A3, 310P or 950 hosts, or set inference_engine_install: site if you have a wheel for this chip.",
-    "setup.py of vllm-ascend: it knows the SOC_VERSION of these",
+    "setup.py of vllm-ascend: supported values of SOC_VERSION",
 )
 def build_chip(case: Case) -> t.Iterator[Finding]:
     """vLLM-Ascend cannot be built for the hosts' chip.
 
-    The build stops because it does not know the chip.
+    The build stops with an unknown chip.
     """
     if not case.npu or case.context.contained or case.context.description.engine_install == "site":
         return
@@ -83,13 +83,13 @@ def build_chip(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "IMAGE-ONLY",
-    "Set inference_runtime: docker, choose another release, or set inference_engine_install: site if a folder of yours has these builds.",
+    "Set inference_runtime: docker, choose another release, or set inference_engine_install: site if you have these builds.",
     "ARG *_DATE of the release's Dockerfiles: dated builds that no package index has",
 )
 def image_only(case: Case) -> t.Iterator[Finding]:
-    """The release's image holds builds that no package index has.
+    """The release's image contains builds that no package index has.
 
-    An environment made of published packages is not what upstream tested, and may not start.
+    A virtual environment of published packages differs from what upstream tested, and may not start.
     """
     release, description = case.context.release, case.context.description
     if release.image_builds and case.npu and not case.context.contained and description.engine_install != "site":
@@ -100,11 +100,11 @@ def image_only(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("INSTALL-UNUSED", "Remove inference_engine_install.", "design of the planner", "warning")
 def install_unused(case: Case) -> t.Iterator[Finding]:
-    """inference_engine_install is set, and nothing is installed on the hosts.
+    """inference_engine_install is set, but nothing is installed on the hosts.
 
     The setting has no effect.
     """
     wish = case.context.description.engine_install
     if wish and (not case.npu or case.context.contained):
         why = "the engine is vllm_cpu" if not case.npu else f"{case.context.description.runtime} runs images"
-        yield Finding.at(INSTALL, wish, f"{wish} is asked for, and {why}")
+        yield Finding.at(INSTALL, wish, f"{wish} has no effect: {why}")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the shared KV cache store: mooncake_master's flags, mooncake.json, sizes and leases."""
+"""Rules of the shared KV cache store: mooncake_master's options, mooncake.json, sizes and leases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RULES = Rules()
 GIB = 2**30
 MASTER = "inference_mooncake_master.args"
 OPTIONS = "inference_store.options"
-# mooncake.json as vllm-ascend's AscendStore backend reads it, and what came with 0.23 (SSD, placement)
+# Keys of mooncake.json that vllm-ascend's AscendStore backend reads, and those added in 0.23 (SSD, placement)
 KEYS = {
     "local_hostname",
     "metadata_server",
@@ -37,14 +37,14 @@ LATER_KEYS = {"preferred_segment", "prefer_alloc_in_same_node", "enable_ssd_offl
 
 
 def master_flags(case: Case) -> dict[str, str]:
-    """mooncake_master's flags and values."""
+    """mooncake_master's options and values."""
     service = case.named("mooncake_master")
     flags = [argument[2:].partition("=") for argument in (service.argv if service else ()) if argument.startswith("--")]
     return {name: value for name, dummy, value in flags}
 
 
 def master_path(case: Case, flag: str) -> str:
-    """Path of a flag of mooncake_master."""
+    """Path of an option of mooncake_master."""
     for key in case.context.description.mooncake_master.args:
         if canonical(key).replace("-", "_") == flag:
             return f"{MASTER}.{key}"
@@ -69,19 +69,19 @@ def client_path(case: Case, key: str) -> str:
 
 
 def truth(raw: t.Any) -> bool:
-    """Whether a flag or key is switched on."""
+    """Whether an option or key is true."""
     return str(raw).lower() in ("true", "1", "yes", "")
 
 
 @RULES.rule(
     "MASTER-FLAG",
-    "Correct or remove the flag.",
+    "Correct or remove the option.",
     "mooncake_master --helpfull of 0.3.7.post2 to 0.3.13.post1: gflags end the process",
 )
 def master_flag(case: Case) -> t.Iterator[Finding]:
-    """mooncake_master has a flag that this version does not know.
+    """mooncake_master does not know an option.
 
-    It ends at start, and no engine can use the store.
+    It fails to start, and no engine can use the store.
     """
     version = case.context.release.mooncake
     known = options.known("mooncake_master", version) if version else {}
@@ -89,7 +89,7 @@ def master_flag(case: Case) -> t.Iterator[Finding]:
         if flag in known:
             continue
         spans = options.spans("mooncake_master", flag)
-        problem = f"mooncake_master {version} has no flag --{flag}"
+        problem = f"mooncake_master {version} has no option --{flag}"
         if spans:
             since, last = spans[0].since, spans[-1].last
             problem += f"; it was added in {since}" if since else f"; it was removed after {last}"
@@ -98,13 +98,13 @@ def master_flag(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "MASTER-VALUE",
-    "Write a value of the right kind.",
+    "Set a value of the right type.",
     "mooncake_master: 'illegal value', or an abort for a ratio outside of 0 to 1",
 )
 def master_value(case: Case) -> t.Iterator[Finding]:
-    """A flag of mooncake_master has a value of the wrong type.
+    """An option of mooncake_master has a value of the wrong type.
 
-    mooncake_master ends at start.
+    mooncake_master fails to start.
     """
     known = options.known("mooncake_master", case.context.release.mooncake or options.OLDEST_MASTER)
     for flag, value in master_flags(case).items():
@@ -128,7 +128,7 @@ def master_value(case: Case) -> t.Iterator[Finding]:
     "mooncake_master: --rpc_port wins over --port with a warning",
 )
 def master_derived(case: Case) -> t.Iterator[Finding]:
-    """A port of mooncake_master is set as a flag.
+    """A port of mooncake_master is set as an option.
 
     The engines' mooncake.json and the firewall use the planned port, so nothing would listen where they connect.
     """
@@ -141,17 +141,19 @@ def master_derived(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(master_path(case, flag), flags[flag], problem)
     if "port" in flags:
         yield Finding.at(
-            master_path(case, "port"), flags["port"], "--port is the old name of --rpc_port, which the planner sets"
+            master_path(case, "port"),
+            flags["port"],
+            "--port is the deprecated name of --rpc_port, which the planner sets",
         )
 
 
 @RULES.rule(
-    "MASTER-OFFLOAD", "Keep one of them.", "Mooncake master.cpp: root_fs_dir and enable_offload exclude each other"
+    "MASTER-OFFLOAD", "Keep one of them.", "Mooncake master.cpp: root_fs_dir and enable_offload are mutually exclusive"
 )
 def offload(case: Case) -> t.Iterator[Finding]:
-    """mooncake_master is to offload in two ways.
+    """mooncake_master has two offload modes.
 
-    root_fs_dir and enable_offload exclude each other; mooncake_master ends at start.
+    root_fs_dir and enable_offload are mutually exclusive; mooncake_master fails to start.
     """
     flags = master_flags(case)
     if "root_fs_dir" in flags and truth(flags.get("enable_offload", "false")):
@@ -165,24 +167,24 @@ def offload(case: Case) -> t.Iterator[Finding]:
     "Mooncake docs: HA; clients with a plain address never fail over",
 )
 def high_availability(case: Case) -> t.Iterator[Finding]:
-    """High availability of mooncake_master is set up by half.
+    """The high availability of mooncake_master is incomplete.
 
-    Standbys find the leader through a backend, and so do clients: with a plain address they never fail over.
+    Standbys and clients find the leader through a backend; clients with a plain address never fail over.
     """
     flags = master_flags(case)
     if not truth(flags.get("enable_ha", "false")):
         return
     if not flags.get("etcd_endpoints") and not flags.get("ha_backend_connstring"):
-        yield Finding.at(master_path(case, "enable_ha"), "true", "enable_ha is on and no backend is named")
+        yield Finding.at(master_path(case, "enable_ha"), "true", "enable_ha is true, but no backend is configured")
     elif "://" not in str(client(case).get("master_server_address", "")):
         address = client(case).get("master_server_address")
-        problem = f"enable_ha is on and clients have the plain address {address}"
+        problem = f"enable_ha is true, but clients have the plain address {address}"
         yield Finding.at(client_path(case, "master_server_address"), address, problem)
 
 
 @RULES.rule(
     "TTL-TIMEOUT",
-    "Raise default_kv_lease_ttl a second above the longest of ASCEND_CONNECT_TIMEOUT and ASCEND_TRANSFER_TIMEOUT.",
+    "Set default_kv_lease_ttl to at least one second more than the longest of ASCEND_CONNECT_TIMEOUT and ASCEND_TRANSFER_TIMEOUT.",
     "vllm-ascend kv_pool.md; Mooncake #3076: lease_expired_before_data_transfer_completed",
 )
 def lease(case: Case) -> t.Iterator[Finding]:
@@ -202,7 +204,7 @@ def lease(case: Case) -> t.Iterator[Finding]:
     ]
     most = max(longest, key=lambda item: item[0]) if longest else None
     if most and int(ttl) < most[0] + 1000:
-        problem = f"a lease of {ttl} ms is shorter than {most[2]} of {most[1].kind} ({most[0]} ms) and a second"
+        problem = f"the lease of {ttl} ms is shorter than {most[2]} of {most[1].kind} ({most[0]} ms) plus one second"
         written = "default_kv_lease_ttl" in {
             canonical(key).replace("-", "_") for key in case.context.description.mooncake_master.args
         }
@@ -240,7 +242,7 @@ def threads(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def client_ttl(case: Case) -> t.Iterator[Finding]:
-    """mooncake_master waits too briefly for busy clients.
+    """The client_ttl of mooncake_master is too short for busy clients.
 
     With CPU binding or SSD offload a client misses heartbeats; the master then drops its segment
     (SEGMENT_NOT_FOUND).
@@ -255,14 +257,14 @@ def client_ttl(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("SEGMENT-SIZE", "Write bytes, or a number with KB, MB, GB.", "vllm-ascend kv_pool.md: global_segment_size")
 def segment_size(case: Case) -> t.Iterator[Finding]:
-    """A size of the store cannot be read or is zero.
+    """A size of the store is invalid or zero.
 
-    The engine ends at start, or adds no memory to the store.
+    The engine fails to start, or adds no memory to the store.
     """
     for key in ("global_segment_size", "local_buffer_size"):
         value = client(case).get(key)
         if value is not None and not size(value):
-            yield Finding.at(client_path(case, key), value, f"'{value}' is not a size above zero")
+            yield Finding.at(client_path(case, key), value, f"'{value}' is not a valid size greater than zero")
 
 
 @RULES.rule(
@@ -285,12 +287,12 @@ def segment_align(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "HOST-MEMORY",
     "Choose a smaller segment_size, or put fewer ranks on the host.",
-    "vllm-ascend kv_pool.md: every rank mounts a segment; 60 % leaves room for the model's loading",
+    "vllm-ascend kv_pool.md: every rank mounts a segment; 60 % leaves memory to load the model",
 )
 def host_memory(case: Case) -> t.Iterator[Finding]:
     """The segments of a host's ranks take more than 60 % of its memory (inference_memory, in GiB).
 
-    Every rank mounts a segment of its own; loading the model then runs out of memory.
+    Every rank mounts its own segment; loading the model then runs out of memory.
     """
     value, ranks = client(case).get("global_segment_size", 0), {}
     segment = size(value)
@@ -300,7 +302,7 @@ def host_memory(case: Case) -> t.Iterator[Finding]:
     for name in ranks:
         memory = getattr(case.context.hosts[name], "memory", 0)
         if segment and memory and segment * ranks[name] > 0.6 * memory * GIB:
-            problem = f"{ranks[name]} ranks on {name} take {segment * ranks[name] // GIB} GiB of its {memory} GiB"
+            problem = f"{ranks[name]} ranks on {name} use {segment * ranks[name] // GIB} GiB of its {memory} GiB"
             yield Finding.at(client_path(case, "global_segment_size"), value, problem)
 
 
@@ -330,19 +332,19 @@ def segment_hdk(case: Case) -> t.Iterator[Finding]:
 def protocol(case: Case) -> t.Iterator[Finding]:
     """The store's protocol does not fit the engine.
 
-    NPUs use ascend and the CPU engine tcp; the engine ends at start with another one.
+    NPUs need ascend and the CPU engine tcp; with another protocol the engine fails to start.
     """
     value, expected = client(case).get("protocol"), "ascend" if case.npu else "tcp"
     if value is not None and value != expected:
-        problem = f"protocol is {value}, and {'NPUs' if case.npu else 'the CPU engine'} can use {expected} only"
+        problem = f"protocol is {value}, but {'NPUs' if case.npu else 'the CPU engine'} can use only {expected}"
         yield Finding.at(client_path(case, "protocol"), value, problem)
 
 
-@RULES.rule("STORE-METADATA", "Remove metadata_server.", "vllm-ascend #5044: P2PHANDSHAKE is the only one that works")
+@RULES.rule("STORE-METADATA", "Remove metadata_server.", "vllm-ascend #5044: only P2PHANDSHAKE works")
 def metadata(case: Case) -> t.Iterator[Finding]:
-    """The store has a metadata server on NPUs.
+    """The key metadata_server is set for a store on NPUs.
 
-    Engines find each other themselves there; only P2PHANDSHAKE works.
+    On NPUs engines exchange metadata directly; only P2PHANDSHAKE works.
     """
     value = client(case).get("metadata_server")
     if case.npu and value is not None and value != "P2PHANDSHAKE":
@@ -352,7 +354,7 @@ def metadata(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "STORE-KEY",
     "Correct or remove the key.",
-    "mooncake.json is read with .get(): an unknown key does nothing",
+    "mooncake.json is read with .get(): an unknown key has no effect",
     "warning",
 )
 def store_key(case: Case) -> t.Iterator[Finding]:
@@ -376,7 +378,7 @@ def store_key(case: Case) -> t.Iterator[Finding]:
 def backend(case: Case) -> t.Iterator[Finding]:
     """The release does not have the store's backend.
 
-    Only AscendStoreConnector (0.12.0rc1 and later, on NPUs) has others than mooncake.
+    Only AscendStoreConnector (0.12.0rc1 and later, on NPUs) supports backends other than mooncake.
     """
     value = case.context.description.store.backend
     if case.context.store and value != "mooncake" and "AscendStoreConnector" not in case.context.release.connectors:
@@ -391,7 +393,7 @@ def backend(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def unused(case: Case) -> t.Iterator[Finding]:
-    """The store is configured and no pool uses it.
+    """The store is configured, but no pool uses it.
 
     The settings have no effect.
     """
@@ -408,19 +410,19 @@ def unused(case: Case) -> t.Iterator[Finding]:
                 for field in dataclasses.fields(settings)
                 if getattr(settings, field.name) != getattr(default, field.name)
             ]
-            yield Finding.at(path, "", f"{', '.join(changed)} is set and no pool uses the store")
+            yield Finding.at(path, "", f"{', '.join(changed)} is set, but no pool uses the store")
 
 
 @RULES.rule(
     "SSD-OFFLOAD",
-    "Give an absolute path without '..', a release from 0.23 on, and inference_mooncake_master.args.enable_offload: true.",
+    "Set an absolute path without '..', use release 0.23 or later, and inference_mooncake_master.args.enable_offload: true.",
     "vllm-ascend kv_pool.md (0.23): SSD offload; Mooncake 0.3.11",
 )
 def ssd(case: Case) -> t.Iterator[Finding]:
-    """Offloading to SSD is set up by half.
+    """SSD offload is incomplete.
 
-    It needs a directory, Mooncake 0.3.11 or later, and a mooncake_master that offloads; otherwise nothing is
-    written to the SSD or the engine ends at start.
+    It needs a directory, Mooncake 0.3.11 or later, and enable_offload of mooncake_master; otherwise nothing is
+    written to the SSD or the engine fails to start.
     """
     config = client(case)
     if not truth(config.get("enable_ssd_offload", "false")):
@@ -430,7 +432,7 @@ def ssd(case: Case) -> t.Iterator[Finding]:
         yield Finding.at(client_path(case, "ssd_offload_path"), path, f"'{path}' is not an absolute path without '..'")
     if case.context.release.mooncake_version < (0, 3, 11):
         mooncake = f"Mooncake {case.context.release.mooncake}" if case.context.release.mooncake else "no Mooncake"
-        problem = f"release {case.context.release.name} has {mooncake}, which cannot offload to SSD"
+        problem = f"release {case.context.release.name} has {mooncake}, which does not support SSD offload"
         yield Finding.at(client_path(case, "enable_ssd_offload"), True, problem)
     elif not truth(master_flags(case).get("enable_offload", "false")):
-        yield Finding.at(client_path(case, "enable_ssd_offload"), True, "enable_offload of mooncake_master is off")
+        yield Finding.at(client_path(case, "enable_ssd_offload"), True, "enable_offload of mooncake_master is false")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the topology: which pools make a service, on which hosts, with which devices."""
+"""Rules of the topology: pools, hosts and devices."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ RULES = Rules()
     "TOPO-POOLS", "Describe the missing pool in inference_pools.", "vllm-ascend docs: disaggregated_prefill design"
 )
 def pools(case: Case) -> t.Iterator[Finding]:
-    """A pool that serving needs is missing.
+    """A required pool is missing.
 
-    A request is served either by prefill and decode together or by a colocated pool; with only half of it every request
+    Requests need prefill and decode pools or a colocated pool; with only one of prefill and decode every request
     fails.
     """
     planned = case.context.description.pools
@@ -31,19 +31,19 @@ def pools(case: Case) -> t.Iterator[Finding]:
         yield Finding.at("inference_pools", names, "there is a decode pool but no prefill pool")
     if not (planned.prefill or planned.decode or planned.colocated):
         yield Finding.at(
-            "inference_pools", names, "no pool answers requests: prefill and decode, or colocated, are missing"
+            "inference_pools", names, "no pool can answer requests: define prefill and decode, or colocated"
         )
 
 
 @RULES.rule("POOL-EMPTY", "Set instances to 1 or more, or remove the pool.", "design of the planner")
 def empty_pool(case: Case) -> t.Iterator[Finding]:
-    """A pool has no instance.
+    """A pool has no instances.
 
     Nothing is started for it, so requests that need it fail.
     """
     for name, pool in case.context.description.pools.present().items():
         if not pool.instances and not case.in_pods:
-            yield Finding.at(f"inference_pools.{name}.instances", 0, f"pool {name} has no instance")
+            yield Finding.at(f"inference_pools.{name}.instances", 0, f"pool {name} has no instances")
 
 
 @RULES.rule("POOL-HOST", "Correct the name, or put the host into the pool's group.", "design of the planner")
@@ -56,12 +56,12 @@ def pool_hosts(case: Case) -> t.Iterator[Finding]:
         members = [host.name for host in hosts_of(group_of(name, pool), case.context.hosts)]
         for host in pool.hosts:
             if host not in members:
-                problem = f"pool {name} has no host '{host}' in its group '{group_of(name, pool)}'"
+                problem = f"host '{host}' is not in the group '{group_of(name, pool)}' of pool {name}"
                 yield Finding.at(f"inference_pools.{name}.hosts.{host}", "", problem, nearest(host, members))
 
 
 @RULES.rule(
-    "DEV-OVERLAP", "Give the pools different devices, or leave the choice to the planner.", "vllm-ascend #4725, #11968"
+    "DEV-OVERLAP", "Give the pools different devices, or let the planner choose them.", "vllm-ascend #4725, #11968"
 )
 def device_overlap(case: Case) -> t.Iterator[Finding]:
     """Two services are planned on the same device.
@@ -79,7 +79,7 @@ def device_overlap(case: Case) -> t.Iterator[Finding]:
 
 
 def devices_path(instance: Instance) -> str:
-    """The variable that decides on a pool's devices."""
+    """The variable that sets a pool's devices."""
     if instance.pool.devices:
         return f"inference_pools.{instance.kind}.devices"
     return f"inference_pools.{instance.kind}.{'device_offset' if instance.pool.device_offset else 'instances'}"
@@ -91,7 +91,7 @@ def devices_path(instance: Instance) -> str:
 def devices_exist(case: Case) -> t.Iterator[Finding]:
     """A pool uses devices that the host does not have.
 
-    The engine ends at start with an invalid device id.
+    The engine fails to start: invalid device id.
     """
     for service, instance, process in case.engines:
         missing = [device for device in service.devices if device not in process.host.devices]
@@ -106,14 +106,14 @@ def _listed(devices: t.Iterable[int]) -> str:
 
 @RULES.rule(
     "DEV-PAIRS",
-    "Give each process whole pairs (0 and 1, 2 and 3, ...), or make sure that CANN is 8.5.1 or newer.",
+    "Assign whole pairs (0 and 1, 2 and 3, ...) to each process, or use CANN 8.5.1 or newer.",
     "vllm-ascend #6597",
     "warning",
 )
 def device_pairs(case: Case) -> t.Iterator[Finding]:
-    """A process on A3 gets one die of an NPU without the other.
+    """A process on A3 uses only one die of an NPU.
 
-    On A3 two devices are the dies of one NPU; before CANN 8.5.1 a process that sees only one of them fails.
+    On A3 two devices are the two dies of one NPU; before CANN 8.5.1 a process that has only one of them fails.
     """
     if case.context.release.cann_version >= (8, 5, 1) or not case.npu:
         return
@@ -121,19 +121,19 @@ def device_pairs(case: Case) -> t.Iterator[Finding]:
         own = set(service.devices)
         single = [device for device in service.devices if device ^ 1 not in own]
         if process.host.hardware == "a3" and single:
-            problem = f"{service.name} gets device {_listed(single)} without the other die of the same NPU"
+            problem = f"{service.name} uses device {_listed(single)} without the other die of the same NPU"
             yield Finding.at(devices_path(instance), list(service.devices), problem)
 
 
 @RULES.rule(
     "HARDWARE-MIX",
-    "Give every instance hosts of one generation.",
+    "Assign hosts of one hardware generation to each instance.",
     "HCCL: one generation per communicator; vllm-ascend #5599",
 )
 def hardware_mix(case: Case) -> t.Iterator[Finding]:
     """An instance spans hosts of different hardware generations.
 
-    HCCL cannot form one communicator over them.
+    HCCL cannot create a communicator across generations.
     """
     for instance in case.context.instances:
         kinds = sorted({process.host.hardware for process in instance.processes})
@@ -148,7 +148,7 @@ def hardware_mix(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend Dockerfile.310p: no Mooncake; LLMDataDist: same hardware on both sides",
 )
 def hardware_pd(case: Case) -> t.Iterator[Finding]:
-    """The hosts' hardware cannot transfer KV cache this way.
+    """The hosts' hardware does not support this KV transfer.
 
     310P and older have no connector, and LLMDataDist does not connect different generations.
     """
@@ -166,7 +166,7 @@ def hardware_pd(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "IMAGE-HARDWARE",
-    "Choose a release with images for this hardware, or name your own with inference_image.",
+    "Choose a release with images for this hardware, or set inference_image to your own image.",
     "vllm-ascend Dockerfiles by tag",
 )
 def image_hardware(case: Case) -> t.Iterator[Finding]:
@@ -186,20 +186,20 @@ def image_hardware(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "HOST-ADDRESS",
     "Set inference_address of each host to its own address in the network of the cluster.",
-    "vllm-ascend #2390, #3633: addresses that others cannot reach",
+    "vllm-ascend #2390, #3633: addresses that other hosts cannot reach",
 )
 def addresses(case: Case) -> t.Iterator[Finding]:
-    """A host's address is not its own, or others cannot reach it.
+    """A host's address is not unique or not reachable by other hosts.
 
-    Engines give this address to their peers and to the router; KV transfers and requests to it fail.
+    Peers and the router use this address; KV transfers and requests to it fail.
     """
     used = {service.host for service in case.services}
-    remote = not all(case.context.hosts[name].here for name in used)  # one machine reaches its own loopback addresses
+    remote = not all(case.context.hosts[name].here for name in used)  # a single machine can use loopback addresses
     owner: dict[str, str] = {}
     for name in sorted(used):
         address = case.context.hosts[name].address
         local = address.startswith("127.") or address in ("localhost", "::1")
-        if address in ("0.0.0.0", "::"):  # compared with, nothing binds here
+        if address in ("0.0.0.0", "::"):  # comparison only, nothing is bound
             yield Finding.at(f"{name}.inference_address", address, f"{address} is not the address of a host")
         elif local and remote and len(used) > 1:
             yield Finding.at(f"{name}.inference_address", address, "other hosts cannot reach a loopback address")
@@ -216,44 +216,44 @@ def addresses(case: Case) -> t.Iterator[Finding]:
 def ipv6(case: Case) -> t.Iterator[Finding]:
     """An engine's host has an IPv6 address.
 
-    Mooncake's AscendDirect refuses IPv6 up to vLLM 0.14, and the releases' proxies cannot add IPv6 instances later.
+    Mooncake's AscendDirect refuses IPv6 up to vLLM 0.14, and the proxies cannot add IPv6 instances at run time.
     """
     for name in sorted({service.host for service, dummy, dummy in case.engines}):
         address = case.context.hosts[name].address
         if ":" in address:
             severity = "" if case.npu and case.context.release.vllm_version < (0, 15) else "warning"
-            problem = "this is an IPv6 address"
+            problem = f"{name} has an IPv6 address"
             yield Finding.at(f"{name}.inference_address", address, problem, severity=severity)
 
 
 @RULES.rule(
     "INTERFACE",
-    "Set inference_interface of the host (or of all) to the name of the network interface that owns its address.",
+    "Set inference_interface of the host (or of all) to the name of the network interface that has its address.",
     "vllm-ascend #167, #2390, #3633",
     "warning",
 )
 def interfaces(case: Case) -> t.Iterator[Finding]:
-    """A host's network interface is not named.
+    """A host's network interface is not set.
 
-    Gloo and HCCL then choose one themselves, and choose wrong on hosts that have several.
+    Gloo and HCCL then select one themselves, possibly the wrong one on hosts with several.
     """
     if not case.npu or case.in_pods:
         return
     for name in sorted({service.host for service, dummy, dummy in case.engines}):
         if not case.context.hosts[name].interface:
-            yield Finding.at(f"{name}.inference_interface", "", "no network interface is named")
+            yield Finding.at(f"{name}.inference_interface", "", "inference_interface is not set")
 
 
 @RULES.rule(
     "SINGLE-HOST",
-    "Leave one host in the group, or name another group.",
+    "Keep one host in the group, or set another group.",
     "design of the planner: one router and one mooncake_master per deployment",
     "warning",
 )
 def single(case: Case) -> t.Iterator[Finding]:
-    """The group of a service that runs once has several hosts.
+    """The group of a single-instance service has several hosts.
 
-    Only the first host is used; the others stay without the service.
+    Only the first host runs the service; the others are ignored.
     """
     description = case.context.description
     for name, group, kind in (
@@ -268,12 +268,12 @@ def single(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "INSTANCE-SPREAD",
-    "Plan more instances, set instances_per_host, or take the hosts out of the group.",
+    "Plan more instances, set instances_per_host, or remove the hosts from the group.",
     "design of the planner",
     "warning",
 )
 def unused_hosts(case: Case) -> t.Iterator[Finding]:
-    """Hosts of a pool's group carry no instance.
+    """Hosts of a pool's group have no instance.
 
     Their devices stay idle.
     """

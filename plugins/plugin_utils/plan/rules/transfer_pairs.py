@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of both sides of a transfer: what prefill sends is what decode takes, and every pool gets requests."""
+"""Rules of both sides of a transfer: prefill and decode must match, and every pool must get requests."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .base import Case, Rules
 from .engine_view import KV, extra_of
 
 RULES = Rules()
-# Connectors that keep KV cache where other engines find it, and those that keep it for their own engine only. Every other
-# one carries it from engine to engine, also one that is newer than this list.
-STORES = {kv.ASCEND_NAMES[word] for word in ("store", "lmcache", "ucm")} | {
+# Connectors that share KV cache between engines, and those that store it only for their own engine. All others,
+# including those newer than this list, transfer it from engine to engine.
+STORES = {kv.ASCEND_NAMES[name] for name in ("store", "lmcache", "ucm")} | {
     "MooncakeConnectorStoreV1",
     kv.CPU_NAMES["store"],
 }
-OWN_ENGINE = {kv.ASCEND_NAMES[word] for word in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
+OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
     "PreemptOffloadConnector"
 }
 
 
 def names(view: t.Any) -> set[str]:
-    """Names of an engine's connectors, those inside MultiConnector among them."""
+    """Names of an engine's connectors, including those inside MultiConnector."""
     return {str(connector.get("kv_connector", "")) for connector in view.connectors} - {"MultiConnector", ""}
 
 
 def known(case: Case, view: t.Any) -> set[str]:
-    """Connectors that the release has, and those that come with a module of their own."""
+    """Connectors of the release, and those with their own module."""
     own = {
         str(connector.get("kv_connector")) for connector in view.connectors if connector.get("kv_connector_module_path")
     }
@@ -39,7 +39,7 @@ def known(case: Case, view: t.Any) -> set[str]:
 
 
 def where(case: Case, view: t.Any) -> str:
-    """The variable that decides on an engine's connector."""
+    """The variable that sets an engine's connector."""
     pools = case.context.description.pools
     if view.table.get(KV) and any(
         "kv-transfer-config" in key.replace("_", "-") for _path, args in view.layers("args") for key in args
@@ -53,19 +53,19 @@ def where(case: Case, view: t.Any) -> str:
 
 
 def shown(found: t.Collection[str]) -> str:
-    """Connectors as they are printed."""
+    """Connectors as text."""
     return "+".join(sorted(found)) or "none"
 
 
 @RULES.rule(
     "TRANSFER-PAIR",
-    "Give prefill and decode the same inference_kv_transfer, or let both use the store.",
-    "vllm-ascend kv_transfer/kv_p2p: each connector has a protocol of its own between the two sides",
+    "Give prefill and decode the same inference_kv_transfer, or use the store on both.",
+    "vllm-ascend kv_transfer/kv_p2p: each connector has its own protocol between the two sides",
 )
 def pair(case: Case) -> t.Iterator[Finding]:
     """Prefill and decode have different connectors.
 
-    Decode waits for KV cache that never comes, or computes every prompt again, and prefill holds its blocks for nothing.
+    Decode waits for KV cache that never arrives or recomputes every prompt, and prefill holds its blocks in vain.
     """
     for prefill, decode, sent, taken in _sides(case):
         if sent != taken and not names(prefill) & names(decode) & STORES:
@@ -76,26 +76,26 @@ def pair(case: Case) -> t.Iterator[Finding]:
 @RULES.rule(
     "TRANSFER-CARRIES",
     "Use mooncake, or a store that both pools share.",
-    "vLLM OffloadingConnector and its kin: blocks go to the memory of the engine's own host and come back",
+    "vLLM OffloadingConnector and similar: blocks are copied to the memory of the engine's own host and back",
 )
 def carries(case: Case) -> t.Iterator[Finding]:
-    """The connectors carry no KV cache from prefill to decode.
+    """The connectors do not transfer KV cache from prefill to decode.
 
-    Connectors that offload keep the KV cache for their own engine, so decode computes every prompt again.
+    Offloading connectors store the KV cache only for their own engine, so decode recomputes every prompt.
     """
     for prefill, decode, sent, taken in _sides(case):
         if not sent and not taken and not names(prefill) & names(decode) & STORES:
-            text = f"{shown(names(prefill) | names(decode))} keeps the KV cache for its own engine"
+            text = f"{shown(names(prefill) | names(decode))} stores the KV cache only for its own engine"
             yield Finding.at(where(case, decode), shown(names(decode)), text)
 
 
 def _sides(case: Case) -> t.Iterator[tuple[t.Any, t.Any, set[str], set[str]]]:
-    """Every prefill beside every decode, with the connectors by which each of the two reaches the other."""
+    """Every pair of prefill and decode, with the transferring connectors of each side."""
     views = case.of("prefill", "decode")
     if not case.disaggregated or not any(names(view) for view in views):
         return
     if any(KV in view.table and not names(view) or names(view) - known(case, view) for view in views):
-        return  # another rule says what is wrong with that side alone
+        return  # reported by another rule
     for prefill in case.of("prefill"):
         for decode in case.of("decode"):
             yield prefill, decode, *(names(view) - STORES - OWN_ENGINE for view in (prefill, decode))
@@ -103,13 +103,13 @@ def _sides(case: Case) -> t.Iterator[tuple[t.Any, t.Any, set[str], set[str]]]:
 
 @RULES.rule(
     "POOL-UNSERVED",
-    "Remove the pool or give it a deployment of its own, or set inference_router.flavour: none and route requests yourself.",
+    "Remove the pool, deploy it separately, or set inference_router.flavour: none and route requests yourself.",
     "the proxies' lists of engines",
 )
 def unserved(case: Case) -> t.Iterator[Finding]:
     """The router sends no request to a pool.
 
-    The pool's NPUs load the model and stay idle.
+    The pool's engines load the model and stay idle.
     """
     present, found = set(case.context.description.pools.present()), flavour_of(case.context)
     served = next((pools for pools in found.pools if pools <= present), None)
@@ -122,41 +122,41 @@ def unserved(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "PP-PARTITION",
-    "Give VLLM_PP_LAYER_PARTITION one number of layers for each pipeline rank, on the pool that has them.",
+    "Set VLLM_PP_LAYER_PARTITION on the pool with pipeline parallelism, with one number of layers for each pipeline rank.",
     "vLLM distributed/utils.py get_pp_indices: the partition has as many numbers as there are pipeline ranks",
 )
 def partition(case: Case) -> t.Iterator[Finding]:
-    """VLLM_PP_LAYER_PARTITION does not fit the pipeline.
+    """VLLM_PP_LAYER_PARTITION does not match the pipeline ranks.
 
-    The engine ends at start, or the connector reads the layers from the wrong rank and decode gets wrong KV cache.
+    The engine fails to start, or the connector reads layers from the wrong rank and decode gets wrong KV cache.
     """
     for view in case.engine_views:
-        told, size = view.env.get("VLLM_PP_LAYER_PARTITION"), view.instance.pool.pipeline_parallel_size
-        if told is None:
+        value, size = view.env.get("VLLM_PP_LAYER_PARTITION"), view.instance.pool.pipeline_parallel_size
+        if value is None:
             continue
-        parts = [part.strip() for part in told.split(",")]
+        parts = [part.strip() for part in value.split(",")]
         path = view.env_path("VLLM_PP_LAYER_PARTITION")
         if not all(part.isdecimal() and int(part) for part in parts):
-            yield Finding.at(path, told, f"'{told}' is not a list of whole numbers")
+            yield Finding.at(path, value, f"'{value}' is not a list of whole numbers")
         elif len(parts) != size:
-            yield Finding.at(path, told, f"it has {len(parts)} parts, and {view.kind} has {size} pipeline ranks")
+            yield Finding.at(path, value, f"it has {len(parts)} parts, but {view.kind} has {size} pipeline ranks")
 
 
 @RULES.rule(
     "PP-PARTITION-TOLD",
-    "Leave pp_layer_partition out of kv_connector_extra_config: the planner fills it in from prefill's environment.",
+    "Remove pp_layer_partition from kv_connector_extra_config: the planner sets it from prefill's environment.",
     "vllm-ascend mooncake_connector.py: layers of a pipeline rank, get_prefill_pp_indices",
 )
-def partition_told(case: Case) -> t.Iterator[Finding]:
-    """The connector is told another partition of prefill's layers than prefill has.
+def partition_mismatch(case: Case) -> t.Iterator[Finding]:
+    """The connector's pp_layer_partition differs from prefill's VLLM_PP_LAYER_PARTITION.
 
-    Decode maps layers to pipeline ranks by it and reads the wrong ones, without an error.
+    Decode uses it to map layers to pipeline ranks and reads the wrong ones, without an error.
     """
     expected = kv.layer_partition(case.context.description)
     for view in case.engine_views if case.disaggregated else ():
         for connector in view.connectors:
             side = extra_of(connector).get("prefill")
-            told = side.get("pp_layer_partition") if isinstance(side, dict) else None
-            if isinstance(side, dict) and "tp_size" in side and (told or "") != expected:
+            value = side.get("pp_layer_partition") if isinstance(side, dict) else None
+            if isinstance(side, dict) and "tp_size" in side and (value or "") != expected:
                 path = view.kv_path("kv_connector_extra_config", "prefill", "pp_layer_partition")
-                yield Finding.at(path, told or "", f"prefill's VLLM_PP_LAYER_PARTITION is {expected or 'not set'}")
+                yield Finding.at(path, value or "", f"prefill's VLLM_PP_LAYER_PARTITION is {expected or 'not set'}")

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of single values: sizes, addresses and settings that no engine can use as they are."""
+"""Rules of single values: sizes, addresses and misplaced settings."""
 
 from __future__ import annotations
 
@@ -82,28 +82,30 @@ def model_flag(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "HCCL-BUFFSIZE", "Write the number of MiB alone: 1100.", "CANN: HCCL_BUFFSIZE, a whole number of MiB from 1 on"
+    "HCCL-BUFFSIZE",
+    "Set the number of MiB without a unit: 1100.",
+    "CANN: HCCL_BUFFSIZE, a whole number of MiB from 1 on",
 )
 def buffer_size(case: Case) -> t.Iterator[Finding]:
     """HCCL_BUFFSIZE is not a whole number of MiB.
 
-    HCCL refuses the value when the first communicator is made, after the model is loaded.
+    HCCL refuses the value when it creates the first communicator, after the model is loaded.
     """
     for view in case.engine_views if case.npu else ():
-        told = view.env.get("HCCL_BUFFSIZE")
-        if told is not None and not (told.isdecimal() and int(told)):
-            yield Finding.at(view.env_path("HCCL_BUFFSIZE"), told, f"'{told}' is not a number of MiB")
+        value = view.env.get("HCCL_BUFFSIZE")
+        if value is not None and not (value.isdecimal() and int(value)):
+            yield Finding.at(view.env_path("HCCL_BUFFSIZE"), value, f"'{value}' is not a number of MiB")
 
 
 @RULES.rule(
     "KV-NESTED",
-    "Write the connector's own settings directly below its name, and keys of kv-transfer-config directly below kv.",
+    "Put the connector's own settings directly below its name, and keys of kv-transfer-config directly below kv.",
     "vLLM KVTransferConfig",
 )
 def nested(case: Case) -> t.Iterator[Finding]:
     """A key of kv-transfer-config is among a connector's own settings.
 
-    inference_pools.<pool>.kv.<connector> holds entries of kv_connector_extra_config, so the key ends up inside it, where
+    inference_pools.<pool>.kv.<connector> contains entries of kv_connector_extra_config, so the key is written there, where
     no connector reads it.
     """
     for name, pool in case.context.description.pools.present().items():
@@ -111,25 +113,27 @@ def nested(case: Case) -> t.Iterator[Finding]:
             own = pool.kv.get(connector)
             for key in sorted(TOP_KEYS & set(own)) if isinstance(own, dict) else ():
                 yield Finding.at(
-                    f"inference_pools.{name}.kv.{connector}.{key}", own[key], f"{key} is not one of its settings"
+                    f"inference_pools.{name}.kv.{connector}.{key}",
+                    own[key],
+                    f"{key} is not a setting of this connector",
                 )
 
 
 @RULES.rule(
     "LINK-HARDWARE",
-    "Set inference_link: roce, or leave it out.",
-    "Atlas A2 servers: HCCS joins the NPUs of one server; servers are joined by RoCE",
+    "Set inference_link: roce, or remove the variable.",
+    "Atlas A2 servers: HCCS connects the NPUs of one server; RoCE connects servers",
 )
 def link(case: Case) -> t.Iterator[Finding]:
-    """inference_link is hccs, and the hosts have no HCCS between them.
+    """inference_link is hccs, but the hosts are not connected by HCCS.
 
-    HCCL and Mooncake look for a way that is not there, and the first communicator over hosts fails.
+    HCCL and Mooncake select a link that does not exist, and the first communicator across hosts fails.
     """
     hosts = {process.host.name: process.host for service, instance, process in case.engines}
     kinds = sorted({host.hardware for host in hosts.values()} & {"a2", "310p", "910a"})
     if case.context.description.link == "hccs" and len(hosts) > 1 and kinds:
         yield Finding.at(
-            "inference_link", "hccs", f"there is no hccs link between hosts of generation {' and '.join(kinds)}"
+            "inference_link", "hccs", f"there is no HCCS link between hosts of generation {' and '.join(kinds)}"
         )
 
 
@@ -141,8 +145,8 @@ def link(case: Case) -> t.Iterator[Finding]:
 def address_form(case: Case) -> t.Iterator[Finding]:
     """A host's address is no IP address of a host.
 
-    HCCL takes none but an IP address, and no peer reaches a wrong one. The planner resolves no names, so that a plan is
-    the same wherever it is made.
+    HCCL accepts only an IP address. The planner resolves no names, so that a plan is
+    the same on every controller.
     """
     if case.in_pods:
         return

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ``kubernetes.core.k8s`` returned, for one object or for several in one call."""
+"""Reads results of ``kubernetes.core.k8s``, for one or several objects per call."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def applied(registered: Record, kind: str) -> list[t.Any]:
     return found
 
 
-def rollout_lacks(deployments: t.Sequence[Record]) -> list[str]:
-    """What a Deployment (a list of one or none) still lacks: ``unseen`` by its controller, or numbers of pods."""
+def pending_rollout(deployments: t.Sequence[Record]) -> list[str]:
+    """Pending parts of a Deployment's rollout (a list of one or none): unseen by its controller, or numbers of pods."""
     if not deployments:
         return ["unseen"]
     one = deployments[0]
@@ -39,7 +39,7 @@ def rollout_lacks(deployments: t.Sequence[Record]) -> list[str]:
     return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
 
 
-def said(message: str) -> str:
-    """What the server said, out of the module's message, which holds the whole answer as JSON; else the message itself."""
+def api_message(message: str) -> str:
+    """The API server's message from the module's message, which contains the response as JSON; else the message itself."""
     found = re.search(r'"message": ?("(?:[^"\\]|\\.)*")', message)
     return str(json.loads(found.group(1))) if found else message

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMaps: the start scripts, and the addresses that the proxy is told."""
+"""ConfigMaps: the start scripts, and the addresses for the proxy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID", "START_ID")
 
 
 def template_of(services: t.Iterable[Service], kind: str) -> list[Service]:
-    """The processes of a role's first instance: every replica runs the same."""
+    """The processes of a role's first instance; all replicas are equal."""
     return [service for service in services if service.kind == kind and service.instance == 0]
 
 
 def part_name(service: Service) -> str:
-    """The name, within the deployment, of what a pod runs: ``prefill``, ``prefill-1`` for its first worker."""
+    """The name of a pod's process within the deployment: ``prefill``, ``prefill-1`` for its first worker."""
     if not is_engine(service):
         return service.name
     return service.kind if service.rank == 0 else f"{service.kind}-{service.rank}"
@@ -36,12 +36,12 @@ def is_engine(service: Service) -> bool:
 
 
 def entries(services: t.Iterable[Service]) -> list[Service]:
-    """Of each engine instance the process that others talk to."""
+    """The process of each engine instance that has the API."""
     return [service for service in services if is_engine(service) and service.health]
 
 
 def files(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
-    """What the ConfigMap holds for one pod: its start script, and the files that its service reads."""
+    """The ConfigMap's files for one pod: its start script, and the files of its service."""
     part, entry = part_name(service), ""
     if is_engine(service) and service.rank:
         entry = template_of(services, service.kind)[0].address

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deployment and Service of what runs once beside the engines: the proxy, and the store's master."""
+"""Deployment and Service of single-instance services: the proxy, and the store's master."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
 def _annotations(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
     found = {CONFIG_CHECKSUM: checksum(*files(context, services, service).values())}
     if service.kind == "router":
-        found[TARGETS_CHECKSUM] = ""  # filled in when the pods have addresses
+        found[TARGETS_CHECKSUM] = ""  # set when the pods have addresses
     return found
 
 
 def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
-    words = context.description.kubernetes
+    settings = context.description.kubernetes
     container: Manifest = {
         "name": service.name,
         "image": (service.container or {})["image"],
@@ -62,17 +62,17 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
         "containers": [container],
         "volumes": [script_volume(context)],
     }
-    if words.image_pull_policy:
-        container["imagePullPolicy"] = words.image_pull_policy
-    if words.image_pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in words.image_pull_secrets]
+    if settings.image_pull_policy:
+        container["imagePullPolicy"] = settings.image_pull_policy
+    if settings.image_pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
     if service.kind == "router":
         container["envFrom"] = [{"configMapRef": {"name": targets_name(context)}}]
-        amounts = {"limits": dict(words.router.limits), "requests": dict(words.router.requests)}
+        amounts = {"limits": dict(settings.router.limits), "requests": dict(settings.router.requests)}
         container["resources"] = {key: amounts[key] for key in amounts if amounts[key]}
-        if words.router.node_selector:
-            spec["nodeSelector"] = dict(words.router.node_selector)
-        if words.router.host_network:
+        if settings.router.node_selector:
+            spec["nodeSelector"] = dict(settings.router.node_selector)
+        if settings.router.host_network:
             spec["hostNetwork"] = True
     return spec
 
@@ -86,7 +86,7 @@ def _probe(service: Service) -> Manifest:
 
 
 def service_object(context: Context, service: Service) -> Manifest:
-    """The Service in front of that Deployment; the scheduler of requests has its own port only."""
+    """The Service of that Deployment; for the proxy only with the proxy's port."""
     router = context.description.kubernetes.router
     shown = [port for port in service.ports if port.scope == "client"] or list(service.ports)
     ports = [{"name": item.name.replace("_", "-")[:15], "port": item.first, "targetPort": item.first} for item in shown]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the role kthena asks of Python, by the name of the filter that asks it."""
+"""Filters of the role kthena, by name."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ FILTERS: dict[str, t.Callable[..., t.Any]] = {
     "_kthena_names": calls.names,
     "_kthena_node_shortage": as_text(state.node_shortage),
     "_kthena_objects": state.staged,
-    "_kthena_pods_lack": state.pods_lack,
-    "_kthena_remember": state.remember,
-    "_kthena_remembered": state.remembered,
+    "_kthena_pods_lack": state.pending_pods,
+    "_kthena_remember": state.record_verified,
+    "_kthena_remembered": state.rollback_plan,
     "_kthena_resolve": state.resolved,
     "_kthena_role_pods": state.pods_of_roles,
-    "_kthena_rollout_lacks": calls.rollout_lacks,
-    "_kthena_said": calls.said,
+    "_kthena_rollout_lacks": calls.pending_rollout,
+    "_kthena_said": calls.api_message,
     "_kthena_stale": state.stale,
-    "_kthena_waits_for": state.waits_for,
+    "_kthena_waits_for": state.pending_serving,
 }

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The inventory of a cluster: its nodes are not known, so each pod of the plan stands for a host of its own.
+"""The inventory of a cluster: its nodes are unknown, so each pod is planned as a separate host.
 
-An address is known only when the pod runs. In the plan ``prefill-0.pod`` stands for it; a start script has ``${POD_IP}``
-for the pod's own and ``${PREFILL_0}`` for another's. So the same placement, ports and renderers serve hosts and clusters.
+An address is known only when the pod runs. ``prefill-0.pod`` is its placeholder in the plan; a start script has ``${POD_IP}``
+for the pod's own and ``${PREFILL_0}`` for another's. So hosts and clusters share placement, ports and renderers.
 """
 
 from __future__ import annotations
@@ -17,62 +17,62 @@ from ...description.variables import DEVICES, Description, Host, Pool
 from ...plan.placement import _span
 
 ROUTER, MASTER = "router", "mooncake-master"
-STAND_IN = "pod:"  # no host of an inventory can have a colon in its name
+POD_PREFIX = "pod:"  # host names of an inventory contain no colon
 SHARED_API_PORT = 7100
 
 
 def address_of(pod: str) -> str:
-    """What stands in the plan for a pod's address, until the pod has one."""
+    """The placeholder of a pod's address in the plan."""
     return f"{pod}.pod"
 
 
 def variable(address: str) -> str:
-    """The shell variable that holds this address in other pods: ``prefill-0.pod`` is in ``PREFILL_0``."""
+    """The shell variable with this address in other pods: ``PREFILL_0`` for ``prefill-0.pod``."""
     return address[: -len(".pod")].upper().replace("-", "_")
 
 
 def service_name(description: Description, name: str) -> str:
-    """The name in the cluster's DNS of a service of ours, in the form that pods of any namespace resolve."""
+    """The DNS name of a service in the cluster, resolvable from all namespaces."""
     return f"{description.deployment}-{name}.{description.kubernetes.namespace}.svc"
 
 
 def on_cluster(description: Description, hosts: t.Mapping[str, Host]) -> tuple[Description, dict[str, Host]]:
-    """The description and hosts to plan with, when the runtime is kubernetes.
+    """The description and hosts for planning with the runtime kubernetes.
 
     A pool's instances are counted over all groups; each pool is a group of as many hosts as it has pods. Hosts of the
-    inventory stay only where the router runs on one of them.
+    inventory are used only if the router runs on one of them.
     """
-    words = description.kubernetes
+    settings = description.kubernetes
     found: dict[str, Host] = {}
     pools: dict[str, Pool] = {}
     for name, pool in description.pools.present().items():
         pools[name] = _pool(description, name, pool)
         for pod in _pods(name, pools[name], _node_devices(description)):
-            found[STAND_IN + pod] = _host(description, pod, address_of(pod), name, _node_devices(description))
-    found[STAND_IN + MASTER] = _host(
+            found[POD_PREFIX + pod] = _host(description, pod, address_of(pod), name, _node_devices(description))
+    found[POD_PREFIX + MASTER] = _host(
         description, MASTER, service_name(description, MASTER), description.mooncake_master.group, 0
     )
-    if words.router.mode == "host":
+    if settings.router.mode == "host":
         group = description.router.group
         found.update({name: hosts[name] for name in hosts if group in hosts[name].groups})
     else:
         address = service_name(description, ROUTER)
-        found[STAND_IN + ROUTER] = _host(description, ROUTER, address, description.router.group, 0)
+        found[POD_PREFIX + ROUTER] = _host(description, ROUTER, address, description.router.group, 0)
     router = description.router
-    if words.router.mode in ("kthena_router", "none"):
+    if settings.router.mode in ("kthena_router", "none"):
         router = dataclasses.replace(router, flavour="none")
     return dataclasses.replace(description, pools=dataclasses.replace(description.pools, **pools), router=router), found
 
 
 def _pool(description: Description, name: str, pool: Pool) -> Pool:
-    words = description.kubernetes
+    settings = description.kubernetes
     api = pool.ports.api
-    if words.router.mode == "kthena_router" and not api:
+    if settings.router.mode == "kthena_router" and not api:
         api = (SHARED_API_PORT,)  # a ModelServer has one port for all roles
     return dataclasses.replace(
         pool,
         group=name,
-        instances=pool.instances * words.groups,
+        instances=pool.instances * settings.groups,
         instances_per_host=0,
         ports=dataclasses.replace(pool.ports, api=api),
     )
@@ -88,20 +88,20 @@ def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
 
 
 def _node_devices(description: Description) -> int:
-    words: Kubernetes = description.kubernetes
+    settings: Kubernetes = description.kubernetes
     if description.engine == "vllm_cpu":
         return 0
-    return words.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
+    return settings.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
 
 
 def is_pod(host: str) -> bool:
-    """Whether a service's host stands for a pod."""
-    return host.startswith(STAND_IN)
+    """Whether a service's host is a pod."""
+    return host.startswith(POD_PREFIX)
 
 
 def _host(description: Description, name: str, address: str, group: str, devices: int) -> Host:
     return Host(
-        name=STAND_IN + name,
+        name=POD_PREFIX + name,
         address=address,
         interface=description.interface,
         hardware=description.hardware or ("cpu" if description.engine == "vllm_cpu" else "a3"),

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a pod adds to its connector: an id that tells group, role and start, and the connector's module.
+"""Connector settings of a pod: an engine id with group, role and start, and the connector's module.
 
-All replicas of a role run one script, so the id is put together in the pod. A decode engine keeps what it knows of a
-prefill engine by this id for ever: a prefill pod that came back under its old id would have its old memory read. So the
-id carries a mark of the start, and a role can be replaced without its peers.
+All replicas of a role run one script, so the id is composed in the pod. A decode engine caches the data of a
+prefill engine by this id permanently: with an unchanged id it would read outdated memory of a restarted prefill pod. So the
+id includes a start id, and a role can be replaced without its peers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MODULES = {
 
 
 def identified(context: Context, service: Service) -> Service:
-    """The service with these two in its connector's configuration, where one connector carries it and keeps an id."""
+    """The service with both in its connector's configuration, if a single connector with an id is used."""
     if FLAG not in service.argv:
         return service
     place = service.argv.index(FLAG) + 1
@@ -42,7 +42,7 @@ def _derived(context: Context, config: t.Mapping[str, t.Any]) -> dict[str, str]:
     found = {"engine_id": ENGINE_ID}
     if (
         not context.release.module_path_wins
-    ):  # where it wins, it hides the registered name, and the engine does not start
+    ):  # where it takes precedence over the registered name, the engine does not start
         found["kv_connector_module_path"] = module_path(context, str(config["kv_connector"]))
     return found
 

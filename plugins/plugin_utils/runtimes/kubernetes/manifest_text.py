@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A plan's objects as YAML for people and for ``kubectl apply -f -``."""
+"""A plan's objects as YAML, suitable for ``kubectl apply -f -``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import typing as t
 
 import yaml
 
-NOTE = "# ConfigMap {name} gets the pods' addresses once they run: the role kthena fills it in, kubectl does not.\n"
+NOTE = "# ConfigMap {name} is filled with the pods' addresses by the role kthena, not by kubectl.\n"
 
 
 class _Dumper(yaml.SafeDumper):
-    """Scripts as blocks, and quotes around every string that another reader of YAML would take for a number."""
+    """Scripts as blocks, and quotes around strings that other YAML parsers read as numbers."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
@@ -23,7 +23,7 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
 
 def _like_a_number(value: str) -> bool:
     """PyYAML writes the string 1e5 or 0128 without quotes; kubectl reads both as numbers and the server refuses them."""
-    for read in (float, lambda word: int(word, 0)):
+    for read in (float, lambda text: int(text, 0)):
         try:
             read(value)
         except ValueError:
@@ -33,13 +33,13 @@ def _like_a_number(value: str) -> bool:
 
 
 _Dumper.add_representer(str, _text)
-_Dumper.ignore_aliases = lambda *_unused: True  # type: ignore[method-assign]  # an object reads alone
+_Dumper.ignore_aliases = lambda *_unused: True  # type: ignore[method-assign]  # no aliases: each document is independent
 
 
 def manifests(plan: t.Mapping[str, t.Any]) -> str:
     """The plan's objects as YAML documents, in apply order; each begins with ``---``, and ``...`` ends the last.
 
-    The targets are empty: what the router is told are addresses that only running pods have.
+    The targets are empty: the addresses for the router are known only when pods run.
     """
     parts = []
     for item in plan["objects"]:

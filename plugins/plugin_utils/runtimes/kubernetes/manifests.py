@@ -18,7 +18,7 @@ from .routing import model_route, model_server
 
 
 def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Manifest]]:
-    """The objects by stage: what engines read, the engines, what leads to them."""
+    """The objects by stage: configuration of engines, engines, routing."""
     master = [service for service in services if service.kind == "mooncake_master"]
     before = [start_scripts(context, services)]
     for item in master:
@@ -45,12 +45,12 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
 def cluster_part(
     context: Context, services: t.Sequence[Service], hosts: t.Sequence[dict[str, t.Any]]
 ) -> dict[str, t.Any]:
-    """What the plan says of the cluster: the objects, and what the role has to know to apply and to watch them.
+    """The plan's cluster section: the objects, and data to apply and monitor them.
 
-    No host of the inventory is managed, except one that the router runs on: so ``hosts`` is empty, and that one is told
-    apart under ``kubernetes.router``.
+    No host of the inventory is managed, except the router's: so ``hosts`` is empty, and the router's host is
+    in ``kubernetes.router``.
     """
-    words, description = context.description.kubernetes, context.description
+    settings, description = context.description.kubernetes, context.description
     found = stages(context, services)
     roles = {role["name"]: role for role in found["engines"][0]["spec"]["template"]["roles"]}
     router = next((service for service in services if service.kind == "router" and is_pod(service.host)), None)
@@ -58,12 +58,12 @@ def cluster_part(
         "hosts": [],
         "objects": listed(objects(context, services)),
         "kubernetes": {
-            "namespace": words.namespace,
-            "kthena_version": words.kthena_version,
-            "resource": words.resource,
-            "scheduler": words.scheduler,
+            "namespace": settings.namespace,
+            "kthena_version": settings.kthena_version,
+            "resource": settings.resource,
+            "scheduler": settings.scheduler,
             "name": description.deployment,
-            "groups": words.groups,
+            "groups": settings.groups,
             "stages": {stage: [_address(item) for item in found[stage]] for stage in found},
             "roles": {name: _role(services, name, roles[name]) for name in roles},
             "scripts": scripts_name(context),
@@ -74,8 +74,8 @@ def cluster_part(
                 ),
             },
             "router": {
-                "mode": words.router.mode,
-                "url": words.router.url,
+                "mode": settings.router.mode,
+                "url": settings.router.url,
                 "service": object_name(context, router) if router else "",
                 "port": router.port("api").first if router else 0,
                 "hosts": [host for host in hosts if not is_pod(host["name"])],

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ModelServing: one role for each pool, one entry pod for each instance, workers where it spans nodes."""
+"""The ModelServing: one role for each pool, one entry pod for each instance, workers if it spans nodes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from .pod import engine_template
 
 
 def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
-    """The ModelServing of the deployment, with the fields that the cluster's Kthena knows."""
-    words = context.description.kubernetes
+    """The ModelServing of the deployment, with the fields of the cluster's Kthena version."""
+    settings = context.description.kubernetes
     spec: Manifest = {
-        "replicas": words.groups,
-        "schedulerName": words.scheduler,
-        "recoveryPolicy": words.recovery_policy,
-        "rolloutStrategy": {"type": words.rollout_type},
+        "replicas": settings.groups,
+        "schedulerName": settings.scheduler,
+        "recoveryPolicy": settings.recovery_policy,
+        "rolloutStrategy": {"type": settings.rollout_type},
         "template": {
-            "restartGracePeriodSeconds": words.restart_grace_period,
+            "restartGracePeriodSeconds": settings.restart_grace_period,
             "roles": [_role(context, services, name) for name in context.description.pools.present()],
         },
     }
     name = context.description.deployment
-    return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, words.serving))
+    return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
 
 
 def _role(context: Context, services: t.Sequence[Service], name: str) -> Manifest:
-    words = context.description.kubernetes
+    settings = context.description.kubernetes
     pods = template_of(services, name)
     pool = context.description.pools.present()[name]
     role: Manifest = {
         "name": name,
-        "replicas": pool.instances // words.groups,
+        "replicas": pool.instances // settings.groups,
         "workerReplicas": max(0, len(pods) - 1),
     }
-    if words.rollout_type == "RoleRollingUpdate" and words.kthena_version != "v0.4.0":
+    if settings.rollout_type == "RoleRollingUpdate" and settings.kthena_version != "v0.4.0":
         role["maxUnavailable"] = 1  # without it all replicas of a changed role are replaced at once
     if pods:
         role["entryTemplate"] = engine_template(context, services, pods[0])
@@ -51,7 +51,7 @@ def _role(context: Context, services: t.Sequence[Service], name: str) -> Manifes
 
 
 def _workers(context: Context, services: t.Sequence[Service], pods: t.Sequence[Service]) -> Manifest:
-    """One template for all workers: it mounts every worker's script, and a worker runs the one of its own number."""
+    """The template of all workers: it mounts the scripts of all workers, and each worker runs the one with its number."""
     templates = [engine_template(context, services, pod) for pod in pods[1:]]
     first = templates[0]
     container = first["spec"]["containers"][0]

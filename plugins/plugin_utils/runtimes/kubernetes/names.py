@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names, labels and small merges that every object of a deployment on Kubernetes shares."""
+"""Names, labels and merging, shared by all Kubernetes objects of a deployment."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ Manifest = dict[str, t.Any]
 
 
 def scripts_name(context: Context) -> str:
-    """The ConfigMap that holds the start scripts."""
+    """Name of the ConfigMap with the start scripts."""
     return f"{context.description.deployment}-cm"
 
 
 def targets_name(context: Context) -> str:
-    """The ConfigMap that tells the proxy the engines' addresses."""
+    """Name of the ConfigMap with the engines' addresses for the proxy."""
     return f"{context.description.deployment}-targets"
 
 
 def secrets_name(context: Context) -> str:
-    """The Secret that holds the deployment's secrets."""
+    """Name of the Secret with the deployment's secrets."""
     return f"{context.description.deployment}-secrets"
 
 
 def labels(context: Context, component: str) -> dict[str, str]:
-    """Labels by which the role knows what it made."""
+    """Labels that identify the role's objects."""
     return {COMPONENT: component, MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
 
 
 def manifest(context: Context, version: str, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:
-    """An object with its head."""
+    """An object with its metadata."""
     return {
         "apiVersion": version,
         "kind": kind,
@@ -60,7 +60,7 @@ def manifest(context: Context, version: str, kind: str, name: str, component: st
 
 
 def checksum(*texts: str) -> str:
-    """A short mark of these texts: when it changes in a pod's annotations, the pod is replaced."""
+    """A short checksum of the texts: a change in a pod's annotations replaces the pod."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 

@@ -26,7 +26,7 @@ from .names import (
 )
 from .services import WORKSPACE
 
-EXECUTABLE = 0o755  # 493 in JSON, which has no octal numbers
+EXECUTABLE = 0o755  # decimal 493 in JSON
 PROBE_PERIOD = 10
 DRIVER_FILES = (
     ("hccn-conf", "/etc/hccn.conf"),
@@ -37,13 +37,15 @@ DRIVER_FILES = (
 
 def engine_template(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
     """The pod template of one process of a role."""
-    words = context.description.kubernetes
-    own = words.of_role(service.kind)
+    settings = context.description.kubernetes
+    own = settings.of_role(service.kind)
     spec: Manifest = {}
-    if words.host_network:
+    if settings.host_network:
         spec["hostNetwork"] = True
         if context.store or any(item.kind == service.kind and item.rank for item in services):
-            spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # names of the cluster: a worker's entry, the store's master
+            spec["dnsPolicy"] = (
+                "ClusterFirstWithHostNet"  # to resolve cluster names: a worker's entry, the store's master
+            )
     spec["terminationGracePeriodSeconds"] = service.stop.timeout
     spec["containers"] = [merged(_container(context, services, service), own.container)]
     spec["volumes"] = _volumes(context)
@@ -56,9 +58,9 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
 
 
 def _container(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
-    words = context.description.kubernetes
-    own = words.of_role(service.kind)
-    amount = {words.resource: str(len(service.devices))} if service.devices else {}
+    settings = context.description.kubernetes
+    own = settings.of_role(service.kind)
+    amount = {settings.resource: str(len(service.devices))} if service.devices else {}
     container: Manifest = {
         "name": service.kind,
         "image": (service.container or {})["image"],
@@ -68,8 +70,8 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
         "resources": {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}},
         "volumeMounts": [*_mounts(context), *script_mounts(context, services, service)],
     }
-    if words.image_pull_policy:
-        container["imagePullPolicy"] = words.image_pull_policy
+    if settings.image_pull_policy:
+        container["imagePullPolicy"] = settings.image_pull_policy
     if service.health:
         container["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
         container.update(probes(service))
@@ -77,7 +79,7 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
 
 
 def environment(context: Context, service: Service) -> list[Manifest]:
-    """What only the pod knows: its address, its place in the ModelServing, and secrets; the script has the rest."""
+    """Variables known only in the pod: its address, its labels in the ModelServing, and secrets."""
     found = [_field("POD_IP", "status.podIP")]
     if is_engine(service):
         found += [
@@ -95,15 +97,15 @@ def _field(name: str, path: str) -> Manifest:
 
 
 def probes(service: Service) -> Manifest:
-    """Started within the planned time, then ready as long as it answers; a busy engine is never killed by a probe."""
+    """Startup probe with the planned timeout, then a readiness probe; no liveness probe, which could kill a busy engine."""
     if not service.health:
         return {}
     port = service.port("api").first
     path = "/" + service.health.url.split("/", 3)[3]
     ask = {"httpGet": {"path": path, "port": port, "scheme": "HTTP"}, "periodSeconds": PROBE_PERIOD}
-    patience = -(-service.health.timeout // PROBE_PERIOD)
+    failure_threshold = -(-service.health.timeout // PROBE_PERIOD)
     return {
-        "startupProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": patience},
+        "startupProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": failure_threshold},
         "readinessProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": 3},
     }
 
@@ -117,12 +119,12 @@ def script_mounts(context: Context, services: t.Sequence[Service], service: Serv
 
 
 def script_volume(context: Context) -> Manifest:
-    """The volume that carries the start scripts, executable."""
+    """The volume with the start scripts, executable."""
     return {"name": "config", "configMap": {"name": scripts_name(context), "defaultMode": EXECUTABLE}}
 
 
 def _model_root(context: Context) -> str:
-    """The directory of the node or claim that holds the model; empty when a model is fetched by name."""
+    """The directory of the node or claim with the model; empty if the model is downloaded by name."""
     path = context.description.model.path
     if context.description.kubernetes.model_path:
         return context.description.kubernetes.model_path
@@ -132,12 +134,12 @@ def _model_root(context: Context) -> str:
 
 
 def _mounts(context: Context) -> list[Manifest]:
-    words, root = context.description.kubernetes, _model_root(context)
+    settings, root = context.description.kubernetes, _model_root(context)
     found = [{"name": "model", "mountPath": root}] if root else []
     found.append({"name": "dshm", "mountPath": "/dev/shm"})
-    if words.driver_mounts:
+    if settings.driver_mounts:
         found += [{"name": name, "mountPath": path} for name, path in DRIVER_FILES]
-    for item in words.mounts:
+    for item in settings.mounts:
         mount: Manifest = {"name": item.name, "mountPath": item.path}
         if item.sub_path:
             mount["subPath"] = item.sub_path
@@ -148,20 +150,20 @@ def _mounts(context: Context) -> list[Manifest]:
 
 
 def _volumes(context: Context) -> list[Manifest]:
-    words, root = context.description.kubernetes, _model_root(context)
+    settings, root = context.description.kubernetes, _model_root(context)
     found: list[Manifest] = []
-    if root and words.model_claim:
-        found.append({"name": "model", "persistentVolumeClaim": {"claimName": words.model_claim}})
+    if root and settings.model_claim:
+        found.append({"name": "model", "persistentVolumeClaim": {"claimName": settings.model_claim}})
     elif root:
         found.append({"name": "model", "hostPath": {"path": root, "type": "Directory"}})
     memory = {"medium": "Memory"}
-    if words.shared_memory:
-        memory["sizeLimit"] = words.shared_memory
+    if settings.shared_memory:
+        memory["sizeLimit"] = settings.shared_memory
     found.append({"name": "dshm", "emptyDir": memory})
-    if words.driver_mounts:
+    if settings.driver_mounts:
         found += [{"name": name, "hostPath": {"path": path}} for name, path in DRIVER_FILES]
     found.append(script_volume(context))
-    return found + [_volume(mount) for mount in words.mounts]
+    return found + [_volume(mount) for mount in settings.mounts]
 
 
 def _volume(one: Mount) -> Manifest:
@@ -180,15 +182,15 @@ def _volume(one: Mount) -> Manifest:
 
 
 def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str, str]) -> Manifest:
-    words, found = context.description.kubernetes, {}
+    settings, found = context.description.kubernetes, {}
     if node_selector:
         found["nodeSelector"] = dict(node_selector)
-    if words.image_pull_secrets:
-        found["imagePullSecrets"] = [{"name": name} for name in words.image_pull_secrets]
-    if words.service_account:
-        found["serviceAccountName"] = words.service_account
+    if settings.image_pull_secrets:
+        found["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
+    if settings.service_account:
+        found["serviceAccountName"] = settings.service_account
     others = [name for name in context.description.pools.present() if name != service.kind]
-    if (words.separate_roles or (words.host_network and words.router.mode == "kthena_router")) and others:
+    if (settings.separate_roles or (settings.host_network and settings.router.mode == "kthena_router")) and others:
         found["affinity"] = {
             "podAntiAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": [

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ModelServer and ModelRoute: kthena-router's view of the same pods."""
+"""ModelServer and ModelRoute for kthena-router."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .names import SERVING_ENTRY, SERVING_GROUP, SERVING_NAME, SERVING_ROLE, Man
 
 
 def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
-    """Which pods serve the model, on which port, and how prefill and decode find together."""
+    """The ModelServer: pods, port, and labels of prefill and decode."""
     router = context.description.kubernetes.router
     selector: Manifest = {"matchLabels": {SERVING_NAME: context.description.deployment, SERVING_ENTRY: "true"}}
     if context.p2p:
@@ -40,7 +40,7 @@ def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
 
 
 def model_route(context: Context) -> Manifest:
-    """Every request for the model goes to its ModelServer."""
+    """The ModelRoute of the model."""
     name = context.description.deployment
     rules = [{"name": "default", "targetModels": [{"modelServerName": name}]}]
     spec = {"modelName": context.served_name, "rules": rules}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of the kubernetes runtime: what the cluster refuses, and what it accepts though nothing can come of it."""
+"""Rules of the kubernetes runtime: objects that the cluster refuses, or accepts although they cannot work."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def engine(case: Case) -> t.Iterator[Finding]:
 
 
 def instances(case: Case) -> t.Iterator[Finding]:
-    """A role has no replica."""
+    """A role has no replicas."""
     if _planned(case):
         for name, pool in case.context.description.pools.present().items():
             if pool.instances < 1:
-                yield Finding.at(f"inference_pools.{name}.instances", pool.instances, f"pool {name} has no instance")
+                yield Finding.at(f"inference_pools.{name}.instances", pool.instances, f"pool {name} has no instances")
 
 
 def known_roles(case: Case) -> t.Iterator[Finding]:
@@ -53,7 +53,7 @@ def known_roles(case: Case) -> t.Iterator[Finding]:
         pools = description.pools.present()
         for name in sorted(set(description.kubernetes.pods) - set(pools)):
             hint = f"{nearest(name, pools)}Pools: {', '.join(pools)}."
-            yield Finding.at(f"inference_kubernetes.pods.{name}", "", f"there is no pool '{name}'", hint)
+            yield Finding.at(f"inference_kubernetes.pods.{name}", "", f"unknown pool '{name}'", hint)
 
 
 def uniform(case: Case) -> t.Iterator[Finding]:
@@ -63,15 +63,15 @@ def uniform(case: Case) -> t.Iterator[Finding]:
     for name, pool in case.context.description.pools.present().items():
         path = f"inference_pools.{name}"
         if pool.load_balancing == "external" and pool.data_parallel_size > 1:
-            problem = "external load balancing runs a process for each rank; a pod of a role runs one"
+            problem = "external load balancing runs a process for each rank, but a pod runs only one"
             yield Finding.at(f"{path}.load_balancing", "external", problem, "Use internal, or more instances.")
         if pool.hosts:
-            problem = f"pool {name} has settings for single hosts, and all pods of a role are equal"
+            problem = f"pool {name} has settings for single hosts, but all pods of a role are equal"
             yield Finding.at(f"{path}.hosts", ", ".join(sorted(pool.hosts)), problem)
         for port in ("api", "kv", "dp_rpc", "hccl", "bootstrap", "llmdatadist"):
             if len(getattr(pool.ports, port)) > 1:
-                problem = "a list gives each instance its own ports, and all pods of a role are equal"
-                yield Finding.at(f"{path}.ports.{port}", list(getattr(pool.ports, port)), problem, "Give one number.")
+                problem = "a list sets ports for each instance, but all pods of a role are equal"
+                yield Finding.at(f"{path}.ports.{port}", list(getattr(pool.ports, port)), problem, "Set one number.")
 
 
 def one_port(case: Case) -> t.Iterator[Finding]:
@@ -85,17 +85,17 @@ def one_port(case: Case) -> t.Iterator[Finding]:
 
 
 def recompute(case: Case) -> t.Iterator[Finding]:
-    """The recompute scheduler is on behind kthena-router."""
+    """The recompute scheduler is enabled with kthena-router."""
     if not _planned(case) or case.context.description.kubernetes.router.mode != "kthena_router":
         return
     for service in case.services:
         if any("recompute_scheduler_enable" in argument for argument in service.argv):
-            problem = f"{service.name} has recompute_scheduler_enable, and kthena-router is its router"
+            problem = f"{service.name} has recompute_scheduler_enable, but the router is kthena-router"
             yield Finding.at(f"{service.name}.argv", "recompute_scheduler_enable", problem)
 
 
 def router_timeout(case: Case) -> t.Iterator[Finding]:
-    """kthena-router cannot read its timeout."""
+    """The timeout of kthena-router is not a duration."""
     router = case.context.description.kubernetes.router
     if _planned(case) and router.mode == "kthena_router" and not DURATION.fullmatch(router.timeout):
         problem = f"'{router.timeout}' is not a duration"
@@ -116,34 +116,34 @@ def proxy(case: Case) -> t.Iterator[Finding]:
     for service in case.services:
         packaged = service.kind == "router" and is_pod(service.host) and service.argv[0] == "vllm-router"
         if packaged and not case.context.description.kubernetes.router.image:
-            problem = "no image is named for the router vllm-router"
+            problem = "image is not set for the router vllm-router"
             yield Finding.at("inference_kubernetes.router.image", "", problem)
 
 
 def router_host(case: Case) -> t.Iterator[Finding]:
-    """The router is to run on a host, and there is none."""
+    """The router has no host."""
     description = case.context.description
     if _planned(case) and description.kubernetes.router.mode == "host":
         router = case.context.router
         if router is None or is_pod(router.name):
-            problem = f"the inventory has no host in the router's group '{description.router.group}'"
+            problem = f"the inventory has no hosts in the router's group '{description.router.group}'"
             yield Finding.at("inference_kubernetes.router.mode", "host", problem)
 
 
 def interface(case: Case) -> t.Iterator[Finding]:
-    """The nodes' network interface is not named."""
+    """The nodes' network interface is not set."""
     description = case.context.description
     if _planned(case) and description.kubernetes.host_network and not description.interface:
-        yield Finding.at("inference_interface", "", "the network interface of the nodes is not named")
+        yield Finding.at("inference_interface", "", "inference_interface is not set")
 
 
 def addresses(case: Case) -> t.Iterator[Finding]:
-    """A file of a pod holds the address of its host."""
+    """A file of a pod contains the address of its host."""
     for service in case.services:
         if is_pod(service.host):
             for file in service.files:
                 if service.address in file.content or file.generated:
-                    problem = f"{file.path} holds the address of its host, which is not known before the pod runs"
+                    problem = f"{file.path} contains the address of its host, which is unknown before the pod runs"
                     yield Finding.at(f"{service.name}.files", file.path, problem)
 
 
@@ -159,7 +159,7 @@ RULES = (
     Rule(
         "K8S-ENGINE",
         "error",
-        "Its plugin for vLLM is installed on hosts, so there is nothing that a pod could start.",
+        "The CPU engine is installed on hosts; there is no image of it for a pod.",
         "Use inference_runtime: supervisor for the CPU engine.",
         "design of the runtimes",
         engine,
@@ -167,8 +167,8 @@ RULES = (
     Rule(
         "K8S-INSTANCES",
         "error",
-        "A role of a ModelServing without a replica has no pods, so requests that need it fail.",
-        "Plan one instance at least, or remove the pool.",
+        "A role of a ModelServing without replicas has no pods, so requests that need it fail.",
+        "Plan at least one instance, or remove the pool.",
         "Kthena's ModelServing",
         instances,
     ),
@@ -176,7 +176,7 @@ RULES = (
         "K8S-ROLE",
         "error",
         "The settings would silently have no effect.",
-        "Name a pool of inference_pools.",
+        "Use the name of a pool of inference_pools.",
         "Kthena's ModelServing",
         known_roles,
     ),
@@ -191,7 +191,7 @@ RULES = (
     Rule(
         "K8S-ROUTER-PORT",
         "error",
-        "kthena-router reaches all roles on one port, so it does not reach the others.",
+        "kthena-router uses one port for all roles, so it cannot reach pools with another port.",
         "Remove inference_pools.<pool>.ports.api (the roles then go to different nodes), or use router.mode: deployment.",
         "ModelServer.spec.workloadPort of Kthena v1.0.0",
         one_port,
@@ -199,7 +199,7 @@ RULES = (
     Rule(
         "K8S-ROUTER-RECOMPUTE",
         "error",
-        "kthena-router does not send a request again that decode gave back to be recomputed; the answer is cut off.",
+        "kthena-router does not resend requests that decode returns for recomputation; answers are truncated.",
         "Remove recompute_scheduler_enable, or use router.mode: deployment.",
         "source of kthena-router v1.0.0",
         recompute,
@@ -207,15 +207,15 @@ RULES = (
     Rule(
         "K8S-ROUTER-TIMEOUT",
         "error",
-        "The server accepts this, but kthena-router cannot decode it, and with it no ModelServer of the cluster.",
-        "Write number and unit: 300s, 5m or 150ms.",
+        "The server accepts the value, but kthena-router cannot decode it and then fails to read all ModelServers of the cluster.",
+        "Set a number with a unit: 300s, 5m or 150ms.",
         "source of kthena-router v1.0.0",
         router_timeout,
     ),
     Rule(
         "K8S-ROUTER-CONNECTOR",
         "error",
-        "kthena-router does not know how this connector hands a request from prefill to decode; every request fails.",
+        "kthena-router does not support this connector's protocol between prefill and decode; every request fails.",
         "Use inference_kv_transfer: mooncake, or router.mode: deployment.",
         "ModelServer.spec.kvConnector of Kthena v1.0.0",
         connector,
@@ -223,8 +223,8 @@ RULES = (
     Rule(
         "K8S-ROUTER-IMAGE",
         "error",
-        "The engines' image has vLLM-Ascend's proxies and not the packaged router, so its pod would not start.",
-        "Name an image that has vllm-router.",
+        "The engines' image contains vLLM-Ascend's proxies but not vllm-router, so the router's pod would not start.",
+        "Set an image that contains vllm-router.",
         "images of vLLM-Ascend",
         proxy,
     ),
@@ -232,14 +232,14 @@ RULES = (
         "K8S-ROUTER-HOST",
         "error",
         "With router.mode host the router runs outside of the cluster and needs a host.",
-        "Put a host into the group, or use router.mode: deployment.",
+        "Add a host to the group, or use router.mode: deployment.",
         "design of the runtimes",
         router_host,
     ),
     Rule(
         "K8S-INTERFACE",
         "warning",
-        "HCCL and Gloo choose an interface themselves, and choose wrong on nodes that have several.",
+        "HCCL and Gloo then select an interface themselves, possibly the wrong one on nodes with several.",
         "Set it to the nodes' interface (ip route | grep default).",
         "the guide of ModelServing with Mooncake",
         interface,
@@ -247,7 +247,7 @@ RULES = (
     Rule(
         "K8S-FILE",
         "error",
-        "Files are mounted as they are, so the address would stay wrong.",
+        "Files are mounted unchanged, so the address would be wrong.",
         "Use inference_kv_transfer: mooncake on kubernetes.",
         "design of the runtimes",
         addresses,

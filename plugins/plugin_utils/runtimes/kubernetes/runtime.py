@@ -19,7 +19,7 @@ from .manifests import cluster_part
 from .rules import RULES
 from .services import in_pod
 
-ON_HOST = "docker"  # what runs a router that stands on a host of the inventory
+ON_HOST = "docker"  # runtime of a router on a host of the inventory
 
 
 class Kubernetes(Runtime):
@@ -46,7 +46,7 @@ class Kubernetes(Runtime):
         ]
 
     def _on_host(self, context: Context, service: Service) -> Service:
-        """A service on a host of the inventory; its log is not read, as a cluster is verified from the controller."""
+        """A service on a host of the inventory; its log is not read, because a cluster is verified from the controller."""
         return dataclasses.replace(registry.runtime(ON_HOST).named(context, service), log={"kind": "none"})
 
     def section(

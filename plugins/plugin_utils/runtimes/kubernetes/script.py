@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start scripts: a planned service's environment and command line as bash, addresses left to the pod."""
+"""Start scripts: a planned service's environment and command line as bash, with addresses from variables of the pod."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def script(
 ) -> str:
     """The bash script that starts ``service`` in its pod.
 
-    ``variables`` are the names that the pod has besides POD_IP; ``entry`` is the address, in the plan, of the pod that
-    holds the instance's first rank, where that is another one; ``others`` are the names that hold further addresses.
+    ``variables`` are the names of the pod's variables besides POD_IP; ``entry`` is the address, in the plan, of the pod that
+    runs the instance's first rank, if it is another one; ``others`` are the variables with further addresses.
     """
     held = {service.address: "POD_IP", **(others or {})} | ({entry: "ENTRY_IP"} if entry else {})
     known = {*held.values(), *variables}
@@ -35,17 +35,17 @@ def script(
     lines = ["#!/bin/bash", f"# Starts {service.kind}. Written by ascend.inference: changes here are lost."]
     lines += [f"if [ -f {shlex.quote(path)} ]; then . {shlex.quote(path)}; fi" for path in service.source]
     lines.append("set -eu")
-    if "START_ID" in known and any("${START_ID}" in word for word in service.argv):
+    if "START_ID" in known and any("${START_ID}" in argument for argument in service.argv):
         lines.append('START_ID="$(cat /proc/sys/kernel/random/uuid)"')
     if entry:
         lines.append(WAIT_FOR_ENTRY.rstrip("\n"))
     lines += [f"export {key}={quoted(_swapped(service.env[key], swap), known)}" for key in sorted(service.env)]
-    words = [quoted(_swapped(word, swap), known) for word in service.argv]
-    return "\n".join([*lines, "exec " + _folded(words)]) + "\n"
+    arguments = [quoted(_swapped(argument, swap), known) for argument in service.argv]
+    return "\n".join([*lines, "exec " + _folded(arguments)]) + "\n"
 
 
 def quoted(text: str, known: t.Collection[str]) -> str:
-    """One shell word: everything literal, except ``${NAME}`` of the known names."""
+    """One quoted shell string: everything literal, except ``${NAME}`` of the known names."""
     parts = []
     for part in REFERENCE.split(text):
         if REFERENCE.fullmatch(part) and part[2:-1] in known:
@@ -56,14 +56,14 @@ def quoted(text: str, known: t.Collection[str]) -> str:
 
 
 def _swapped(text: str, swap: t.Mapping[str, str]) -> str:
-    for word in swap:
-        text = text.replace(word, swap[word])
+    for placeholder in swap:
+        text = text.replace(placeholder, swap[placeholder])
     return text
 
 
-def _folded(words: t.Sequence[str]) -> str:
-    """A flag and its values on each line."""
-    text = words[0]
-    for word in words[1:]:
-        text += (" \\\n  " if word.startswith("--") else " ") + word
+def _folded(arguments: t.Sequence[str]) -> str:
+    """Each option with its values on a separate line."""
+    text = arguments[0]
+    for argument in arguments[1:]:
+        text += (" \\\n  " if argument.startswith("--") else " ") + argument
     return text

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Services as they run in pods: devices come from the plugin, and nothing of the host's directories is there."""
+"""Services in pods: devices are assigned by the device plugin, and the host's directories are not available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...plan.deployment import Context
 from ...plan.service import File, Service
 
 WORKSPACE = "/workspace"
-PLUGIN_OWNED = ("ASCEND_RT_VISIBLE_DEVICES",)  # a pod sees the devices that it was given, counted from 0
+PLUGIN_OWNED = ("ASCEND_RT_VISIBLE_DEVICES",)  # a pod has only its assigned devices, numbered from 0
 
 
 def in_pod(context: Context, service: Service) -> Service:
@@ -23,7 +23,10 @@ def in_pod(context: Context, service: Service) -> Service:
     here = service.work_directory
     return dataclasses.replace(
         service,
-        argv=(posixpath.basename(service.argv[0]), *(word.replace(here, WORKSPACE) for word in service.argv[1:])),
+        argv=(
+            posixpath.basename(service.argv[0]),
+            *(argument.replace(here, WORKSPACE) for argument in service.argv[1:]),
+        ),
         env={key: service.env[key].replace(here, WORKSPACE) for key in service.env if key not in PLUGIN_OWNED},
         source=tuple(path.replace(here, WORKSPACE) for path in service.source),
         files=tuple(File(file.path.replace(here, WORKSPACE), file.content, file.mode) for file in service.files),

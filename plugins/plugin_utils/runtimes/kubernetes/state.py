@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cluster shows of a deployment, and what it means: is it ready, why not, which address belongs to whom."""
+"""The state of a deployment in a cluster: readiness, causes of failures, addresses of pods."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def staged(plan: Record, stage: str) -> list[dict[str, t.Any]]:
 
 
 def _marked(plan: Record, manifest: Record) -> dict[str, t.Any]:
-    """The start scripts carry the plan's digest: they are applied first, so they tell which plan was tried last."""
+    """The object; the start scripts, which are applied first, get the plan's digest to identify the last applied plan."""
     result = copy.deepcopy(dict(manifest))
     if _address(manifest) == f"ConfigMap/{plan['kubernetes']['scripts']}":
         result["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
@@ -58,7 +58,7 @@ def _address(manifest: Record) -> str:
 
 
 def pods_of_roles(plan: Record) -> list[dict[str, t.Any]]:
-    """A pod for each template of each role, in the form in which the controller will ask for it: for a dry run."""
+    """A pod for each template of each role, as the controller creates it: for a dry run."""
     kubernetes, found = plan["kubernetes"], []
     for serving in staged(plan, "engines"):
         for role in serving["spec"]["template"]["roles"]:
@@ -84,19 +84,19 @@ def _pod(kubernetes: Record, role: Record, template: Record, name: str) -> dict[
     return {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": spec}
 
 
-def waits_for(plan: Record, serving: t.Sequence[Record]) -> list[str]:
-    """What the ModelServing still lacks; an empty list means that its controller calls it done.
+def pending_serving(plan: Record, serving: t.Sequence[Record]) -> list[str]:
+    """Pending parts of the ModelServing's rollout; empty if its controller reports completion.
 
-    ``Available`` alone says nothing: right after a change it is still the old generation's, and in a role's rolling
+    ``Available`` alone is not sufficient: right after a change it is still the old generation's, and during a role's rolling
     update it is true with no group updated (both observed on v1.0.0).
     """
     if not serving:
-        return ["there is no ModelServing of this name"]
+        return ["the ModelServing does not exist"]
     status, wanted = serving[0].get("status") or {}, serving[0]["spec"].get("replicas", 1)
     generation = serving[0]["metadata"].get("generation")
     found = []
     if status.get("observedGeneration") != generation:
-        found.append(f"the controller has seen generation {status.get('observedGeneration')} of {generation}")
+        found.append(f"the controller has observed generation {status.get('observedGeneration')} of {generation}")
     for key in ("updatedReplicas", "availableReplicas", "replicas"):
         if status.get(key, 0) != wanted:
             found.append(f"{key} is {status.get(key, 0)} of {wanted}")
@@ -111,8 +111,8 @@ def _because(conditions: t.Mapping[str, Record]) -> str:
     return f" ({'; '.join(shown)})" if shown else ""
 
 
-def pods_lack(plan: Record, pods: t.Sequence[Record]) -> list[str]:
-    """What the pods still lack: each role has all of them, ready, of the planned image and configuration."""
+def pending_pods(plan: Record, pods: t.Sequence[Record]) -> list[str]:
+    """Roles without all pods ready with the planned image and configuration; empty if complete."""
     kubernetes, found = plan["kubernetes"], []
     for name, role in sorted(kubernetes["roles"].items()):
         mine = [item for item in _alive(pods) if _label(item, SERVING_ROLE) == name]
@@ -150,21 +150,23 @@ def _is_ready(pod: Record) -> bool:
 
 
 def diagnosis(plan: Record, serving: t.Sequence[Record], pods: t.Sequence[Record], events: t.Sequence[Record]) -> str:
-    """Why a deployment does not get ready, as a person would look for it: status, pods, waiting reasons, events."""
+    """Diagnosis of a deployment that does not become ready: status, pods, waiting reasons, events."""
     kubernetes = plan["kubernetes"]
-    lines = [f"ModelServing {kubernetes['namespace']}/{kubernetes['name']} did not get ready."]
-    lines += [f"  {item}" for item in waits_for(plan, serving) + pods_lack(plan, pods)]
+    lines = [f"ModelServing {kubernetes['namespace']}/{kubernetes['name']} did not become ready."]
+    lines += [f"  {item}" for item in pending_serving(plan, serving) + pending_pods(plan, pods)]
     if not pods:
         lines += [
-            "The controller has made no pods, and it reports no event when a pod's template is refused. Look into its log:",
+            "The controller has created no pods. It reports no event if a pod's template is refused; check its log:",
             "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
         ]
     for pod in sorted(pods, key=lambda pod: natural(pod["metadata"]["name"])):
         if not _is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
             lines.append(f"  pod {pod['metadata']['name']}: {_state_of(pod)}")
     names = {pod["metadata"]["name"] for pod in pods} | {kubernetes["name"]}
-    told = [event for event in events if _concerns(event, names, kubernetes["name"]) and event.get("type") != "Normal"]
-    for item in told[-10:]:
+    relevant = [
+        event for event in events if _concerns(event, names, kubernetes["name"]) and event.get("type") != "Normal"
+    ]
+    for item in relevant[-10:]:
         about = item.get("involvedObject", {})
         lines.append(f"  event {about.get('kind')}/{about.get('name')}: {item.get('reason')}: {item.get('message')}")
     return "\n".join(lines)
@@ -198,17 +200,17 @@ def _state_of(pod: Record) -> str:
                 f"{initcontainerstatuse['name']} waits: {waiting.get('reason')} {waiting.get('message', '')}".rstrip()
             )
         if ended:
-            words.append(f"{initcontainerstatuse['name']} ended with {ended.get('exitCode')} ({ended.get('reason')})")
+            words.append(f"{initcontainerstatuse['name']} exited with {ended.get('exitCode')} ({ended.get('reason')})")
         if not waiting and not ended and not initcontainerstatuse.get("ready"):
-            words.append(f"{initcontainerstatuse['name']} runs but is not ready (its probe does not answer)")
+            words.append(f"{initcontainerstatuse['name']} runs but is not ready (its readiness probe fails)")
     return ", ".join(words)
 
 
 def addresses(plan: Record, pods: t.Sequence[Record]) -> dict[str, str]:
-    """The variables of the plan and the pods' addresses: ``{"PREFILL_0": "10.0.0.1"}``.
+    """The plan's variables with the pods' addresses: ``{"PREFILL_0": "10.0.0.1"}``.
 
-    Pods are told apart by labels, never by name: names' ordinals drift in rolling updates. A role's entry pods are
-    counted in the order of their groups, then of their place in the role.
+    Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's entry pods are
+    numbered in the order of their groups, then of their role id.
     """
     found = {}
     for role in plan["kubernetes"]["roles"]:
@@ -230,9 +232,9 @@ def _variables(plan: Record) -> t.Mapping[str, str]:
 
 
 def endpoint(plan: Record, services: t.Sequence[Record], pods: t.Sequence[Record]) -> str:
-    """``HOST:PORT`` at which the router in the cluster is reached from outside of pods; empty if there is none.
+    """``HOST:PORT`` of the router in the cluster for access from outside of pods; empty if there is none.
 
-    A load balancer's address, or a node's and the node port, or the cluster's own address, which nodes reach.
+    The load balancer's address, a node's address with the node port, or the cluster IP, which is reachable from nodes.
     """
     if not services:
         return ""
@@ -247,13 +249,13 @@ def endpoint(plan: Record, services: t.Sequence[Record], pods: t.Sequence[Record
 
 
 def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record] = ()) -> dict[str, t.Any]:
-    """The plan with the pods' addresses in it: in the services, in the verify section, in what the proxy is told.
+    """The plan with the pods' addresses: in services, the verify section and the proxy's configuration.
 
-    ``services`` is the router's Service, as a list of one or none: verification asks at its address.
+    ``services`` is the router's Service, as a list of one or none: verification uses its address.
     """
     known = addresses(plan, pods)
     result: dict[str, t.Any] = copy.deepcopy(dict(plan))
-    result["verify"] = _asked_from_here(result.get("verify", {}))
+    result["verify"] = _delegated_to_controller(result.get("verify", {}))
     for part in ("services", "verify"):
         if part in result:
             result[part] = _filled(result[part], {address_of(_variables(plan)[name]): known[name] for name in known})
@@ -272,12 +274,12 @@ def resolved(plan: Record, pods: t.Sequence[Record], services: t.Sequence[Record
     return result
 
 
-def _asked_from_here(value: t.Any) -> t.Any:
-    """No task can be delegated to a pod: whoever runs the role asks it."""
+def _delegated_to_controller(value: t.Any) -> t.Any:
+    """Requests to pods are sent from the controller, because no task can be delegated to a pod."""
     if isinstance(value, t.Mapping):
         here = {"host": "localhost"} if is_pod(str(value.get("host", ""))) else {}
-        return {**{key: _asked_from_here(value[key]) for key in value}, **here}
-    return [_asked_from_here(item) for item in value] if isinstance(value, list) else value
+        return {**{key: _delegated_to_controller(value[key]) for key in value}, **here}
+    return [_delegated_to_controller(item) for item in value] if isinstance(value, list) else value
 
 
 def _filled(value: t.Any, known: t.Mapping[str, str]) -> t.Any:
@@ -296,7 +298,7 @@ def _replaced(value: t.Any, old: str, new: str) -> t.Any:
 
 
 def crd_version(crd: Record) -> str:
-    """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older."""
+    """The version of Kthena of a ModelServing CRD, recognised by its fields; empty if it is older."""
     versions = [version for version in crd["spec"]["versions"] if version.get("served", True)]
     spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     role = spec["template"]["properties"]["roles"]["items"]["properties"]
@@ -307,30 +309,30 @@ def crd_version(crd: Record) -> str:
 
 
 def node_shortage(plan: Record, nodes: t.Sequence[Record]) -> list[Finding]:
-    """Why the planned pods can never be scheduled onto these nodes; empty if they can, or if no node is to be seen."""
+    """Why the planned pods can never be scheduled onto these nodes; empty if they can, or if nodes cannot be listed."""
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
     sizes = [_allocatable(node, resource) for node in nodes]
-    asked = [
+    requested = [
         (role["devices"], name)
         for name, role in sorted(roles.items())
         for dummy in range(role["replicas"] * role["pods"] * kubernetes["groups"])
         if role["devices"]
     ]
-    if not nodes or not asked:
+    if not nodes or not requested:
         return []
     if not any(sizes):
         others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
-        seen = f"they offer {', '.join(others)}" if others else "they offer no device at all"
+        seen = f"they offer {', '.join(others)}" if others else "they offer no devices"
         problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
         fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
         return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
     free = sorted(sizes, reverse=True)
-    for amount, name in sorted(asked, reverse=True):
+    for amount, name in sorted(requested, reverse=True):
         place = next((index for index, size in enumerate(free) if size >= amount), None)
         if place is None:
             total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
-            problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(asked)} pods"
+            problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
             return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
         free[place] -= amount
     return []
@@ -355,16 +357,16 @@ def _allocatable(node: Record, resource: str) -> int:
 
 
 def stale(plan: Record, live: t.Sequence[Record], keep: bool = True) -> list[dict[str, t.Any]]:
-    """Objects of the deployment that the plan does not have (any more), in the order in which they may go.
+    """Objects of the deployment that are not in the plan, in the order in which to delete them.
 
-    Only what carries our labels counts. Without ``keep`` everything of the deployment goes, ConfigMaps last.
+    Only objects with our labels. Without ``keep`` all objects of the deployment, ConfigMaps last.
     """
     order = ("ModelRoute", "ModelServer", "Deployment", "Service", "ModelServing", "Secret", "ConfigMap")
     planned = {_address(item) for item in plan["objects"]} if keep else set()
     if keep:
         kubernetes = plan["kubernetes"]
         planned |= {f"ConfigMap/{kubernetes['name']}-verified", f"Secret/{kubernetes['secrets']['name']}"}
-    mine = [item for item in live if _is_ours(plan, item) and _address(item) not in planned]
+    mine = [item for item in live if _is_managed(plan, item) and _address(item) not in planned]
     mine = [item for item in mine if item["kind"] in order]
     mine.sort(key=lambda item: (order.index(item["kind"]), natural(item["metadata"]["name"])))
     return [
@@ -377,23 +379,23 @@ def stale(plan: Record, live: t.Sequence[Record], keep: bool = True) -> list[dic
     ]
 
 
-def _is_ours(plan: Record, one: Record) -> bool:
+def _is_managed(plan: Record, one: Record) -> bool:
     labels = one["metadata"].get("labels") or {}
     return labels.get(MANAGED_BY) == MANAGER and labels.get(PART_OF) == plan["deployment"]
 
 
 def foreign(plan: Record, live: t.Sequence[Record]) -> list[Finding]:
-    """Objects of planned names that somebody else made."""
+    """Objects with planned names that this collection does not manage."""
     planned = {_address(item) for item in plan["objects"]}
-    theirs = sorted(_address(item) for item in live if _address(item) in planned and not _is_ours(plan, item))
+    theirs = sorted(_address(item) for item in live if _address(item) in planned and not _is_managed(plan, item))
     problem = f"the object exists in {plan['kubernetes']['namespace']} and was not made by this role"
     fix = "Choose another inference_deployment, or set kthena_adopt to take the objects over."
     why = "Applying the plan would overwrite it."
     return [Finding(name, "K8S-FOREIGN", problem, fix, why=why) for name in theirs]
 
 
-def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:
-    """The plan to roll back to: the last verified one that is not the one that was applied last.
+def rollback_plan(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict[str, t.Any]:
+    """The plan for a rollback: the last verified one other than the last applied one.
 
     ``records`` is the ConfigMap of verified plans, ``scripts`` that of the start scripts, each as a list of one or no
     object. ``ValueError`` where there is no such plan, or it was written by another version of this collection.
@@ -412,11 +414,11 @@ def remembered(records: t.Sequence[Record], scripts: t.Sequence[Record]) -> dict
                     f"inference_release {plan.get('release')} and run site"
                 )
             return plan
-    raise ValueError("no revision but the running one was ever verified: there is nothing to roll back to")
+    raise ValueError("no verified revision other than the running one exists: a rollback is not possible")
 
 
-def remember(records: t.Sequence[Record], plan: Record) -> dict[str, str]:
-    """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
+def record_verified(records: t.Sequence[Record], plan: Record) -> dict[str, str]:
+    """The ConfigMap's new ``data`` after ``plan`` is verified: it, and the previously verified one."""
     data = dict(records[0].get("data") or {}) if records else {}
     before = json.loads(data["verified.json"]).get("digest") if data.get("verified.json") else None
     if before == plan["digest"]:

@@ -174,5 +174,5 @@ def test_state_for_the_status(engine):
 
 def test_a_refusal_has_docker_s_message(engine):
     engine.create = lambda options, words: (125, "no such device")
-    with pytest.raises(RuntimeProblem, match="docker create ended with 125: no such device"):
+    with pytest.raises(RuntimeProblem, match="docker create exited with 125: no such device"):
         call(engine, "started", service("a"))

@@ -53,15 +53,15 @@ def test_quantised_weights_get_bfloat16_and_others_never():
 
 def test_weights(tmp_path):
     folder = str(tmp_path)
-    assert model.weights_lacking(folder) == []
+    assert model.missing_weights(folder) == []
     index = {"metadata": {"total_size": 8}, "weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}
     (tmp_path / model.INDEX).write_text(json.dumps(index))
     (tmp_path / "one.safetensors").write_bytes(b"12345")
-    assert model.weights_lacking(folder) == ["two.safetensors is missing"]
+    assert model.missing_weights(folder) == ["two.safetensors is missing"]
     (tmp_path / "two.safetensors").write_bytes(b"12")
-    assert "7 bytes of the 8" in model.weights_lacking(folder)[0]
+    assert "7 bytes, but model.safetensors.index.json states 8" in model.missing_weights(folder)[0]
     (tmp_path / "two.safetensors").write_bytes(b"123")
-    assert model.weights_lacking(folder) == []
+    assert model.missing_weights(folder) == []
 
 
 def test_backups_never_replace_each_other(tmp_path):

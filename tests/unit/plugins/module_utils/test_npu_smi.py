@@ -194,9 +194,9 @@ def test_what_is_not_understood_is_an_error(name):
 
 
 def test_an_answer_about_another_npu_is_an_error():
-    with pytest.raises(ParseError, match="asked for NPU 3, the answer is about NPU 4"):
+    with pytest.raises(ParseError, match="queried NPU 3, but the output is for NPU 4"):
         npu_smi.parse_pairs("\tNPU ID : 4\n\tBoard ID : 0x1\n", 3)
-    with pytest.raises(ParseError, match="about NPU 4"):
+    with pytest.raises(ParseError, match="for NPU 4"):
         npu_smi.parse_health("\tNPU ID : 4\n\tHealth : OK\n", 3)
     with pytest.raises(ParseError, match="a key like"):
         npu_smi.parse_pairs("Usage: npu-smi info\n", 3, "capacity")
@@ -281,7 +281,7 @@ def test_one_chip_s_part_of_an_answer_about_two(dress, chip, aicore, temperature
 
 @pytest.mark.parametrize("text", [COMMON, USAGES])
 def test_an_answer_about_other_chips_is_an_error(text):
-    with pytest.raises(ParseError, match="asked for chip 2"):
+    with pytest.raises(ParseError, match="queried chip 2"):
         npu_smi.parse_pairs(text, 3, "", 2)
     with pytest.raises(ParseError, match="several chips"):
         npu_smi.parse_pairs(text)

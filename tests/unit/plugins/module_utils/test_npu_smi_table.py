@@ -316,7 +316,7 @@ def test_a_damaged_chip_row_without_bus_id_is_no_first_row():
     row = "| 0       6                     | NA              | 1 2          957   / 10810                           |"
     lines = DUO.splitlines()
     number = next(number for number, line in enumerate(lines) if "| 0000:" in line)
-    with pytest.raises(ParseError, match="fits no column layout"):
+    with pytest.raises(ParseError, match="matches no column layout"):
         parse_info("\n".join([*lines[:number], row, *lines[number + 1 :]]))
 
 
@@ -429,21 +429,21 @@ def test_rows_without_header_are_told_by_their_shape():
     "name, before, after, said",
     [
         ("unknown column", "Power(W)", "Watts", "unknown column"),
-        ("blank inside a number", "58213/ 65536", "58 213/ 65536", "fits no column layout"),
-        ("blank inside an NPU id", "| 6     910B2", "| 6 1   910B2", "fits no column layout"),
-        ("leading zero", "3391 / 65536", "0391 / 65536", "fits no column layout"),
-        ("letter in a number", "96.4", "9b.4", "fits no column layout"),
-        ("no slash", "3391 / 65536", "3391   65536", "fits no column layout"),
+        ("blank inside a number", "58213/ 65536", "58 213/ 65536", "matches no column layout"),
+        ("blank inside an NPU id", "| 6     910B2", "| 6 1   910B2", "matches no column layout"),
+        ("leading zero", "3391 / 65536", "0391 / 65536", "matches no column layout"),
+        ("letter in a number", "96.4", "9b.4", "matches no column layout"),
+        ("no slash", "3391 / 65536", "3391   65536", "matches no column layout"),
         (
             "row cut off",
             "| 2     910B2               | OK            |",
             "| 2     910B2               | OK",
-            "fits no column layout",
+            "matches no column layout",
         ),
         ("line cut off", "3391 / 65536         |", "3391 / 65536", "cut off"),
         ("text between rows", "| 6     910B2", "Segmentation fault\n| 6     910B2", "expected a row"),
         ("chip twice", "| 6     910B2", "| 2     910B2", "listed twice"),
-        ("process without pid", "| 24017 ", "|       ", "fits no column layout"),
+        ("process without pid", "| 24017 ", "|       ", "matches no column layout"),
     ],
 )
 def test_damage_is_an_error_that_quotes_the_text(name, before, after, said):

@@ -163,5 +163,5 @@ def test_hccn_conf_takes_any_text():
     rng = random.Random(5)
     text = "address_0=10.9.3.4\nnetmask_0=255.255.240.0\n# note\nroute_address_1.2.3.0_netmask_255.255.255.0_0=gateway_1.2.4.5\n"
     for _round in range(ROUNDS):
-        devices, complaints = conf.parse_hccn_conf(damage(text, rng))
-        assert isinstance(devices, dict) and all(isinstance(complaint, str) for complaint in complaints)
+        devices, problems = conf.parse_hccn_conf(damage(text, rng))
+        assert isinstance(devices, dict) and all(isinstance(problem, str) for problem in problems)

@@ -165,7 +165,7 @@ def test_a_file_that_may_not_be_executed_is_named_as_such(tmp_path):
         ("Container ID verify failed (session ct_id=0; device ct_id=7)\n", "", "container", "another container"),
         ("This device dose not support querying xlink topo.\n", "", "unsupported", "does not support xlink topo"),
         ("This command cannot be executed on a container.\n", "", "unsupported", "on the host"),
-        ("NPU is working in SMP mode, does not support querying topo\n", "", "unsupported", "leave this query out"),
+        ("NPU is working in SMP mode, does not support querying topo\n", "", "unsupported", "skip this query"),
         ("This command can be executed only by the root user.\n", "", "permission", "become: true"),
         ("Invalid chip id.\n", "", "absent", "no such device"),
         ("This command does not support entering card id.\n", "", "usage", "support matrix"),
@@ -183,17 +183,17 @@ def test_a_file_that_may_not_be_executed_is_named_as_such(tmp_path):
     ],
 )
 def test_error_texts_say_what_to_do(stdout, stderr, kind, advice):
-    found = errors.complaint(output(stdout, stderr, 1))
+    found = errors.known_error(output(stdout, stderr, 1))
     assert found.kind == kind and advice in found.message
     first = (stderr or stdout).splitlines()
     assert any(line[:200] in found.message for line in first)
 
 
 def test_no_complaint_about_an_answer():
-    assert errors.complaint(output("ipaddr:10.0.0.1\nnetmask:255.255.255.0\n")) is None
+    assert errors.known_error(output("ipaddr:10.0.0.1\nnetmask:255.255.255.0\n")) is None
 
 
 def test_time_out_and_unknown_failures():
-    assert errors.complaint(output(timed_out=True)).kind == "hung"
+    assert errors.known_error(output(timed_out=True)).kind == "hung"
     assert "exit status 9, boom" in str(errors.failure(output("", "boom\n", 9)))
     assert "no output" in str(errors.failure(output("", "", 0)))

@@ -138,7 +138,7 @@ def test_two_answers_in_one_text_are_an_error(parse, text):
 
 def test_addresses_of_many_devices_are_an_error():
     text = "".join(f"ipaddr:10.9.3.{host}\nnetmask:255.255.240.0\n" for host in range(4, 8))
-    with pytest.raises(ParseError, match="several answers"):
+    with pytest.raises(ParseError, match="several outputs"):
         parse_ip(text)
 
 

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
-from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import GATE, rehearse, verify
+from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import GATE, check_mode_report, verify
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS, status_of
@@ -99,7 +99,7 @@ BROKEN = {
         {"prefill": 1, "decode": 1},
         {"decode-0": ["wrong_name"]},
         {("engines", "decode-0")},
-        "it serves stranger, planned is tiny",
+        "serves model stranger, expected tiny",
     ),
     "decode has other weights": (
         {"prefill": 1, "decode": 1},
@@ -140,37 +140,37 @@ BROKEN = {
         {"prefill": 1, "decode": 1},
         {"router-0": ["drops_params"]},
         {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill-0 -> decode-0")},
-        "does not pass",
+        "does not forward",
     ),
     "router points at two prefills": (
         {"prefill": 2, "decode": 1},
         {"router-0": ["two_prefills"]},
         {("transfer", "entry -> decode"), ("logs", "prefill -> decode-0")},
-        "no decode engine saw the 2 requests",
+        "no decode engine received the 2 requests",
     ),
     "router skips prefill": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["skips_prefill"]},
         {("transfer", "entry -> prefill"), ("logs", "prefill-0 -> decode-0")},
-        "no prefill engine saw the 2 requests",
+        "no prefill engine received the 2 requests",
     ),
     "router serves from strangers": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["strangers"]},
         {("transfer", "entry"), ("logs", "prefill-0 -> decode-0")},
-        "no planned engine saw",
+        "no planned engine received",
     ),
     "pool's router serves from strangers": (
         {"colocated": 2, "pool": True},
         {"router-0": ["strangers"]},
         {("transfer", "entry")},
-        "no planned engine saw",
+        "no planned engine received",
     ),
     "router rewrites the prompt": (
         {"prefill": 1, "decode": 1},
         {"router-0": ["rewrites"]},
         {("entry", "prefill-0 -> decode-0"), ("stream", "prefill-0 -> decode-0")},
-        "alone says",
+        "directly returns",
     ),
     "router rewrites the prompt of one engine": (
         {"colocated": 1},
@@ -194,7 +194,7 @@ BROKEN = {
         {"prefill": 1, "decode": 1},
         {"router-0": ["swallows_errors", "drops_params"], "decode-0": []},
         {("transfer", "prefill-0 -> decode-0"), ("logs", "prefill-0 -> decode-0"), ("negative", "entry")},
-        "does not pass",
+        "does not forward",
     ),
     "stream without [DONE]": (
         {"prefill": 1, "decode": 1},
@@ -246,7 +246,7 @@ BROKEN = {
         {"colocated": 2, "pool": True},
         {"mooncake_master-0": ["no_clients"]},
         {("master", "mooncake_master-0")},
-        "it has 0 clients, planned are 2",
+        "it has 0 clients, expected 2",
     ),
     "master is a standby": (
         {"colocated": 2, "pool": True},
@@ -276,7 +276,7 @@ BROKEN = {
         {"colocated": 2, "pool": True},
         {"colocated-0": ["pool_garbage"]},
         {("pool", "mooncake_master-0 -> colocated-0")},
-        "with KV from the pool",
+        "with KV from the store",
     ),
     "master counts no gets": (
         {"colocated": 2, "pool": True},
@@ -288,13 +288,13 @@ BROKEN = {
         {"prefill": 1, "decode": 1},
         {"router-0": ["swallows_errors"]},
         {("negative", "entry")},
-        "swallowed",
+        "suppressed",
     ),
     "too long prompt is cut": (
         {"prefill": 1, "decode": 1},
         {"prefill-0": ["truncate"], "decode-0": ["truncate"]},
         {("negative", "entry")},
-        "as if it fitted",
+        "of more than 200 tokens was answered",
     ),
 }
 
@@ -329,14 +329,14 @@ def test_a_hanging_engine_is_named(tmp_path, name, fault, expected):
     with Cluster(tmp_path, prefill=1, decode=1, faults={name: [fault]}) as cluster:
         report = run(cluster, SHORT)
     assert failures(report) == expected
-    assert "no answer within the time-out" in report["failures"][0]
+    assert "no answer within the timeout" in report["failures"][0]
 
 
 def test_later_steps_are_skipped_with_a_reason(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["dead"]}) as cluster:
         report = run(cluster)
     reasons = {step["step"]: step["message"] for step in report["steps"] if step["status"] == "skipped"}
-    assert reasons["entry"] == "makes no sense before engines passes"
+    assert reasons["entry"] == "skipped because engines failed"
     assert reasons["master"] == "the plan has no store"
     assert set(reasons) == {"master", "alone", "entry", "stream", "transfer", "pairs", "pool", "negative"}
 
@@ -515,7 +515,7 @@ def test_other_traffic_in_the_window_does_not_hide_recomputing(tmp_path):
         decode.complete = with_company
         report = run(cluster, read_logs=False)
     assert ("transfer", "prefill-0 -> decode-0") in failures(report)
-    assert any("others use the service" in warning for warning in report["warnings"])
+    assert any("other clients use the service" in warning for warning in report["warnings"])
 
 
 def test_check_mode_sends_nothing_and_says_what_it_would_do(tmp_path):
@@ -523,11 +523,11 @@ def test_check_mode_sends_nothing_and_says_what_it_would_do(tmp_path):
         tmp_path, prefill=1, decode=1, faults={"prefill-0": ["dead"], "decode-0": ["dead"], "router-0": ["dead"]}
     ) as c:
         plan = read_plan(c.plan())
-        report = rehearse(plan)
+        report = check_mode_report(plan)
         assert verdict(plan, report, []) == report
     assert report["check_mode"] is True
     assert {step["status"] for step in report["steps"]} == {"skipped"}
-    assert any(step["message"] == "would ask " + plan.entry.url for step in report["steps"])
+    assert any(step["message"] == "would send requests to " + plan.entry.url for step in report["steps"])
 
 
 def test_every_step_of_the_gate_has_its_place_in_the_report():

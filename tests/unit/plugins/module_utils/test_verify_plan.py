@@ -53,12 +53,12 @@ def test_every_violation_is_told_at_once():
     assert len(found) == 7
     for word in (
         "verify.modle: unknown key",
-        "verify.mode is 'dissagregated', but has to be one of: disaggregated, pool",
-        "verify.block_size is '128', but has to be a int",
-        "verify.entry.url is '10.1.1.1:8000', but has to start with http://",
+        "verify.mode is 'dissagregated', but must be one of: disaggregated, pool",
+        "verify.block_size is '128', but must be a int",
+        "verify.entry.url is '10.1.1.1:8000', but must start with http://",
         "verify.prefill[0].log.path is missing",
         "verify.release.has_prompt_tokens_by_source is missing",
-        "verify.release.known_limits has 'slow'; known are: empty_200",
+        "verify.release.known_limits has 'slow'; known: empty_200",
     ):
         assert word in text
 
@@ -70,7 +70,10 @@ def test_every_violation_is_told_at_once():
         ({"mode": "pool", "colocated": []}, "verify.colocated is empty"),
         ({"mode": "disaggregated+pool"}, "verify.store is missing"),
         ({"decode": [{"name": "prefill-0", "url": "http://10.1.1.2:7100"}]}, "two services 'prefill-0'"),
-        ({"store": {"master_url": "http://10.1.1.1:9003", "readers": ["decode-7"]}}, "'decode-7', which is no engine"),
+        (
+            {"store": {"master_url": "http://10.1.1.1:9003", "readers": ["decode-7"]}},
+            "'decode-7', which is not an engine",
+        ),
         ({"block_size": 0}, "verify.block_size is 0"),
         ({"max_tokens": 1}, "verify.max_tokens is 1"),
         ({"match": "prefix:0"}, "verify.match is 'prefix:0'"),
@@ -85,7 +88,7 @@ def test_contradictions(changes, word):
 
 @pytest.mark.parametrize("value", [None, [], "verify"])
 def test_something_else_than_a_mapping(value):
-    assert "has to be a mapping" in problems(value)[0]
+    assert "must be a mapping" in problems(value)[0]
 
 
 def test_the_argument_spec_has_all_keys_and_hides_no_secret_name():

@@ -33,7 +33,7 @@ class Clock:
         self.now += seconds
 
 
-UP, REBORN = state("running", True, life=1), state("running", True, life=2)
+UP, REBORN = state("running", True, start_id=1), state("running", True, start_id=2)
 DOWN = state("exited", detail="code 1")
 
 
@@ -69,13 +69,15 @@ def test_restart_between_two_polls_is_seen(restarts, good):
 
 
 def test_a_service_without_a_pid_yet_was_not_restarted():
-    (ready, failed), _now = wait(Runtime({"a": state("running", True, life=0)}, {"a": UP}), {"a": 3}, [service("a")])
+    (ready, failed), _now = wait(
+        Runtime({"a": state("running", True, start_id=0)}, {"a": UP}), {"a": 3}, [service("a")]
+    )
     assert list(ready) == ["a"] and not failed
 
 
 def test_a_service_that_the_runtime_does_not_know_is_dead():
     (ready, failed), _now = wait(Runtime({"a": UP}), {}, [service("a"), service("b")])
-    assert list(failed) == ["b"] and "does not know" in failed["b"]
+    assert list(failed) == ["b"] and "unknown to the runtime" in failed["b"]
 
 
 def test_a_runtime_that_cannot_be_asked_fails_all():

@@ -147,7 +147,7 @@ def test_every_wrong_option_is_named_at_once(host, configure):
     for said in (
         "10.20.0.300",
         "device 1: ip and netmask go together",
-        "keeps for itself",
+        "reserves for itself",
         "gateway 10.20.0.1 lies outside",
     ):
         assert said in result["msg"]

@@ -92,13 +92,13 @@ def test_hang_and_missing_device_are_unreachable_with_a_reason(cluster, run_modu
         state["behaviour"]["hang"] = ["hccn_tool -i 0 -ping *"]
     result = ping(run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0, 9], fail=False, timeout=4)
     reasons = [pair["reason"] for pair in result["unreachable_pairs"]]
-    assert "did not answer in time" in reasons[0] and "no such device" in reasons[1]
+    assert "exceeded the timeout" in reasons[0] and "no such device" in reasons[1]
 
 
 def test_wrong_options(cluster, run_module):
     host = cluster(devices=1)["node0"]
     result = ping(run_module, host, peers=[{"address": "10.0.0.300"}, {"sdid": 5}], devices=[0], count=0)
-    for said in ("peers[0].address", "peers[1]: give the address", "count: 0"):
+    for said in ("peers[0].address", "peers[1]: specify address", "count: 0"):
         assert said in result["msg"]
     assert result["failed"]
 

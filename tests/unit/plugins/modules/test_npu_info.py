@@ -80,9 +80,9 @@ def test_missing_card_row_and_lost_chip(cluster, run_module):
     "driver, said",
     [
         ("not_loaded", "reboot the host"),
-        ("container_used", "used by another container"),
+        ("container_used", "in use by another container"),
         ("loader", "libascend_hal.so"),
-        ("no_npu", "sees no NPU"),
+        ("no_npu", "finds no NPU"),
     ],
 )
 def test_errors_say_what_to_do(cluster, run_module, driver, said):
@@ -141,9 +141,9 @@ def test_hanging_tool_is_killed(cluster, run_module):
     with ascend_cluster.edit(host["state"]) as state:
         state["behaviour"]["hang"] = ["npu-smi info"]
     result = run_module("npu_info", executable=tool(host), timeout=3)
-    assert result["failed"] and "did not answer in time" in result["msg"]
+    assert result["failed"] and "exceeded the timeout" in result["msg"]
 
 
 def test_missing_executable(run_module):
     result = run_module("npu_info", executable="/nowhere/npu-smi")
-    assert result["failed"] and "no such executable" in result["msg"]
+    assert result["failed"] and "does not exist" in result["msg"]

@@ -131,7 +131,7 @@ def test_killed_while_a_half_made_environment_is_removed(host, monkeypatch):
     for _round in range(4):
         with pytest.raises(KeyboardInterrupt):
             python_venv.build(host(), {**python_venv.wanted(host()), "exclude": ["b"]})
-        assert not path.exists() or venv.half_made(str(path))
+        assert not path.exists() or venv.is_incomplete(str(path))
         if not path.exists():
             break
     monkeypatch.undo()
@@ -145,4 +145,4 @@ def test_a_full_disk_leaves_an_environment_that_is_built_again(host, monkeypatch
     monkeypatch.setattr(venv, "write_atomically", full)
     assert "No space left" in work(host())
     monkeypatch.undo()
-    assert venv.half_made(host()["path"]) and work(host()) is True
+    assert venv.is_incomplete(host()["path"]) and work(host()) is True

@@ -189,7 +189,9 @@ def test_all_errors_come_together_and_before_any_change(base):
     before = tree_of(base)
     with pytest.raises(tree.TreeError) as error:
         call(base, **sample(base, service="engine-1"), links=[{"path": script, "target": "x"}])
-    assert f"{base}/logs is a symbolic link" in str(error.value) and f"{script} is no symbolic link" in str(error.value)
+    assert f"{base}/logs is a symbolic link" in str(error.value) and f"{script} is not a symbolic link" in str(
+        error.value
+    )
     assert tree_of(base) == before
 
 

@@ -230,7 +230,13 @@ FAULTS = [
         "HCCN-HUNG",
         "n1 device 1",
         link(
-            "n1", 1, hung="no answer in time", vnic=None, gateway=None, tls_enabled=None, errors={"link": "no answer"}
+            "n1",
+            1,
+            hung="exceeded the timeout",
+            vnic=None,
+            gateway=None,
+            tls_enabled=None,
+            errors={"link": "no answer"},
         ),
     ),
     ("PEER-UNREACHABLE", "n2 device 3", lambda data: lose(data, ("n2", 3, "10.8.1.13"))),
@@ -313,12 +319,12 @@ ROCE_FAULTS = [
 IDS = [f"{fault[0]} {number}" for number, fault in enumerate(FAULTS)]
 
 
-def test_a_healthy_cluster_has_no_complaint():
+def test_a_healthy_cluster_has_no_finding():
     assert check_plan(plan(), facts()) == []
 
 
 @pytest.mark.parametrize(("rule", "path", "plant"), FAULTS, ids=IDS)
-def test_one_fault_one_complaint(rule, path, plant):
+def test_one_fault_one_finding(rule, path, plant):
     data = facts()
     plant(data)
     assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [(rule, path)]
@@ -333,7 +339,7 @@ def test_what_the_runtime_s_preflight_said_is_taken_apart_into_reason_and_way_ou
 
 
 @pytest.mark.parametrize(("rule", "path", "plant"), ROCE_FAULTS)
-def test_one_fault_of_a_roce_port_one_complaint(rule, path, plant):
+def test_one_fault_of_a_roce_port_one_finding(rule, path, plant):
     wanted = plan(inference_link="roce")
     data = facts(wanted)
     assert check_plan(wanted, data) == []
@@ -382,9 +388,9 @@ def test_a_dead_plane_is_not_hidden_by_the_other_one_nor_by_what_was_accepted():
 def test_a_hung_chip_is_one_finding_and_blames_no_other_device():
     data = facts()
     gone = {name: "not asked, for device 1 did not answer the query before" for name in ("vnic", "tls", "gateway")}
-    link(
-        "n2", 1, hung="did not answer in time", errors={"link": "timeout", **gone}, link=None, vnic=None, gateway=None
-    )(data)
+    link("n2", 1, hung="exceeded the timeout", errors={"link": "timeout", **gone}, link=None, vnic=None, gateway=None)(
+        data
+    )
     data["n2"]["hccn"]["devices"][1]["tls_enabled"] = None
     data["n2"]["ping"]["matrix"].pop("1")
     assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [("HCCN-HUNG", "n2 device 1")]
@@ -463,7 +469,7 @@ def test_one_lost_pair_is_one_finding_of_that_pair():
     pair = {("h0", 0), ("h4", 1)}
     found = reached(wide_plan(), lambda source, target: {source, target} == pair)
     assert [entry[0] for entry in found] == ["h0 device 0"]
-    assert "h4 device 1 is not reached" in found[0][1] and "either" in found[0][1]
+    assert "h4 device 1 is not reachable" in found[0][1] and "either" in found[0][1]
 
 
 def test_pairs_are_the_plan_s_and_bounded():
@@ -639,7 +645,7 @@ def test_rules_of_other_deployments_are_seen_red():
     }
 
 
-def complaints(plan, data):
+def summaries(plan, data):
     return [(item["id"], item["severity"], item["path"]) for item in check_plan(plan, data)]
 
 
@@ -660,13 +666,13 @@ def test_a_driver_is_held_against_what_the_release_needs_and_recommends(release,
     for item in data.values():
         item["npu"]["driver_version"] = driver
     expected = [("DRIVER-OLD", severity, name) for name in HOSTS] if severity else []
-    assert complaints(plan(inference_release=release), data) == expected
+    assert summaries(plan(inference_release=release), data) == expected
 
 
 def test_an_old_driver_is_not_blamed_for_differing_too():
     data = facts()
     data["n2"]["npu"]["driver_version"] = "23.0.7"
-    assert complaints(plan(), data) == [("DRIVER-OLD", "error", "n2")]
+    assert summaries(plan(), data) == [("DRIVER-OLD", "error", "n2")]
 
 
 @pytest.mark.parametrize(
@@ -685,7 +691,7 @@ def test_head_dim_is_missed_where_the_release_s_connector_reads_it(release, conf
     data = facts()
     model("n3", config=config)(data)
     wanted = plan(inference_release=release)
-    assert complaints(wanted, data) == ([("MODEL-HEAD-DIM", "error", "n3")] if missing else [])
+    assert summaries(wanted, data) == ([("MODEL-HEAD-DIM", "error", "n3")] if missing else [])
 
 
 def test_head_dim_is_not_missed_without_a_connector():
@@ -762,10 +768,10 @@ def test_a_store_on_the_hosts_has_to_fit_into_memory_and_huge_pages():
     assert check_plan(wanted, data) == []
     data["n2"]["host"]["memory"]["hugepages_total"] = 8191
     data["n3"]["host"]["memory"]["memory_available_mib"] = 20000
-    assert complaints(wanted, data) == [("HOST-MEMORY", "error", "n3"), ("HUGEPAGES", "warning", "n2")]
+    assert summaries(wanted, data) == [("HOST-MEMORY", "error", "n3"), ("HUGEPAGES", "warning", "n2")]
     hccs = plan(**store)
     answer_pings(hccs, data)
-    assert complaints(hccs, data) == [("HOST-MEMORY", "error", "n3")]
+    assert summaries(hccs, data) == [("HOST-MEMORY", "error", "n3")]
     assert [host["store_mib"] for host in plan()["hosts"]] == [0, 0, 0]
 
 
@@ -803,7 +809,7 @@ def test_a_rank_table_with_a_hole_is_refused_by_device():
     assert [finding.path for finding in caught.value.findings] == ["n2 device 2", "n3 device 1"]
     assert [finding.fix.split(";")[0].split(" shows")[0] for finding in caught.value.findings] == [
         "hccn_tool -i 2 -vnic -g",
-        "npu-smi info -t spod-info has to show it",
+        "npu-smi info -t spod-info must show it",
     ]
 
 

@@ -38,10 +38,10 @@ def cells(page, state):
 def test_a_healthy_cluster_is_green_all_over():
     page, found = page_of(facts())
     assert found == []
-    assert "Ready to deploy, nothing was found." in page
+    assert "Ready to deploy, no findings." in page
     assert cells(page, "error") == cells(page, "warning") == []
     assert len(cells(page, "ok")) == 3 * (1 + 4)
-    assert "8 of 8 pairs of devices were tried" in page and "3 of 3 answered" in page
+    assert "8 of 8 pairs of devices were pinged" in page and "3 of 3 answered" in page
     assert RUN["date"] in page and RUN["command"] in page
 
 
@@ -73,7 +73,7 @@ def test_what_was_accepted_is_said_and_colours_nothing():
     data = facts()
     npu("n1", 2, health="Critical")(data)
     page, _found = page_of(data, ["NPU-HEALTH"])
-    assert "Ready to deploy, nothing was found, 1 accepted." in page
+    assert "Ready to deploy, no findings, 1 accepted." in page
     assert cells(page, "error") == []
     assert '<span class="cell accepted">' in page
 
@@ -130,13 +130,13 @@ def test_the_terminal_gets_the_verdict_the_coverage_and_the_evidence():
     text = check_text(plan(), data, check_plan(plan(), data))
     assert text.splitlines()[:2] == [
         "inference: not ready to deploy: 1 error, 0 warnings.",
-        "3 of 3 planned hosts answered, 8 of 8 pairs of devices were tried.",
+        "3 of 3 planned hosts answered, 8 of 8 pairs of devices were pinged.",
     ]
     assert "ERROR n1 device 2 = Critical: npu-smi reports health Critical. [NPU-HEALTH]" in text
     options = {"left_out": ["n3"]}
     del data["n3"]
     limited = check_text(plan(), data, check_plan(plan(), data, (), options), options)
-    assert "Left out by --limit, and not judged: n3." in limited and "4 of 8 pairs" in limited
+    assert "Excluded by --limit, not checked: n3." in limited and "4 of 8 pairs" in limited
 
 
 def luminance(colour):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.applied import (
+    api_message,
     applied,
     names,
-    rollout_lacks,
-    said,
+    pending_rollout,
 )
 
 SERVICE = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"clusterIP": "10.1.1.1"}}
@@ -43,11 +43,11 @@ def test_names_for_a_label():
 )
 def test_a_deployment_is_done_when_its_controller_says_so_of_this_generation(status, lacks):
     one = {"kind": "Deployment", "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 2}}
-    assert rollout_lacks([dict(one, status=status)] if status else [one]) == lacks
-    assert rollout_lacks([]) == ["unseen"]
+    assert pending_rollout([dict(one, status=status)] if status else [one]) == lacks
+    assert pending_rollout([]) == ["unseen"]
 
 
 def test_the_servers_sentence():
     answer = '{"kind":"Status","status":"Failure","message":"pods \\"a\\" is forbidden: no","reason":"Forbidden"}'
-    assert said(f"Failed to create object: {answer}") == 'pods "a" is forbidden: no'
-    assert said("Failed to create object: no route to host") == "Failed to create object: no route to host"
+    assert api_message(f"Failed to create object: {answer}") == 'pods "a" is forbidden: no'
+    assert api_message("Failed to create object: no route to host") == "Failed to create object: no route to host"

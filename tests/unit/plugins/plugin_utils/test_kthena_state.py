@@ -58,7 +58,7 @@ ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode"
     ("resource", "lacks"),
     [
         (serving(), ""),
-        ([], "there is no ModelServing"),
+        ([], "the ModelServing does not exist"),
         (serving(observed=1), "generation 1 of 2"),
         (serving(updatedReplicas=0), "updatedReplicas is 0 of 1"),
         (serving(availableReplicas=0), "availableReplicas is 0 of 1"),
@@ -67,7 +67,7 @@ ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode"
     ],
 )
 def test_available_alone_is_not_ready(resource, lacks):
-    found = "; ".join(state.waits_for(PLAN, resource))
+    found = "; ".join(state.pending_serving(PLAN, resource))
     assert found == "" if not lacks else lacks in found
 
 
@@ -82,7 +82,7 @@ def test_available_alone_is_not_ready(resource, lacks):
     ],
 )
 def test_pods_of_the_revision(pods, lacks):
-    found = "; ".join(state.pods_lack(PLAN, pods))
+    found = "; ".join(state.pending_pods(PLAN, pods))
     assert found == "" if not lacks else lacks in found
 
 
@@ -160,7 +160,7 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
         ([{"example.com/npu": "4"}, {"example.com/npu": "8"}], ""),
         ([{"example.com/npu": "3"}], "needs 4 on one node"),
         ([{"example.com/npu": "8"}], "too few for all 3"),
-        ([{"cpu": "8"}], "no device at all"),
+        ([{"cpu": "8"}], "no devices"),
         ([{"huawei.com/Ascend910": "8"}], "they offer huawei.com/Ascend910"),
     ],
 )
@@ -206,19 +206,19 @@ def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_
     def applied(digest):
         return [{"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}]
 
-    data = state.remember([], first)
-    assert state.remembered(kept(data), applied("2")) == first
-    data = state.remember(kept(data), second)
-    assert state.remember(kept(data), second) == data
-    assert state.remembered(kept(data), applied("2")) == first
-    assert state.remembered(kept(data), applied("3")) == second
-    with pytest.raises(ValueError, match="nothing to roll back to"):
-        state.remembered([], applied("1"))
-    older = state.remember([], {**first, "plan_version": PLAN_VERSION - 1})
+    data = state.record_verified([], first)
+    assert state.rollback_plan(kept(data), applied("2")) == first
+    data = state.record_verified(kept(data), second)
+    assert state.record_verified(kept(data), second) == data
+    assert state.rollback_plan(kept(data), applied("2")) == first
+    assert state.rollback_plan(kept(data), applied("3")) == second
+    with pytest.raises(ValueError, match="a rollback is not possible"):
+        state.rollback_plan([], applied("1"))
+    older = state.record_verified([], {**first, "plan_version": PLAN_VERSION - 1})
     with pytest.raises(
         ValueError, match="with the version of the collection that deployed it; or set inference_release 0.1"
     ):
-        state.remembered(kept(older), applied("2"))
+        state.rollback_plan(kept(older), applied("2"))
 
 
 def test_the_crd_tells_its_version():

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan for people, the difference to what is deployed, and where the words come from."""
+"""The plan for people, the difference to what is deployed, and where the variables come from."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import copy
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import (
+    deployment_variables,
     inventory_of,
     members,
-    words_of,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
@@ -27,7 +27,7 @@ INVENTORY = {
 
 
 def plan(**changes):
-    words = {
+    variables = {
         "inference_model": {"path": "/models/moe", "name": "moe"},
         "inference_pools": {
             "prefill": {"tensor_parallel_size": 8},
@@ -36,7 +36,7 @@ def plan(**changes):
         "inference_secrets": {"api_key": "s"},
         **changes,
     }
-    return launch_plan(words, INVENTORY)
+    return launch_plan(variables, INVENTORY)
 
 
 def test_ranks_of_a_host_share_a_line():
@@ -70,7 +70,7 @@ def test_findings_come_last():
 
 def test_nothing_deployed_and_nothing_changed():
     assert plan_diff(plan(), None) == ["Nothing is deployed yet: every service is new."]
-    assert plan_diff(plan(), plan()) == ["Nothing changes: the deployed plan is the same."]
+    assert plan_diff(plan(), plan()) == ["No changes: the deployed plan is the same."]
 
 
 def test_what_restarts_and_why():
@@ -95,9 +95,11 @@ HOSTVARS = {
 
 
 def test_words_are_found_wherever_they_stand():
-    words, complaints = words_of({"inference_runtime": "docker", "ansible_host": "x"}, HOSTVARS, ["h1", "h2"])
-    assert not complaints
-    assert words == {
+    variables, conflicts = deployment_variables(
+        {"inference_runtime": "docker", "ansible_host": "x"}, HOSTVARS, ["h1", "h2"]
+    )
+    assert not conflicts
+    assert variables == {
         "inference_runtime": "docker",
         "inference_model": {"path": "/a"},
         "inference_release": "0.18.0",
@@ -106,21 +108,21 @@ def test_words_are_found_wherever_they_stand():
 
 def test_on_kubernetes_the_controllers_words_stand_for_the_nodes():
     seen = {"inference_interface": "eth7", "inference_hardware": "a2", "inference_address": "10.0.0.1"}
-    words = words_of({"inference_runtime": "kubernetes", **seen}, {}, [])[0]
-    assert words == {"inference_runtime": "kubernetes", "inference_interface": "eth7", "inference_hardware": "a2"}
-    assert words_of({"inference_runtime": "docker", **seen}, {}, [])[0] == {"inference_runtime": "docker"}
+    variables = deployment_variables({"inference_runtime": "kubernetes", **seen}, {}, [])[0]
+    assert variables == {"inference_runtime": "kubernetes", "inference_interface": "eth7", "inference_hardware": "a2"}
+    assert deployment_variables({"inference_runtime": "docker", **seen}, {}, [])[0] == {"inference_runtime": "docker"}
 
 
 def test_hosts_have_to_agree():
     other = {**HOSTVARS, "h2": {"inference_model": {"path": "/b"}}}
-    dummy, complaints = words_of({}, other, ["h1", "h2"])
-    assert [(finding.id, finding.path) for finding in complaints] == [("VARIABLE-CONFLICT", "inference_model")]
+    dummy, conflicts = deployment_variables({}, other, ["h1", "h2"])
+    assert [(finding.id, finding.path) for finding in conflicts] == [("VARIABLE-CONFLICT", "inference_model")]
 
 
 def test_secrets_that_differ_are_not_printed():
     hostvars = {"h1": {"inference_secrets": {"api_key": "one"}}, "h2": {"inference_secrets": {"api_key": "two"}}}
-    dummy, complaints = words_of({}, hostvars, ["h1", "h2"])
-    assert "one'" not in complaints[0].text() and "two'" not in complaints[0].text()
+    dummy, conflicts = deployment_variables({}, hostvars, ["h1", "h2"])
+    assert "one'" not in conflicts[0].text() and "two'" not in conflicts[0].text()
 
 
 def test_one_inventory_holds_several_deployments():
@@ -133,6 +135,8 @@ def test_one_inventory_holds_several_deployments():
 
 def test_the_interface_of_nodes_is_the_controllers_word():
     controller = {"inference_runtime": "kubernetes", "inference_interface": "eth7", "inference_address": "10.0.0.9"}
-    words, complaints = words_of(controller, {"localhost": controller}, ["localhost"])
-    assert words == {"inference_runtime": "kubernetes", "inference_interface": "eth7"} and not complaints
-    assert words_of({**controller, "inference_runtime": "docker"}, {}, [])[0] == {"inference_runtime": "docker"}
+    variables, conflicts = deployment_variables(controller, {"localhost": controller}, ["localhost"])
+    assert variables == {"inference_runtime": "kubernetes", "inference_interface": "eth7"} and not conflicts
+    assert deployment_variables({**controller, "inference_runtime": "docker"}, {}, [])[0] == {
+        "inference_runtime": "docker"
+    }

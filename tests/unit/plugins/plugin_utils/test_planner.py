@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner's core: words to services, all complaints at once, stable output."""
+"""The planner's core: variables to services, all findings together, stable output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INVENTORY = {
 }
 
 
-def words(**changes):
+def inference_variables(**changes):
     return {
         "inference_release": "0.23.0",
         "inference_model": {"path": "/models/ds", "name": "ds"},
@@ -37,7 +37,7 @@ def services(plan):
 
 
 def test_prefill_instances_have_a_host_each_and_decode_spans_two():
-    found = services(launch_plan(words(), INVENTORY))
+    found = services(launch_plan(inference_variables(), INVENTORY))
     assert [(found[name]["host"], len(found[name]["devices"])) for name in sorted(found) if name != "router"] == [
         ("node3", 16),
         ("node4", 16),
@@ -51,24 +51,24 @@ def test_prefill_instances_have_a_host_each_and_decode_spans_two():
 
 
 def test_the_router_lists_every_api():
-    argv = services(launch_plan(words(), INVENTORY))["router"]["argv"]
+    argv = services(launch_plan(inference_variables(), INVENTORY))["router"]["argv"]
     start = argv.index("--prefiller-hosts")
     assert argv[start : start + 3] == ["--prefiller-hosts", "10.0.0.1", "10.0.0.2"]
 
 
 def test_order_of_hosts_and_keys_does_not_matter():
     backwards = {name: INVENTORY[name] for name in reversed(INVENTORY)}
-    other = dict(reversed(words().items()))
-    assert json.dumps(launch_plan(words(), INVENTORY)) == json.dumps(launch_plan(other, backwards))
+    other = dict(reversed(inference_variables().items()))
+    assert json.dumps(launch_plan(inference_variables(), INVENTORY)) == json.dumps(launch_plan(other, backwards))
 
 
 def test_on_host_gives_only_that_hosts_services():
-    plan = launch_plan(words(), INVENTORY)
+    plan = launch_plan(inference_variables(), INVENTORY)
     assert [item["name"] for item in on_host(plan, "node4")] == ["decode-0-1"]
 
 
 def test_all_unreadable_variables_are_reported_together():
-    broken = words(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
+    broken = inference_variables(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
     with pytest.raises(PlanError) as caught:
         launch_plan(broken, INVENTORY)
     assert sorted(finding.path for finding in caught.value.findings) == [
@@ -79,7 +79,7 @@ def test_all_unreadable_variables_are_reported_together():
 
 
 def test_an_unknown_key_hides_no_error_of_a_rule():
-    broken = words()
+    broken = inference_variables()
     broken["inference_pools"]["prefill"].update(inst=2, tensor_parallel_size=3)
     broken["inference_pools"]["decode"].update(tensor_parallel_size=2, args={"no-such-flag": 1})
     with pytest.raises(PlanError) as refused:
@@ -91,7 +91,7 @@ def test_an_unknown_key_hides_no_error_of_a_rule():
     "unreadable", [{"tensor_parallel_size": "three"}, {"tensor_paralel_size": 8}, {"data_parallel_size": 0}]
 )
 def test_no_error_is_reported_that_depends_on_an_unreadable_value(unreadable):
-    broken = words()
+    broken = inference_variables()
     broken["inference_pools"]["prefill"].pop(next(iter(unreadable)), None)
     broken["inference_pools"]["prefill"].pop("tensor_parallel_size", None)
     broken["inference_pools"]["prefill"].update(unreadable)
@@ -103,7 +103,7 @@ def test_no_error_is_reported_that_depends_on_an_unreadable_value(unreadable):
 
 
 def test_a_missing_required_variable_hides_no_error_of_a_rule():
-    broken = words(inference_deployment="My Service")
+    broken = inference_variables(inference_deployment="My Service")
     del broken["inference_model"]
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY)
@@ -114,7 +114,7 @@ def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
     conflict = Finding(
         "inference_kv_transfer", "VARIABLE-CONFLICT", "conflicting values: 'none' on n1, 'mooncake' on n2"
     )
-    broken = words(inference_kv_transfer="none", inference_user="root", inference_deployment="My Service")
+    broken = inference_variables(inference_kv_transfer="none", inference_user="root", inference_deployment="My Service")
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY, [conflict])
     assert {finding.id for finding in refused.value.findings} == {"VARIABLE-CONFLICT", "DEPLOYMENT-NAME"}
@@ -123,7 +123,7 @@ def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
 @pytest.mark.parametrize("too_much", [{"data_parallel_size": 64}, {"instances": 9, "data_parallel_size": 32}])
 def test_words_are_judged_even_where_no_host_can_carry_the_pools(too_much):
     """A wrong argument is named together with the pools that do not fit, not one run later."""
-    broken = words()
+    broken = inference_variables()
     broken["inference_pools"]["prefill"].update(args={"speculative-config": '{"method": "mtp",}'}, instances=7)
     broken["inference_pools"]["decode"].update(too_much, args={"no-such-flag": 1})
     with pytest.raises(PlanError) as refused:
@@ -135,7 +135,7 @@ def test_words_are_judged_even_where_no_host_can_carry_the_pools(too_much):
 
 
 def test_nobody_imagines_a_million_devices():
-    huge = words()
+    huge = inference_variables()
     huge["inference_pools"]["decode"].update(data_parallel_size=1_000_000)
     with pytest.raises(PlanError) as refused:
         launch_plan(huge, INVENTORY)
@@ -147,7 +147,7 @@ def test_ipv6_addresses_are_in_brackets_before_a_port():
         name: {**INVENTORY[name], "variables": {**INVENTORY[name]["variables"], "ansible_host": f"fd00::{number}"}}
         for number, name in enumerate(INVENTORY, 1)
     }
-    plan = launch_plan(words(inference_kv_transfer="mooncake+store"), inventory)
+    plan = launch_plan(inference_variables(inference_kv_transfer="mooncake+store"), inventory)
     found = services(plan)
     assert found["prefill-0"]["health"]["url"] == "http://[fd00::1]:7100/health"
     assert found["router"]["health"]["url"] == "http://[fd00::1]:8000/healthcheck"

@@ -37,7 +37,7 @@ def test_the_rendezvous_port_of_the_first_host_holds_for_all_ranks():
 def test_another_host_may_repeat_the_rendezvous_port_but_not_change_it():
     same = {f"{D}.hosts.node3.ports.dp_rpc": 12000, f"{D}.hosts.node4.ports.dp_rpc": 12000}
     assert flag(planned(changes=same)["decode-0-1"], "data-parallel-rpc-port") == "12000"
-    with pytest.raises(PlanError, match="processes of decode-0 meet at port 12000 of node3"):
+    with pytest.raises(PlanError, match="processes of decode-0 connect to port 12000 of node3"):
         planned(changes={**same, f"{D}.hosts.node4.ports.dp_rpc": 12001})
 
 

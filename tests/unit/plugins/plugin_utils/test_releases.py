@@ -61,15 +61,15 @@ def test_a_leading_v_is_accepted():
 
 
 def test_an_unknown_release_names_the_nearest_and_the_override():
-    dummy, complaints = find_release("vllm_ascend", "0.19.2")
-    assert [finding.id for finding in complaints] == ["RELEASE-UNKNOWN"]
-    assert "'0.19.1rc1'" in complaints[0].fix
-    assert "inference_release_base" in complaints[0].fix
+    dummy, findings = find_release("vllm_ascend", "0.19.2")
+    assert [finding.id for finding in findings] == ["RELEASE-UNKNOWN"]
+    assert "'0.19.1rc1'" in findings[0].fix
+    assert "inference_release_base" in findings[0].fix
 
 
 def test_the_override_lends_a_rows_facts_to_an_unknown_release():
-    release, complaints = find_release("vllm_ascend", "0.31.0", "v0.23.0")
-    assert not complaints
+    release, findings = find_release("vllm_ascend", "0.31.0", "v0.23.0")
+    assert not findings
     assert (release.name, release.vllm) == ("0.31.0", "0.23.0")
 
 

@@ -18,7 +18,7 @@ INVENTORY = {
 POOLS = {"prefill": {"tensor_parallel_size": 8}, "decode": {"tensor_parallel_size": 8}}
 
 
-def words(**changes):
+def inference_variables(**changes):
     return {
         "inference_release": "0.23.0",
         "inference_hardware": "a3",
@@ -29,7 +29,10 @@ def words(**changes):
 
 
 def services(inventory=None, **changes):
-    return {service["name"]: service for service in launch_plan(words(**changes), inventory or INVENTORY)["services"]}
+    return {
+        service["name"]: service
+        for service in launch_plan(inference_variables(**changes), inventory or INVENTORY)["services"]
+    }
 
 
 def kv(service):
@@ -187,7 +190,7 @@ def test_systemd_needs_no_container():
 
 
 def test_secrets_are_named_and_never_said():
-    plan = launch_plan(words(secrets={"api_key": "hunter2"}), INVENTORY)
+    plan = launch_plan(inference_variables(secrets={"api_key": "hunter2"}), INVENTORY)
     assert "hunter2" not in json.dumps(plan)
     found = {service["name"]: service for service in plan["services"]}
     assert found["prefill-0"]["secret_env"] == {"VLLM_API_KEY": "api_key"}
@@ -196,7 +199,7 @@ def test_secrets_are_named_and_never_said():
 
 def test_a_secret_of_the_wrong_shape_is_not_printed():
     with pytest.raises(PlanError) as caught:
-        launch_plan(words(secrets="hunter2"), INVENTORY)
+        launch_plan(inference_variables(secrets="hunter2"), INVENTORY)
     assert "hunter2" not in str(caught.value)
 
 
@@ -270,7 +273,7 @@ def test_three_pools_on_one_host():
 
 def test_pools_that_do_not_fit_one_host_name_each_other():
     inventory = {"n1": {"groups": ["prefill", "decode"], "variables": {"inference_devices": 8}}}
-    with pytest.raises(PlanError, match="has 8 and already carries 8 devices of pool prefill"):
+    with pytest.raises(PlanError, match="has 8, shared with 8 devices of pool prefill"):
         services(inventory)
 
 
@@ -278,7 +281,8 @@ def test_pools_that_do_not_fit_one_host_name_each_other():
 def test_colocated_engines_get_the_proxy_that_is_there(runtime, flavour):
     inventory = {"n1": {"groups": ["colocated"], "variables": {"ansible_host": "10.0.0.1"}}}
     plan = launch_plan(
-        words(runtime=runtime, pools={"colocated": {"instances": 2, "tensor_parallel_size": 8}}), inventory
+        inference_variables(runtime=runtime, pools={"colocated": {"instances": 2, "tensor_parallel_size": 8}}),
+        inventory,
     )
     assert plan["software"]["router"]["flavour"] == flavour
 
@@ -301,7 +305,7 @@ inference_pools:
 
 
 def test_host_settings():
-    plan = launch_plan(words(release="0.13.0", kv_transfer="mooncake+store"), INVENTORY)
+    plan = launch_plan(inference_variables(release="0.13.0", kv_transfer="mooncake+store"), INVENTORY)
     host = plan["hosts"][0]
     assert host["sysctl"]["net.ipv4.ip_local_reserved_ports"].startswith("32768-36000,36100-36107")
     ports = {item["for"]: item for item in host["firewall"]}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.vllm import canonical, merged, words
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.vllm import canonical, command_line, merged
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 
@@ -37,7 +37,7 @@ def test_two_spellings_of_a_dotted_flag_are_one():
 )
 def test_a_key_inside_a_configuration_has_one_value(value, word):
     """vLLM takes the word behind a dotted flag as its value, whatever it is: a bare flag would swallow the next one."""
-    assert words({"compilation-config.some_key": value}) == ["--compilation-config.some_key", word]
+    assert command_line({"compilation-config.some_key": value}) == ["--compilation-config.some_key", word]
 
 
 def test_a_dotted_flag_reaches_the_command_line_as_it_is_written():

@@ -26,9 +26,9 @@ PLAN = {"runtime_facts": {"in_cluster": False}, "services": [{"name": "prefill-0
 
 def test_one_line_for_each_service():
     report = status_report("x", {"n1": result(row())})
-    assert report["well"]
+    assert report["healthy"]
     lines = status_table(report)
-    assert lines[0] == "x: 1 of 1 services run, nothing found"
+    assert lines[0] == "x: 1 of 1 services run, no findings"
     assert lines[1].split("  ")[0] == "SERVICE"
     for text in ("2026-01-01 00:00:00", "0.23.0", "8 done, 1 running", "2102 of 2751 tokens"):
         assert text in lines[2]
@@ -39,22 +39,29 @@ def test_findings_and_logs_follow_the_table():
     silent = row(answers=False, findings=["does not answer"], log=["boom"])
     report = status_report("x", {"n1": result(silent, findings=["no room"])})
     lines = status_table(report)
-    assert not report["well"] and lines[0] == "x: 0 of 1 services run"
+    assert not report["healthy"] and lines[0] == "x: 0 of 1 services run"
     assert "running, silent" in lines[2]
-    assert lines[3:] == ["", "n1: no room", "decode-0 on n1: does not answer", "", "The end of decode-0's log:", "boom"]
+    assert lines[3:] == [
+        "",
+        "n1: no room",
+        "decode-0 on n1: does not answer",
+        "",
+        "Last lines of decode-0's log:",
+        "boom",
+    ]
 
 
 def test_a_host_that_cannot_be_asked_keeps_its_rows():
     hosts = {"n1": result(row()), "n2": {"unreachable": True, "msg": "no route"}}
     report = status_report("x", hosts, PLAN)
-    assert report["findings"] == ["n2: cannot be reached: no route"] and not report["well"]
+    assert report["findings"] == ["n2: unreachable: no route"] and not report["healthy"]
     assert [(service["service"], service["state"]) for service in report["services"]] == [
         ("decode-0", "running"),
         ("prefill-0", "unknown"),
     ]
     assert "prefill-0  n2" in status_table(report)[3]
     broken = status_report("x", {"n2": {"failed": True, "msg": "no python"}}, PLAN)
-    assert broken["findings"] == ["n2: cannot be asked: no python"]
+    assert broken["findings"] == ["n2: status not available: no python"]
 
 
 def test_hosts_of_different_plans():
@@ -73,8 +80,8 @@ def test_transfers_by_kind():
 def test_pods_are_asked_of_the_cluster():
     planned = {"runtime_facts": {"in_cluster": True}, "services": [], "kubernetes": {"namespace": "ns", "name": "x"}}
     report = status_report("x", {}, planned)
-    assert not report["well"] and "kubectl -n ns get modelserving,pods" in report["findings"][0]
+    assert not report["healthy"] and "kubectl -n ns get modelserving,pods" in report["findings"][0]
 
 
 def test_nothing_deployed_is_not_well():
-    assert not status_report("x", {})["well"]
+    assert not status_report("x", {})["healthy"]

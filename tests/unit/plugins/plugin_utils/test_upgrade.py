@@ -42,7 +42,7 @@ def test_the_same_deployment_on_all_hosts_may_be_upgraded():
 )
 def test_nothing_to_go_back_to(deployed, said):
     (text,) = refusals(deployed, plan(), cann_installed=True)
-    assert said in text and "Fix: use site" in text
+    assert said in text and "Fix: use the playbook site" in text
 
 
 @pytest.mark.parametrize("version", [PLAN_VERSION - 1, PLAN_VERSION + 1, None])
@@ -83,8 +83,8 @@ def test_all_verified_is_done():
     ("progress", "message"),
     [
         ({"h1": {"stage": "failed", "reason": "text differs."}, "h2": {"stage": "started"}}, "text differs"),
-        ({"h1": {"stage": "started"}, "h2": {"stage": "ready"}}, "a host could not be reached"),
-        ({"h1": {"stage": "verified"}, "h2": None}, "a host could not be reached"),
+        ({"h1": {"stage": "started"}, "h2": {"stage": "ready"}}, "a host is unreachable"),
+        ({"h1": {"stage": "verified"}, "h2": None}, "a host is unreachable"),
     ],
 )
 def test_anything_else_goes_back_with_the_reason(progress, message):

@@ -1,39 +1,39 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judges one manifest: structure, CEL and webhook rules, and what the server lets pass though no pod can come of it."""
+"""Checks one manifest: structure, CEL and webhook rules, and errors that the server accepts but that prevent its pods."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ....description.findings import Finding, nearest
-from . import kthena_shapes, plain_shapes, routing_rules, serving_rules
+from . import core_shapes, kthena_shapes, routing_rules, serving_rules
 from .names import is_label, metadata
 from .parts import mapped, port
 from .pod_rules import pod_spec
 from .walk import violation, walk
 
-SHAPES = {**plain_shapes.SHAPES, **kthena_shapes.SHAPES}
+SHAPES = {**core_shapes.SHAPES, **kthena_shapes.SHAPES}
 CONFIG_MAP_BYTES = 1024 * 1024
 
 
 def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
-    """Every violation in one manifest, in a stable order; an empty list means that it is right.
+    """All violations in one manifest, in a stable order; empty if it is valid.
 
     ``manifest`` is plain data of kind ModelServing, ModelServer, ModelRoute, Pod, ConfigMap, Service or Deployment;
     ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a finding itself. What depends on
-    other objects (a quota, a claim, a gang policy that may not change any more) is the server's to judge.
+    other objects (quotas, claims, immutable gang policies) are left to the server.
     """
     if not isinstance(manifest, t.Mapping):
-        return [violation("manifest", "K8S-TYPE", "a mapping is expected here", value=manifest)]
+        return [violation("manifest", "K8S-TYPE", "expected a mapping", value=manifest)]
     if kthena_version not in kthena_shapes.VERSIONS:
         fix = f"{nearest(kthena_version, kthena_shapes.VERSIONS)}Known: {', '.join(kthena_shapes.VERSIONS)}."
-        return [violation("kthena_version", "KTHENA-VERSION", "is not known", fix, kthena_version)]
+        return [violation("kthena_version", "KTHENA-VERSION", "unknown version", fix, kthena_version)]
     key = (str(manifest.get("apiVersion")), str(manifest.get("kind")))
     if key not in SHAPES:
         known = ", ".join(sorted(f"{version} {kind}" for version, kind in SHAPES))
-        return [violation("manifest", "K8S-KIND", "this kind is not known here", f"Known: {known}.", " ".join(key))]
+        return [violation("manifest", "K8S-KIND", "unknown kind", f"Known: {known}.", " ".join(key))]
     head = manifest.get("metadata")
     path = f"{key[1]}/{head.get('name', '') if isinstance(head, t.Mapping) else ''}"
     found = [*walk(SHAPES[key](kthena_version), manifest, path), *metadata(head, f"{path}.metadata")]
@@ -56,11 +56,11 @@ def _config_map(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
     data = data if isinstance(data, t.Mapping) else {}
     size = sum(len(str(key)) + len(str(data[key]).encode()) for key in data)
     if size > CONFIG_MAP_BYTES:
-        message = f"holds {size} bytes; a ConfigMap has room for {CONFIG_MAP_BYTES}"
+        message = f"has {size} bytes; the maximum of a ConfigMap is {CONFIG_MAP_BYTES}"
         yield violation(f"{path}.data", "K8S-LENGTH", message, "Split it.")
     for key in data:
         if not str(key) or len(str(key)) > 253 or not all(item.isalnum() or item in "-_." for item in str(key)):
-            yield violation(f"{path}.data[{key}]", "K8S-NAME", "a key has letters, digits, '-', '_' and '.' only")
+            yield violation(f"{path}.data[{key}]", "K8S-NAME", "a key may have only letters, digits, '-', '_' and '.'")
 
 
 def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
@@ -75,7 +75,9 @@ def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Ite
         yield from port(one, "port", place)
         yield from port(one, "targetPort", place)
         if len(ports) > 1 and not one.get("name"):
-            yield violation(f"{place}.name", "K8S-REQUIRED", "several ports need names", "Name it.")
+            yield violation(
+                f"{place}.name", "K8S-REQUIRED", "the port has no name, and there are several ports", "Set a name."
+            )
 
 
 def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
@@ -87,8 +89,8 @@ def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
     selector = spec.get("selector")
     wanted = (selector.get("matchLabels") if isinstance(selector, t.Mapping) else None) or {}
     if isinstance(wanted, t.Mapping) and any(carried.get(key) != wanted[key] for key in wanted):
-        message = "the template's labels do not match it"
-        yield violation(f"{path}.spec.selector", "K8S-SELECTOR", message, "Give the template these labels.")
+        message = "the template's labels do not match the selector"
+        yield violation(f"{path}.spec.selector", "K8S-SELECTOR", message, "Add these labels to the template.")
 
 
 RULES: dict[tuple[str, str], t.Callable[[t.Mapping[str, t.Any], str, str], t.Iterator[Finding]]] = {

@@ -33,15 +33,15 @@ NATIVE = ("cpu", "memory", "ephemeral-storage")
 def container(
     value: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any], host_network: bool
 ) -> t.Iterator[Finding]:
-    """Every violation in one container; ``volumes`` are the names that the pod has."""
+    """All violations in one container; ``volumes`` are the pod's volume names."""
     name, image = value.get("name"), value.get("image")
     if isinstance(name, str) and not is_label(name):
         fix = "Use at most 63 lower-case letters, digits and '-'."
         yield violation(f"{path}.name", "K8S-NAME", "is not a DNS label (RFC 1123)", fix, name, SILENT)
     if not image:
-        yield violation(f"{path}.image", "POD-IMAGE", "a container needs an image", "Name one.", source=SILENT)
+        yield violation(f"{path}.image", "POD-IMAGE", "the container has no image", "Set an image.", source=SILENT)
     elif isinstance(image, str) and re.search(r"\s", image):
-        message = "an image's name has no blanks"
+        message = "the image's name contains spaces"
         yield violation(f"{path}.image", "POD-IMAGE", message, "Correct the name.", image, "Kthena's webhook")
     yield from chosen(value, "imagePullPolicy", ("Always", "IfNotPresent", "Never"), path)
     yield from chosen(value, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"), path)
@@ -71,8 +71,8 @@ def _ports(value: t.Mapping[str, t.Any], path: str, host_network: bool) -> t.Ite
         yield from chosen(one, "protocol", ("TCP", "UDP", "SCTP"), place)
         host = one.get("hostPort")
         if host_network and host and host != one.get("containerPort"):
-            message = f"has to be the containerPort ({one.get('containerPort')}): the pod has the node's network"
-            yield violation(f"{place}.hostPort", "POD-PORT", message, "Leave it out.", host, SILENT)
+            message = f"must be the containerPort ({one.get('containerPort')}): the pod has the node's network"
+            yield violation(f"{place}.hostPort", "POD-PORT", message, "Remove it.", host, SILENT)
         name = one.get("name")
         if isinstance(name, str) and name:
             yield from _port_name(name, f"{place}.name")
@@ -91,14 +91,14 @@ def _port_name(name: str, path: str) -> t.Iterator[Finding]:
 def _variable(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     name, source = one.get("name"), one.get("valueFrom")
     if name == "" or (isinstance(name, str) and re.search(r"[=\x00-\x1f\x7f]", name)):
-        yield violation(f"{path}.name", "POD-ENV", "is not an environment variable's name", "", name, SILENT)
+        yield violation(f"{path}.name", "POD-ENV", "is not a valid environment variable name", "", name, SILENT)
     if not isinstance(source, t.Mapping):
         return
     if one.get("value"):
-        yield violation(path, "POD-ENV", "has value and valueFrom", "Keep one of them.", name, SILENT)
+        yield violation(path, "POD-ENV", "has both value and valueFrom", "Keep one of them.", name, SILENT)
     kinds = [key for key in source if source[key] is not None]
     if len(kinds) != 1:
-        message = f"has exactly one source; this one has {', '.join(kinds) or 'none'}"
+        message = f"must have exactly one source, but has {', '.join(kinds) or 'none'}"
         yield violation(f"{path}.valueFrom", "POD-ENV", message, source=SILENT)
     field = source.get("fieldRef")
     word = field.get("fieldPath") if isinstance(field, t.Mapping) else None
@@ -108,7 +108,7 @@ def _variable(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for kind in ("configMapKeyRef", "secretKeyRef"):
         if isinstance(source.get(kind), t.Mapping) and not source[kind].get("name"):
             place = f"{path}.valueFrom.{kind}.name"
-            yield violation(place, "K8S-REQUIRED", "this field is required", "Name the object.", source=SILENT)
+            yield violation(place, "K8S-REQUIRED", "this field is required", "Set the object's name.", source=SILENT)
 
 
 def _mount(one: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) -> t.Iterator[Finding]:
@@ -123,7 +123,7 @@ def _mount(one: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) 
     for key in ("subPath", "subPathExpr"):
         inside = str(one.get(key) or "")
         if inside.startswith("/") or ".." in inside.split("/"):
-            message = "has to be a relative path without '..'"
+            message = "must be a relative path without '..'"
             yield violation(f"{path}.{key}", "POD-VOLUME", message, "", inside, SILENT)
     yield from chosen(one, "mountPropagation", ("None", "HostToContainer", "Bidirectional"), path)
 
@@ -134,10 +134,10 @@ def _probe(probe: t.Mapping[str, t.Any], path: str, kind: str) -> t.Iterator[Fin
         yield from count(probe, key, 0, path)
     good = probe.get("successThreshold")
     if kind != "readinessProbe" and isinstance(good, int) and good not in (0, 1):
-        yield violation(f"{path}.successThreshold", "POD-PROBE", "has to be 1 in this probe", "", good, SILENT)
+        yield violation(f"{path}.successThreshold", "POD-PROBE", "must be 1 in this probe", "", good, SILENT)
     if kind == "readinessProbe" and probe.get("terminationGracePeriodSeconds") is not None:
         place = f"{path}.terminationGracePeriodSeconds"
-        yield violation(place, "POD-PROBE", "may not be set in a readiness probe", "Leave it out.", source=SILENT)
+        yield violation(place, "POD-PROBE", "may not be set in a readiness probe", "Remove it.", source=SILENT)
 
 
 def _handler(owner: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
@@ -171,11 +171,11 @@ def _resources(value: t.Any, path: str) -> t.Iterator[Finding]:
             continue
         place, whole = f"{path}.requests[{name}]", _is_whole(str(name))
         if most is None and whole:
-            message = f"{name} cannot be overcommitted: request and limit have to be equal, and there is no limit"
+            message = f"{name} cannot be overcommitted: request and limit must be equal, but there is no limit"
             yield violation(place, "POD-RESOURCE", message, f"Set limits[{name}] to {asked}.", asked, SILENT)
         elif most is not None and whole and quantity(asked) != quantity(most):
-            message = f"{name} cannot be overcommitted: request and limit have to be equal, and the limit is {most}"
-            yield violation(place, "POD-RESOURCE", message, f"Ask for {most}, or leave the request out.", asked, SILENT)
+            message = f"{name} cannot be overcommitted: request and limit must be equal, but the limit is {most}"
+            yield violation(place, "POD-RESOURCE", message, f"Set the request to {most}, or remove it.", asked, SILENT)
         elif most is not None and quantity(asked) > quantity(most):
             message = f"is more than the limit of {most}"
             yield violation(place, "POD-RESOURCE", message, "Lower the request or raise the limit.", asked, SILENT)
@@ -193,9 +193,9 @@ def _amount(name: str, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not is_quantity(value):
         return
     if quantity(value) < 0:
-        yield violation(path, "POD-RESOURCE", "may not be negative", "", value, SILENT)
+        yield violation(path, "POD-RESOURCE", "must not be negative", "", value, SILENT)
     if _is_whole(name) and quantity(value).denominator != 1:
-        yield violation(path, "POD-RESOURCE", "has to be a whole number", "", value, SILENT)
+        yield violation(path, "POD-RESOURCE", "must be a whole number", "", value, SILENT)
 
 
 def _security(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -210,4 +210,4 @@ def _security(value: t.Any, path: str) -> t.Iterator[Finding]:
     )
     if strong and value.get("allowPrivilegeEscalation") is False:
         message = "may not be false in a container that is privileged or has SYS_ADMIN"
-        yield violation(f"{path}.allowPrivilegeEscalation", "POD-FIELD", message, "Leave it out.", source=SILENT)
+        yield violation(f"{path}.allowPrivilegeEscalation", "POD-FIELD", message, "Remove it.", source=SILENT)

@@ -1,11 +1,11 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of Kthena's kinds, by its version; re-told from the CRDs of v0.4.0 and v1.0.0."""
+"""Fields of Kthena's kinds, by its version; as in the CRDs of v0.4.0 and v1.0.0."""
 
 from __future__ import annotations
 
-from .plain_shapes import METADATA
+from .core_shapes import METADATA
 from .pod_shape import POD_SPEC
 from .shapes import (
     ANY,
@@ -97,7 +97,7 @@ def model_serving(version: str) -> Struct:
 
 
 def model_server(_version: str) -> Struct:
-    """ModelServer: which pods serve a model, and how kthena-router talks to them."""
+    """ModelServer: the pods of a model, and kthena-router's connection to them."""
     retry = struct(attempts=INT32, retryInterval=defaulted(STR, "100ms"))
     groups = struct(
         decodeLabels=mapping(STR),
@@ -121,7 +121,7 @@ def model_server(_version: str) -> Struct:
 
 
 def model_route(_version: str) -> Struct:
-    """ModelRoute: which requests go to which ModelServer."""
+    """ModelRoute: routing of requests to ModelServers."""
     match = struct(exact=STR, prefix=STR, regex=STR)
     parent = struct(
         group=defaulted(text(longest=253, pattern=rf"|{SUBDOMAIN}"), "gateway.networking.k8s.io"),

@@ -17,12 +17,12 @@ NAME_PART = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 
 
 def is_subdomain(text: str) -> bool:
-    """Lower-case words of letters, digits and hyphens, apart by dots; 253 characters at most."""
+    """Lower-case labels of letters, digits and hyphens, separated by dots; at most 253 characters."""
     return len(text) <= 253 and re.fullmatch(rf"{WORD}(\.{WORD})*", text) is not None
 
 
 def is_label(text: str) -> bool:
-    """One lower-case word of letters, digits and hyphens; 63 characters at most."""
+    """Lower-case letters, digits and hyphens; at most 63 characters."""
     return len(text) <= 63 and re.fullmatch(WORD, text) is not None
 
 
@@ -32,7 +32,7 @@ def is_dns1035(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """A label's value: empty, or 63 characters at most that begin and end with a letter or digit."""
+    """A label's value: empty, or at most 63 characters that begin and end with a letter or digit."""
     return text == "" or (len(text) <= 63 and re.fullmatch(NAME_PART, text) is not None)
 
 
@@ -50,7 +50,7 @@ def metadata(value: t.Any, path: str, named: bool = True) -> t.Iterator[Finding]
         return
     name = value.get("name")
     if named and not name and not value.get("generateName"):
-        yield violation(f"{path}.name", "K8S-NAME", "the object has no name", "Give it one.", source=SOURCE)
+        yield violation(f"{path}.name", "K8S-NAME", "the object has no name", "Set a name.", source=SOURCE)
     for key in ("name", "generateName"):
         word = value.get(key)
         if isinstance(word, str) and word and not is_subdomain(word.rstrip("-") if key != "name" else word):

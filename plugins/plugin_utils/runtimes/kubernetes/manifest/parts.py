@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Small questions that the rules of pods ask again and again."""
+"""Helper functions of the pod rules."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .walk import violation
 
 
 def listed(value: t.Any) -> list[t.Any]:
-    """The value if it is a list, else nothing (another rule says what is wrong with it)."""
+    """The value if it is a list, else an empty list (another rule reports the wrong type)."""
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def mapped(value: t.Any) -> list[t.Mapping[str, t.Any]]:
-    """The mappings of a list; an item of another type is an empty one, so that numbers stay right."""
+    """The mappings of a list; items of other types become empty mappings, so that indexes stay correct."""
     return [item if isinstance(item, t.Mapping) else {} for item in listed(value)]
 
 
 def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path: str) -> t.Iterator[Finding]:
-    """``owner[key]``, if it is set, is one of the known words."""
+    """``owner[key]``, if it is set, must be one of the known values."""
     word = owner.get(key)
     if isinstance(word, str) and word and word not in known:
         fix = f"{nearest(word, known)}Allowed: {', '.join(known)}."
@@ -33,18 +33,18 @@ def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path:
 def count(
     owner: t.Mapping[str, t.Any], key: str, least: int, path: str, most: int | None = None
 ) -> t.Iterator[Finding]:
-    """``owner[key]``, if it is set, is a number of at least ``least``, and at most ``most``."""
+    """``owner[key]``, if it is set, must be a number from ``least`` to ``most``."""
     value = owner.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         return
     if value < least or (most is not None and value > most):
         span = f"at least {least}" if most is None else f"from {least} to {most}"
-        yield violation(f"{path}.{key}", "K8S-RANGE", f"has to be {span}", "", value, SILENT)
+        yield violation(f"{path}.{key}", "K8S-RANGE", f"must be {span}", "", value, SILENT)
 
 
 def port(owner: t.Mapping[str, t.Any], key: str, path: str, least: int = 1) -> t.Iterator[Finding]:
-    """``owner[key]``, if it is a number, is a TCP port."""
+    """``owner[key]``, if it is a number, must be a TCP port."""
     value = owner.get(key)
     if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= 65535:
-        message = f"a port is a number from {least} to 65535"
+        message = f"a port must be a number from {least} to 65535"
         yield violation(f"{path}.{key}", "POD-PORT", message, "Choose a port in that range.", value, SILENT)

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a pod has to be beyond its fields' types.
+"""Rules of pods beyond the types of fields.
 
 The CRD of ModelServing does not check these in a role's template: server and webhook accept the object, and its pods
-can never be created, without an event (observed on Kubernetes 1.36 with Kthena v1.0.0). So they are judged here.
+are never created, without an event (observed on Kubernetes 1.36 with Kthena v1.0.0). So they are checked here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
-    """Every violation in a pod's specification."""
+    """All violations in a pod's specification."""
     if not isinstance(spec, t.Mapping):
         return
     volumes = mapped(spec.get("volumes"))
@@ -29,7 +29,7 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     for index, volume in enumerate(volumes):
         yield from volume_rules.volume(volume, f"{path}.volumes[{index}]")
     if isinstance(spec.get("containers"), list) and not spec["containers"]:
-        yield violation(f"{path}.containers", "POD-CONTAINER", "a pod needs a container", "Add one.", source=SILENT)
+        yield violation(f"{path}.containers", "POD-CONTAINER", "the pod has no container", "Add one.", source=SILENT)
     seen: set[str] = set()
     for group in ("initContainers", "containers"):
         for index, container in enumerate(mapped(spec.get(group))):
@@ -48,7 +48,7 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
 
 
 def _host_ports(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    """Two containers of a pod may not have the same port of the node."""
+    """Two containers of a pod must not use the same port of the node."""
     owner: dict[tuple[t.Any, ...], str] = {}
     for index, container in enumerate(mapped(spec.get("containers"))):
         for number, port in enumerate(mapped(container.get("ports"))):
@@ -56,7 +56,7 @@ def _host_ports(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
             bound = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
             key = (bound, port.get("protocol") or "TCP", port.get("hostIP") or "")
             if bound and key in owner:
-                message = f"{owner[key]} already has this port of the node"
+                message = f"{owner[key]} already uses this port of the node"
                 yield violation(place, "POD-PORT", message, "Choose another port.", bound, SILENT)
             owner.setdefault(key, place)
 
@@ -76,11 +76,11 @@ def _fields(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
         if isinstance(word, str) and word and not is_label(word):
             yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS label (RFC 1123)", "", word, SILENT)
     if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        message = "may not be set together with hostPID"
-        yield violation(f"{path}.shareProcessNamespace", "POD-FIELD", message, "Drop one of them.", source=SILENT)
+        message = "must not be set together with hostPID"
+        yield violation(f"{path}.shareProcessNamespace", "POD-FIELD", message, "Remove one of them.", source=SILENT)
     if spec.get("hostUsers") is False and any(spec.get(key) for key in ("hostNetwork", "hostPID", "hostIPC")):
-        message = "may not be false when the pod has the node's network, processes or IPC"
-        yield violation(f"{path}.hostUsers", "POD-FIELD", message, "Leave it out.", source=SILENT)
+        message = "must not be false when the pod uses the node's network, processes or IPC"
+        yield violation(f"{path}.hostUsers", "POD-FIELD", message, "Remove it.", source=SILENT)
     dns = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None" and not (isinstance(dns, t.Mapping) and dns.get("nameservers")):
         message = "needs a name server when dnsPolicy is None"
@@ -93,7 +93,7 @@ def _fields(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for index, one in enumerate(mapped(spec.get("imagePullSecrets"))):
         if not one.get("name"):
             place = f"{path}.imagePullSecrets[{index}].name"
-            yield violation(place, "K8S-REQUIRED", "this field is required", "Name the secret.", source=SILENT)
+            yield violation(place, "K8S-REQUIRED", "this field is required", "Set the secret's name.", source=SILENT)
 
 
 def _toleration(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
@@ -103,14 +103,14 @@ def _toleration(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if one.get("key") and not is_qualified(str(one["key"])):
         yield violation(f"{path}.key", "K8S-NAME", "is not a qualified name", value=one["key"], source=SILENT)
     if not one.get("key") and operator != "Exists":
-        message = "has to be Exists when there is no key"
+        message = "must be Exists if there is no key"
         yield violation(f"{path}.operator", "POD-TOLERATION", message, "", operator, SILENT)
     if operator == "Exists" and one.get("value"):
-        message = "has to be empty when the operator is Exists"
-        yield violation(f"{path}.value", "POD-TOLERATION", message, "Leave it out.", one["value"], SILENT)
+        message = "must be empty if the operator is Exists"
+        yield violation(f"{path}.value", "POD-TOLERATION", message, "Remove it.", one["value"], SILENT)
     if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
-        message = "is for the effect NoExecute only"
-        yield violation(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Leave it out.", source=SILENT)
+        message = "is valid only for the effect NoExecute"
+        yield violation(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Remove it.", source=SILENT)
 
 
 def _affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
@@ -132,7 +132,7 @@ def _affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _term(term: t.Any, path: str) -> t.Iterator[Finding]:
     if isinstance(term, t.Mapping) and not term.get("topologyKey"):
-        message = "may not be empty"
+        message = "must not be empty"
         yield violation(f"{path}.topologyKey", "POD-AFFINITY", message, "E.g. kubernetes.io/hostname.", source=SILENT)
 
 
@@ -162,4 +162,4 @@ def _expressions(term: t.Any, path: str) -> t.Iterator[Finding]:
         if one.get("operator") in ("In", "NotIn") and not one.get("values"):
             yield violation(f"{place}.values", "POD-AFFINITY", "needs a value", "Add one.", source=SILENT)
         if one.get("operator") in ("Exists", "DoesNotExist") and one.get("values"):
-            yield violation(f"{place}.values", "POD-AFFINITY", "has to be empty", "Leave it out.", source=SILENT)
+            yield violation(f"{place}.values", "POD-AFFINITY", "must be empty", "Remove it.", source=SILENT)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of a pod's specification, as Kthena's CRDs (v0.4.0, v1.0.0) and the pod API of Kubernetes 1.36 know them."""
+"""Fields of a pod's specification, as in Kthena's CRDs (v0.4.0, v1.0.0) and the pod API of Kubernetes 1.36."""
 
 from __future__ import annotations
 

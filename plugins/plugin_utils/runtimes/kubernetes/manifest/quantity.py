@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Quantities as Kubernetes writes them: 8, 500m, 350Gi, 1e3."""
+"""Kubernetes quantities: 8, 500m, 350Gi, 1e3."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_quantity(value: t.Any) -> bool:
 
 
 def quantity(value: t.Any) -> Fraction:
-    """The exact number behind a quantity; ``ValueError`` if it is none."""
+    """The exact number of a quantity. Raises ``ValueError`` if it is not one."""
     match = NUMBER.fullmatch(str(value)) if is_quantity(value) else None
     if match is None:
         raise ValueError(f"{value!r} is not a quantity")

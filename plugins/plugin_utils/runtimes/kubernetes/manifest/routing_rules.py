@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of ModelRoute and ModelServer: CEL, Kthena's webhook, and what kthena-router cannot read."""
+"""Rules of ModelRoute and ModelServer: CEL, Kthena's webhook, and values that kthena-router cannot parse."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ WEBHOOK = "Kthena's validating webhook for ModelRoute"
 
 
 def model_route(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
-    """A route names a model, and each rule has a target that gets traffic."""
+    """A route must have a model, and each rule a target with traffic."""
     spec = value.get("spec")
     if not isinstance(spec, t.Mapping):
         return
     if not spec.get("modelName") and not spec.get("loraAdapters"):
-        message = "neither modelName nor loraAdapters says which model is asked for"
+        message = "neither modelName nor loraAdapters is set"
         yield violation(
             f"{path}.spec.modelName", "KTHENA-ROUTE", message, "Set modelName.", source="the CRD's CEL rule"
         )
     for index, name in enumerate(listed(spec.get("loraAdapters"))):
         if name == "":
             place = f"{path}.spec.loraAdapters[{index}]"
-            yield violation(place, "KTHENA-ROUTE", "the name is empty", "Leave it out.", source=WEBHOOK)
+            yield violation(place, "KTHENA-ROUTE", "the name is empty", "Remove it.", source=WEBHOOK)
     for index, rule in enumerate(mapped(spec.get("rules"))):
         yield from _rule(rule, f"{path}.spec.rules[{index}]")
 
@@ -39,12 +39,14 @@ def _rule(rule: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     for index, target in enumerate(targets):
         if target.get("modelServerName") == "":
             place = f"{path}.targetModels[{index}].modelServerName"
-            yield violation(place, "KTHENA-ROUTE", "the name is empty", "Name a ModelServer.", source=WEBHOOK)
+            yield violation(
+                place, "KTHENA-ROUTE", "the name is empty", "Set the name of a ModelServer.", source=WEBHOOK
+            )
         share = target.get("weight", 100)
         weight += share if isinstance(share, int) else 100
     if targets and weight <= 0:
-        message = "the weights come to 0: no target would get traffic"
-        yield violation(f"{path}.targetModels", "KTHENA-ROUTE", message, "Give one a weight.", source=WEBHOOK)
+        message = "the sum of the weights is 0: no target would get traffic"
+        yield violation(f"{path}.targetModels", "KTHENA-ROUTE", message, "Set a weight.", source=WEBHOOK)
     match = rule.get("modelMatch")
     if not isinstance(match, t.Mapping):
         return
@@ -65,9 +67,9 @@ def _regex(pattern: str, path: str) -> t.Iterator[Finding]:
 
 
 def model_server(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
-    """A ModelServer selects by labels that labels can be.
+    """The label selectors of a ModelServer must be valid.
 
-    Neither a missing port nor a timeout that is no duration is refused: server and webhook take both (observed on v1.0.0).
+    A missing port or an invalid timeout is not refused: server and webhook accept both (observed on v1.0.0).
     """
     spec = value.get("spec")
     if not isinstance(spec, t.Mapping):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of ModelServing that its CRD writes in CEL and Kthena's webhook in Go (v0.4.0, v1.0.0)."""
+"""Rules of ModelServing from CEL in its CRD and from Kthena's webhook (v0.4.0, v1.0.0)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."
 
 
 def model_serving(value: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
-    """Every violation beyond the structural schema."""
+    """All violations beyond the structural schema."""
     spec = value.get("spec")
     if not isinstance(spec, t.Mapping):
         return
@@ -41,13 +41,13 @@ def _whole(value: t.Any, default: int) -> int:
 
 def _replicas(owner: t.Mapping[str, t.Any], path: str, key: str = "replicas") -> t.Iterator[Finding]:
     if _whole(owner.get(key), 1) < 0:
-        yield violation(f"{path}.{key}", "KTHENA-REPLICAS", "may not be negative", "", owner[key], WEBHOOK)
+        yield violation(f"{path}.{key}", "KTHENA-REPLICAS", "must not be negative", "", owner[key], WEBHOOK)
 
 
 def _names(
     value: t.Mapping[str, t.Any], spec: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], path: str
 ) -> t.Iterator[Finding]:
-    """Roles differ in name, and a pod's generated name is a DNS label that begins with a letter."""
+    """Role names must be unique, and generated pod names must be DNS labels that begin with a letter."""
     head = value.get("metadata")
     name = str(head.get("name", "")) if isinstance(head, t.Mapping) else ""
     seen: set[str] = set()
@@ -56,12 +56,12 @@ def _names(
         if not isinstance(word, str):
             continue
         if word in seen:
-            yield violation(
-                place, "K8S-TWIN", "the names of roles have to differ", "Rename it.", word, "the CRD's CEL rule"
-            )
+            yield violation(place, "K8S-TWIN", "another role has this name", "Rename it.", word, "the CRD's CEL rule")
         seen.add(word)
         if not is_dns1035(word):
-            yield violation(place, "KTHENA-NAME", "a role's name is a DNS label (RFC 1035)", DNS1035, word, WEBHOOK)
+            yield violation(
+                place, "KTHENA-NAME", "the role's name is not a DNS label (RFC 1035)", DNS1035, word, WEBHOOK
+            )
         pod = "-".join(
             str(item)
             for item in (
@@ -73,7 +73,7 @@ def _names(
             )
         )
         if len(pod) > 63:
-            message = f"the names of its pods would have {len(pod)} characters ({pod}); 63 are allowed"
+            message = f"the names of its pods would have {len(pod)} characters ({pod}); the maximum is 63"
             yield violation(f"{path}.metadata.name", "KTHENA-NAME", message, "Shorten it.", name, WEBHOOK)
         elif is_dns1035(word) and not is_dns1035(pod):
             message = "the names of its pods would not be DNS labels (RFC 1035)"
@@ -84,16 +84,16 @@ def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator
     rollout = spec.get("rolloutStrategy") if isinstance(spec.get("rolloutStrategy"), t.Mapping) else {}
     by_role = rollout.get("type") == "RoleRollingUpdate"
     if by_role and spec.get("recoveryPolicy", "RoleRecreate") == "ServingGroupRecreate":
-        message = "RoleRollingUpdate does not go with recoveryPolicy ServingGroupRecreate"
-        fix = "Set recoveryPolicy to RoleRecreate: one role's change then leaves the others' pods alone."
+        message = "RoleRollingUpdate is not compatible with recoveryPolicy ServingGroupRecreate"
+        fix = "Set recoveryPolicy to RoleRecreate: a change of one role then does not affect the pods of others."
         yield violation(f"{path}.rolloutStrategy.type", "KTHENA-ROLLOUT", message, fix, "RoleRollingUpdate", WEBHOOK)
     settings = rollout.get("rollingUpdateConfiguration")
     if not isinstance(settings, t.Mapping):
         return
     place = f"{path}.rolloutStrategy.rollingUpdateConfiguration"
     if by_role and version != "v0.4.0":
-        message = "is for ServingGroupRollingUpdate only"
-        fix = "Leave it out and set maxUnavailable in each role."
+        message = "is valid only for ServingGroupRollingUpdate"
+        fix = "Remove it and set maxUnavailable in each role."
         yield violation(place, "KTHENA-ROLLOUT", message, fix, source=WEBHOOK)
         return
     for key in ("maxUnavailable", "partition"):
@@ -101,7 +101,7 @@ def _rollout(spec: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator
             yield from _share(settings[key], f"{place}.{key}")
     replicas = _whole(spec.get("replicas"), 1)
     if _share_of(settings.get("maxUnavailable", 1), replicas) == 0:
-        message = f"comes to 0 of {replicas} groups"
+        message = f"is 0 of {replicas} groups"
         yield violation(f"{place}.maxUnavailable", "KTHENA-ROLLOUT", message, "Raise it.", source=WEBHOOK)
 
 
@@ -109,7 +109,7 @@ def _share(value: t.Any, path: str) -> t.Iterator[Finding]:
     """A count or a percentage."""
     percent = isinstance(value, str) and re.fullmatch(r"[0-9]+%", value) and int(value[:-1]) <= 100
     if not percent and not (isinstance(value, int) and value >= 0):
-        message = "a number of at least 0 or a percentage up to 100% is expected here"
+        message = "expected a number of at least 0 or a percentage up to 100%"
         yield violation(path, "KTHENA-ROLLOUT", message, "E.g. 1 or 25%.", value, WEBHOOK)
 
 
@@ -125,7 +125,7 @@ def _role(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], version: str
     if _whole(role.get("workerReplicas"), 0) > 0 and not role.get("workerTemplate"):
         message = "is required when workerReplicas is greater than 0"
         yield violation(
-            f"{path}.workerTemplate", "KTHENA-WORKER", message, "Describe the workers' pod.", source=WEBHOOK
+            f"{path}.workerTemplate", "KTHENA-WORKER", message, "Set the template of the workers' pods.", source=WEBHOOK
         )
     for key in ("entryTemplate", "workerTemplate"):
         template = role.get(key)
@@ -133,9 +133,7 @@ def _role(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], version: str
             yield from metadata(template.get("metadata"), f"{path}.{key}.metadata", named=False)
             if "spec" not in template:
                 message = "the pod's specification is missing"
-                yield violation(
-                    f"{path}.{key}.spec", "POD-CONTAINER", message, "Describe its containers.", source=WEBHOOK
-                )
+                yield violation(f"{path}.{key}.spec", "POD-CONTAINER", message, "Set its containers.", source=WEBHOOK)
             yield from pod_spec(template.get("spec"), f"{path}.{key}.spec")
     if version != "v0.4.0" and role.get("maxUnavailable") is not None:
         yield from _unavailable(spec, role, f"{path}.maxUnavailable")
@@ -145,12 +143,12 @@ def _unavailable(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], path:
     value, replicas = role["maxUnavailable"], _whole(role.get("replicas"), 1)
     rollout = spec.get("rolloutStrategy") if isinstance(spec.get("rolloutStrategy"), t.Mapping) else {}
     if rollout.get("type") != "RoleRollingUpdate":
-        fix = "Set rolloutStrategy.type to RoleRollingUpdate, or leave it out."
-        yield violation(path, "KTHENA-ROLLOUT", "is for RoleRollingUpdate only", fix, value, WEBHOOK)
+        fix = "Set rolloutStrategy.type to RoleRollingUpdate, or remove it."
+        yield violation(path, "KTHENA-ROLLOUT", "is valid only for RoleRollingUpdate", fix, value, WEBHOOK)
     yield from _share(value, path)
     share = _share_of(value, replicas)
     if share is not None and not 1 <= share <= replicas:
-        message = f"comes to {share} of the role's {replicas} replicas; 1 to {replicas} are allowed"
+        message = f"is {share} of the role's {replicas} replicas; must be 1 to {replicas}"
         yield violation(path, "KTHENA-ROLLOUT", message, "", value, WEBHOOK)
 
 
@@ -164,7 +162,7 @@ def _gang(template: t.Mapping[str, t.Any], roles: list[t.Mapping[str, t.Any]], p
         place = f"{path}[{name}]"
         if name not in known:
             fix = f"Roles: {', '.join(sorted(known))}."
-            yield violation(place, "KTHENA-GANG", "there is no role of this name", fix, name, WEBHOOK)
+            yield violation(place, "KTHENA-GANG", "unknown role", fix, name, WEBHOOK)
         elif not 0 <= _whole(least[name], 0) <= known[name]:
-            message = f"the role has {known[name]} replicas; 0 to {known[name]} are allowed"
+            message = f"the role has {known[name]} replicas; must be 0 to {known[name]}"
             yield violation(place, "KTHENA-GANG", message, "Lower it.", least[name], WEBHOOK)

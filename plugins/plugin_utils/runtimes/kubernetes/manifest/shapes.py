@@ -44,7 +44,7 @@ class Mapping:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A list; ``keys`` name the fields that tell its items apart."""
+    """A list; ``keys`` are the fields that identify its items."""
 
     item: t.Any
     keys: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ Shape = Scalar | Struct | Mapping | Sequence
 
 
 def struct(required: str = "", **fields: Shape) -> Struct:
-    """A struct of these fields; ``required`` lists the names of those that must be there, apart by blanks."""
+    """A struct of these fields; ``required`` lists the required ones, separated by spaces."""
     return Struct(fields, tuple(required.split()))
 
 
@@ -73,12 +73,12 @@ def mapping(value: Shape) -> Mapping:
 
 
 def sequence(item: Shape, keys: str = "", unique: bool = False, least: int = 0, most: int | None = None) -> Sequence:
-    """A list of ``item``; ``keys`` apart by blanks."""
+    """A list of ``item``; ``keys`` are separated by spaces."""
     return Sequence(item, tuple(keys.split()), unique, least, most)
 
 
 def text(choices: str = "", pattern: str = "", shortest: int = 0, longest: int | None = None) -> Scalar:
-    """A string; ``choices`` apart by blanks."""
+    """A string; ``choices`` are separated by spaces."""
     return Scalar("string", tuple(choices.split()), pattern, shortest, longest)
 
 
@@ -88,7 +88,7 @@ def integer(least: int = -(2**31), most: int = 2**31 - 1) -> Scalar:
 
 
 def defaulted(shape: t.Any, default: t.Any) -> t.Any:
-    """The same shape with the value that the server fills in where it is missing."""
+    """The same shape with the server's default value."""
     return replace(shape, default=default)
 
 

@@ -15,7 +15,7 @@ from .shapes import MISSING, Mapping, Scalar, Sequence, Struct
 SOURCE = "the CRD's structural schema"
 SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
 REFUSED = "The cluster refuses the object, so nothing of it is deployed."
-NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log says so."
+NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log reports it."
 EXPECTED = {
     "string": "a string",
     "integer": "a whole number",
@@ -26,13 +26,13 @@ EXPECTED = {
 
 
 def violation(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
-    """A finding about one place of a manifest."""
+    """A finding for one field of a manifest."""
     shown = "" if value == "" else repr(value)[:120]
     return Finding(path, rule, problem, fix, value=shown, why=NO_PODS if source == SILENT else REFUSED, source=source)
 
 
 def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
-    """Every violation below ``path``."""
+    """All violations below ``path``."""
     if isinstance(shape, Struct):
         yield from _struct(shape, value, path)
     elif isinstance(shape, Mapping):
@@ -45,7 +45,7 @@ def walk(shape: t.Any, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _struct(shape: Struct, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield violation(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"expected a mapping, not {value!r:.40}", value=value)
         return
     for key in value:
         if key not in shape.fields:
@@ -54,7 +54,7 @@ def _struct(shape: Struct, value: t.Any, path: str) -> t.Iterator[Finding]:
         elif value[key] is not None:
             yield from walk(shape.fields[key], value[key], f"{path}.{key}")
         elif key not in shape.required and shape.fields[key].default is MISSING:
-            yield violation(f"{path}.{key}", "K8S-TYPE", f"{key} is null", "Give a value or remove the field.")
+            yield violation(f"{path}.{key}", "K8S-TYPE", f"{key} is null", "Set a value or remove the field.")
     for key in shape.required:
         if value.get(key) is None and shape.fields[key].default is MISSING:
             yield violation(f"{path}.{key}", "K8S-REQUIRED", f"the required field {key} is missing", "Set it.")
@@ -62,7 +62,7 @@ def _struct(shape: Struct, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, t.Mapping):
-        yield violation(path, "K8S-TYPE", f"a mapping is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"expected a mapping, not {value!r:.40}", value=value)
         return
     for key in value:
         yield from walk(shape.value, value[key], f"{path}[{key}]")
@@ -70,11 +70,11 @@ def _mapping(shape: Mapping, value: t.Any, path: str) -> t.Iterator[Finding]:
 
 def _sequence(shape: Sequence, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(value, (list, tuple)):
-        yield violation(path, "K8S-TYPE", f"a list is expected, not {value!r:.40}", value=value)
+        yield violation(path, "K8S-TYPE", f"expected a list, not {value!r:.40}", value=value)
         return
     if len(value) < shape.least or (shape.most is not None and len(value) > shape.most):
         span = f"at least {shape.least}" if len(value) < shape.least else f"at most {shape.most}"
-        yield violation(path, "K8S-COUNT", f"the list has {len(value)} items; {span} are allowed")
+        yield violation(path, "K8S-COUNT", f"the list has {len(value)} items; it must have {span}")
     seen: list[t.Any] = []
     for index, item in enumerate(value):
         yield from walk(shape.item, item, f"{path}[{index}]")
@@ -101,13 +101,13 @@ def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
     if not _is_kind(shape.kind, value):
         fix = "Write it without quotes." if shape.kind == "integer" and str(value).lstrip("-").isdigit() else ""
         expected = EXPECTED.get(shape.kind, "a value")
-        yield violation(path, "K8S-TYPE", f"{expected} is expected, not {value!r:.40}", fix, value)
+        yield violation(path, "K8S-TYPE", f"expected {expected}, not {value!r:.40}", fix, value)
         return
     if shape.choices and value not in shape.choices:
         known = f"{nearest(value, shape.choices)}Allowed: {', '.join(shape.choices)}."
         yield violation(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
     if isinstance(value, str) and shape.longest is not None and len(value) > shape.longest:
-        yield violation(path, "K8S-LENGTH", f"may not be longer than {shape.longest} characters", "Shorten it.", value)
+        yield violation(path, "K8S-LENGTH", f"must not be longer than {shape.longest} characters", "Shorten it.", value)
     if isinstance(value, str) and len(value) < shape.shortest:
         yield violation(path, "K8S-LENGTH", f"needs at least {shape.shortest} characters", value=value)
     elif isinstance(value, str) and shape.pattern and not re.fullmatch(shape.pattern, value):

@@ -103,7 +103,7 @@ def test_a_rule_without_a_reason_cannot_be_made():
     def check(case):
         """Something is wrong."""
 
-    with pytest.raises(ValueError, match="NEW-RULE.*does not say why"):
+    with pytest.raises(ValueError, match="NEW-RULE.*no second paragraph"):
         Rules().rule("NEW-RULE", "Do it.", "nothing")(check)
 
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever stands in a free word, the answer is a plan or a list of complaints, never a traceback."""
+"""Any value of a free-form variable results in a plan or in findings, never in a traceback."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of the plain Kubernetes kinds that go with a ModelServing: Pod, ConfigMap, Service, Deployment."""
+"""Fields of the core Kubernetes kinds: Pod, ConfigMap, Service, Deployment."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def config_map(_version: str) -> Struct:
 
 
 def service(_version: str) -> Struct:
-    """A Service; of its fields those that selectors and ports need, the rest is left to the server."""
+    """A Service; only the fields of selectors and ports are checked."""
     port = struct(
         appProtocol=STR,
         name=STR,
