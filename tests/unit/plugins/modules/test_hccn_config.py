@@ -148,7 +148,7 @@ def test_every_wrong_option_is_named_at_once(host, configure):
         "10.20.0.300",
         "device 1: ip and netmask go together",
         "reserves for itself",
-        "gateway 10.20.0.1 lies outside",
+        "gateway 10.20.0.1 is outside",
     ):
         assert said in result["msg"]
     for said in ("255.0.255.0", "listed twice", "nothing to set", "devices 0 to 15"):
@@ -169,7 +169,7 @@ def test_addresses_that_move_along_are_set_in_the_order_that_the_tool_allows(hos
     "devices, said",
     [
         ([(0, "10.20.0.11"), (1, "10.20.0.10")], "exchange their addresses"),
-        ([(0, "10.20.0.13")], "held by device 3"),
+        ([(0, "10.20.0.13")], "in use by device 3"),
     ],
 )
 def test_addresses_that_never_get_free(host, configure, devices, said):
@@ -186,7 +186,11 @@ def test_partial_failure_names_every_device_s_state(host, configure):
     result = configure(entries)
     assert result["failed"] and result["changed"]
     assert result["states"] == {"0": "changed", "1": "half set", "2": "untouched"}
-    for said in ("changed: device 0", "half set: device 1 (lacks tls)", "untouched: device 2 (lacks netdetect, tls)"):
+    for said in (
+        "changed: device 0",
+        "half set: device 1 (not set: tls)",
+        "untouched: device 2 (not set: netdetect, tls)",
+    ):
         assert said in result["msg"]
     assert result["diff"]["after"]["1"] == {
         "netdetect": "10.20.0.7",

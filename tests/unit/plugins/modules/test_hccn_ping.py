@@ -83,7 +83,7 @@ def test_time_limit(cluster, run_module):
     result = ping(
         run_module, hosts["node0"], peers=[{"address": "10.20.1.10"}], devices=[0], max_time_ms=0.01, fail=False
     )
-    assert "allowed are 0.01 ms" in result["unreachable_pairs"][0]["reason"]
+    assert "(allowed: 0.01 ms)" in result["unreachable_pairs"][0]["reason"]
 
 
 def test_hang_and_missing_device_are_unreachable_with_a_reason(cluster, run_module):

@@ -336,6 +336,6 @@ def test_a_root_below_a_folder_of_the_services_user_is_refused(base, tmp_path):
 
 
 def test_a_user_who_is_missing_is_an_error_except_in_check_mode(base):
-    with pytest.raises(tree.TreeError, match="no user or group nobody-at-all"):
+    with pytest.raises(tree.TreeError, match="user or group nobody-at-all does not exist"):
         call(base, service_owner="nobody-at-all", **sample(base))
     assert call(base, check=True, service_owner="nobody-at-all", **sample(base))["changed"]

@@ -197,7 +197,7 @@ def test_one_call_asks_systemd_as_often_for_one_unit_as_for_sixteen(host, call):
 
 def test_an_unknown_runtime_is_an_error(run_module):
     result = run_module("service_state", runtime="quadlet", settings={}, services=[])
-    assert result["failed"] and "'quadlet' is not known" in result["msg"] and "supervisor" in result["msg"]
+    assert result["failed"] and "unknown runtime 'quadlet'" in result["msg"] and "supervisor" in result["msg"]
 
 
 def test_restart_and_stop(host, call):

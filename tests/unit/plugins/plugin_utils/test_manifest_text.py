@@ -35,5 +35,5 @@ def test_the_plans_objects_come_back_and_scripts_can_be_read():
     assert list(yaml.safe_load_all(text)) == planned["objects"]
     assert text.startswith("---\n") and text.endswith("\n...\n")
     assert "  prefill.sh: |\n    #!/bin/bash\n" in text
-    assert "# ConfigMap demo-targets gets the pods' addresses" in text
+    assert "# ConfigMap demo-targets is filled with the pods' addresses" in text
     assert "&id" not in text

@@ -16,7 +16,7 @@ def plan():
     words = {
         "inference_engine": "vllm_cpu",
         "inference_runtime": "supervisor",
-        "inference_root": "/srv",
+        "inference_root": "/srv/inference",
         "inference_deployment": "x",
         "inference_model": {"path": "/m/tiny"},
         "inference_pools": {"prefill": {}, "decode": {}},
@@ -31,7 +31,7 @@ def test_programs_say_what_they_have_to_run_with(plan):
     assert found["x-decode-0"]["digest"] == next(
         service["digest"] for service in plan["services"] if service["name"] == "decode-0"
     )
-    assert found["x-decode-0"]["digest_file"] == "/srv/deployments/x/run/decode-0.digest"
+    assert found["x-decode-0"]["digest_file"] == "/srv/inference/deployments/x/run/decode-0.digest"
 
 
 def test_software_that_changed_under_a_service_counts_for_that_service_only(plan):
