@@ -19,7 +19,13 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base imp
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES, runtimes
 
 ROOT = Path(__file__).resolve().parents[2]
-OWN = ("plugins/plugin_utils/runtimes/", "plugins/module_utils/runtime/", "roles/kthena/", "roles/container_runtime/")
+OWN = (
+    "plugins/plugin_utils/runtimes/",
+    "plugins/module_utils/runtime/",
+    "plugins/module_utils/kubernetes/",
+    "roles/kthena/",
+    "roles/container_runtime/",
+)
 # In YAML, a comparison with a name: runtime == 'docker', 'systemd' != ..., runtime in ['systemd', 'docker'].
 COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})['\"] *(==|!=)".format("|".join(NAMES)))
 

@@ -33,13 +33,17 @@ class Controller(threading.Thread):
         """Run the loop until the process ends."""
         while True:
             time.sleep(self.pace)
-            with self.store.lock:
-                for serving in self.store.list("modelservings"):
-                    self.serve(serving)
-                self.orphans()
-                self.pods()
-                if self.deployments:
-                    self.deploy()
+            self.step()
+
+    def step(self):
+        """Look at everything once."""
+        with self.store.lock:
+            for serving in self.store.list("modelservings"):
+                self.serve(serving)
+            self.orphans()
+            self.pods()
+            if self.deployments:
+                self.deploy()
 
     def serve(self, serving):
         """One step of one ModelServing."""

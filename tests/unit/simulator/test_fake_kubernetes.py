@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes import state
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.readiness import pending_serving
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
@@ -152,7 +152,7 @@ def test_no_state_on_the_way_is_called_ready(world):
         apply(store, api, wanted)
         for dummy in range(16):
             thing = store.get("modelservings", "n", "s")
-            if not state.pending_serving({"kubernetes": {}}, [thing]):
+            if not pending_serving(thing):
                 ready += 1
                 assert thing["status"]["observedGeneration"] == thing["metadata"]["generation"]
                 images = {pod["spec"]["containers"][0]["image"] for pod in store.list("pods")}

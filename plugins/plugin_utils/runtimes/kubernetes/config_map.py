@@ -8,9 +8,10 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .hosts import is_pod, variable
+from .hosts import variable
 from .identity import identified
 from .names import Manifest, manifest, scripts_name, targets_name
 from .script import script

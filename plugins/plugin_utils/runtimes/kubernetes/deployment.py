@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.kubernetes.names import CONFIG_CHECKSUM, TARGETS_CHECKSUM
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import files
-from .names import CONFIG_CHECKSUM, TARGETS_CHECKSUM, Manifest, checksum, labels, manifest, targets_name
+from .names import Manifest, checksum, labels, manifest, targets_name
 from .pod import PROBE_PERIOD, environment, script_mounts, script_volume
 from .services import WORKSPACE
 

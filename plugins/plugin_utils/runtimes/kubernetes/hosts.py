@@ -12,18 +12,13 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ....module_utils.kubernetes.names import POD_PREFIX, address_of
 from ...description.kubernetes import Kubernetes
 from ...description.variables import DEVICES, Description, Host, Pool
 from ...plan.placement import _span
 
 ROUTER, MASTER = "router", "mooncake-master"
-POD_PREFIX = "pod:"  # host names of an inventory contain no colon
 SHARED_API_PORT = 7100
-
-
-def address_of(pod: str) -> str:
-    """The placeholder of a pod's address in the plan."""
-    return f"{pod}.pod"
 
 
 def variable(address: str) -> str:
@@ -92,11 +87,6 @@ def _node_devices(description: Description) -> int:
     if description.engine == "vllm_cpu":
         return 0
     return settings.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
-
-
-def is_pod(host: str) -> bool:
-    """Whether a service's host is a pod."""
-    return host.startswith(POD_PREFIX)
 
 
 def _host(description: Description, name: str, address: str, group: str, devices: int) -> Host:

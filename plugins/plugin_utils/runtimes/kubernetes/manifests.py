@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.kubernetes.names import CONFIG_CHECKSUM, is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service, listed
 from .config_map import start_scripts, target_names, targets, template_of
 from .deployment import deployment, object_name, service_object
-from .hosts import is_pod
 from .model_serving import model_serving
-from .names import CONFIG_CHECKSUM, Manifest, scripts_name, secrets_name, targets_name
+from .names import Manifest, scripts_name, secrets_name, targets_name
 from .routing import model_route, model_server
 
 

@@ -8,19 +8,8 @@ from __future__ import annotations
 import hashlib
 import typing as t
 
+from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF
 from ...plan.deployment import Context
-
-MANAGER = "ascend.inference"
-PART_OF = "app.kubernetes.io/part-of"
-MANAGED_BY = "app.kubernetes.io/managed-by"
-COMPONENT = "app.kubernetes.io/component"
-CONFIG_CHECKSUM = "ascend.inference/config-sha256"
-TARGETS_CHECKSUM = "ascend.inference/targets-sha256"
-SERVING_NAME = "modelserving.volcano.sh/name"
-SERVING_ROLE = "modelserving.volcano.sh/role"
-SERVING_GROUP = "modelserving.volcano.sh/group-name"
-SERVING_ROLE_ID = "modelserving.volcano.sh/role-id"
-SERVING_ENTRY = "modelserving.volcano.sh/entry"
 
 Manifest = dict[str, t.Any]
 

@@ -8,22 +8,18 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ...description.kubernetes import Mount
-from ...plan.deployment import Context
-from ...plan.service import Service
-from .config_map import files, is_engine, part_name
-from .names import (
+from ....module_utils.kubernetes.names import (
     CONFIG_CHECKSUM,
     SERVING_GROUP,
     SERVING_NAME,
     SERVING_ROLE,
     SERVING_ROLE_ID,
-    Manifest,
-    checksum,
-    merged,
-    scripts_name,
-    secrets_name,
 )
+from ...description.kubernetes import Mount
+from ...plan.deployment import Context
+from ...plan.service import Service
+from .config_map import files, is_engine, part_name
+from .names import Manifest, checksum, merged, scripts_name, secrets_name
 from .services import WORKSPACE
 
 EXECUTABLE = 0o755  # decimal 493 in JSON

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.kubernetes.names import SERVING_ENTRY, SERVING_GROUP, SERVING_NAME, SERVING_ROLE
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import entries
 from .manifest.kthena_shapes import NETWORKING
-from .names import SERVING_ENTRY, SERVING_GROUP, SERVING_NAME, SERVING_ROLE, Manifest, manifest
+from .names import Manifest, manifest
 
 
 def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:

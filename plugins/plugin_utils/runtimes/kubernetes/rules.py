@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ....module_utils.kubernetes.names import is_pod
 from ...description.findings import Finding, nearest
 from ...plan.rules.base import Case, Rule
-from .hosts import is_pod
 from .manifest.check import check_manifest
 from .manifests import objects
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 
+from ....module_utils.kubernetes.names import is_pod
 from ...description.variables import Description, Host
 from ...plan.deployment import Context
 from ...plan.rules.base import Rule
 from ...plan.service import Service
 from .. import registry
 from ..base import Runtime
-from .hosts import is_pod, on_cluster
+from .hosts import on_cluster
 from .manifests import cluster_part
 from .rules import RULES
 from .services import in_pod

@@ -8,11 +8,11 @@ from __future__ import annotations
 import copy
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.quantity import (
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.quantity import (
     is_quantity,
     quantity,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.walk import NO_PODS, REFUSED
 
 CONTAINER = {

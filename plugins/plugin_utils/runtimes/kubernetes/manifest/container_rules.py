@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .names import is_label, is_qualified
 from .parts import SILENT, chosen, count, listed, mapped, port
-from .quantity import is_quantity, quantity
 from .walk import violation
 
 FIELDS = (

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .names import is_label
 from .parts import SILENT, chosen, mapped
-from .quantity import is_quantity, quantity
 from .walk import violation
 
 PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")

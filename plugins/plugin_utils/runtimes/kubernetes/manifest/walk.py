@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .....module_utils.kubernetes.quantity import is_quantity
 from ....description.findings import Finding, nearest
-from .quantity import is_quantity
 from .shapes import MISSING, Mapping, Scalar, Sequence, Struct
 
 SOURCE = "the CRD's structural schema"

@@ -1,0 +1,105 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Addresses of pods and router, and the plan with them."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+
+from .names import (
+    SERVING_ENTRY,
+    SERVING_GROUP,
+    SERVING_ROLE,
+    SERVING_ROLE_ID,
+    TARGETS_CHECKSUM,
+    address_of,
+    is_pod,
+    label,
+    natural,
+)
+from .readiness import alive
+
+
+def addresses(plan, pods):
+    """The variables of the plan and the pods' addresses: ``{"PREFILL_0": "10.0.0.1"}``.
+
+    Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's entry pods are
+    numbered in the order of their groups, then of their role id.
+    """
+    found, variables = {}, plan["kubernetes"]["targets"]["variables"]
+    for role in plan["kubernetes"]["roles"]:
+        entries = [item for item in alive(pods) if label(item, SERVING_ENTRY) == "true"]
+        mine = [item for item in entries if label(item, SERVING_ROLE) == role]
+        mine.sort(key=lambda item: (natural(label(item, SERVING_GROUP)), natural(label(item, SERVING_ROLE_ID))))
+        known = sorted((name for name in variables if name.startswith(role.upper() + "_")), key=natural)
+        for name, pod in zip(known, mine):
+            found[name] = str((pod.get("status") or {}).get("podIP", ""))
+    return found
+
+
+def endpoint(plan, service, pods):
+    """``HOST:PORT`` of the router in the cluster for access from outside of pods; empty if there is none.
+
+    The load balancer's address, a node's address with the node port, or the cluster IP, which is reachable from nodes.
+    """
+    if not service:
+        return ""
+    spec, port = service["spec"], plan["kubernetes"]["router"]["port"]
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    if ingress:
+        return "{}:{}".format(ingress[0].get("ip") or ingress[0].get("hostname"), port)
+    node = next((item["status"]["hostIP"] for item in alive(pods) if (item.get("status") or {}).get("hostIP")), "")
+    if spec.get("type") in ("NodePort", "LoadBalancer") and spec["ports"][0].get("nodePort") and node:
+        return "{}:{}".format(node, spec["ports"][0]["nodePort"])
+    return "{}:{}".format(spec["clusterIP"], port) if spec.get("clusterIP") not in (None, "", "None") else ""
+
+
+def resolved(plan, pods, service=None):
+    """The plan with the pods' addresses in it: in the services, in the verify section, in the proxy's targets.
+
+    ``service`` is the router's Service: verification uses its address.
+    """
+    known, variables = addresses(plan, pods), plan["kubernetes"]["targets"]["variables"]
+    result = copy.deepcopy(plan)
+    result["verify"] = _delegated_to_controller(result.get("verify", {}))
+    for name in known:
+        if known[name]:
+            for part in ("services", "verify"):
+                if part in result:
+                    result[part] = _replaced(result[part], address_of(variables[name]), known[name])
+    own, reached = plan["kubernetes"]["router"], endpoint(plan, service, pods)
+    if reached and own["service"]:
+        name = "{}.{}.svc:{}".format(own["service"], plan["kubernetes"]["namespace"], own["port"])
+        result["verify"] = _replaced(result["verify"], name, reached)
+    _fill_targets(result, {name: known.get(name, "") for name in sorted(variables)})
+    return result
+
+
+def _fill_targets(plan, data):
+    """The ConfigMap of targets, and its mark in the pods that read it: they are replaced when it changes."""
+    mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode("utf-8")).hexdigest()[:16]
+    for item in plan["objects"]:
+        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
+            item["data"] = data
+        annotations = item.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
+        if TARGETS_CHECKSUM in annotations:
+            annotations[TARGETS_CHECKSUM] = mark
+
+
+def _delegated_to_controller(value):
+    """Requests to pods are sent from the controller, because no task can be delegated to a pod."""
+    if isinstance(value, dict):
+        here = {"host": "localhost"} if is_pod(str(value.get("host", ""))) else {}
+        return dict({key: _delegated_to_controller(value[key]) for key in value}, **here)
+    return [_delegated_to_controller(item) for item in value] if isinstance(value, list) else value
+
+
+def _replaced(value, old, new):
+    if isinstance(value, dict):
+        return {key: _replaced(value[key], old, new) for key in value}
+    if isinstance(value, list):
+        return [_replaced(item, old, new) for item in value]
+    return value.replace(old, new) if isinstance(value, str) else value

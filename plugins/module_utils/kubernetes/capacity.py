@@ -1,0 +1,66 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cluster offers: the version of Kthena by its CRD, the devices of its nodes."""
+
+from __future__ import annotations
+
+from ..tools.finding import Finding
+from .quantity import is_quantity, quantity
+
+
+def crd_version(crd):
+    """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older."""
+    versions = [version for version in crd["spec"]["versions"] if version.get("served", True)]
+    spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    role = spec["template"]["properties"]["roles"]["items"]["properties"]
+    if "maxUnavailable" in role:
+        return "v1.0.0"
+    rollout = spec.get("rolloutStrategy", {}).get("properties", {}).get("type", {})
+    return "v0.4.0" if "RoleRollingUpdate" in rollout.get("enum", []) else ""
+
+
+def node_shortage(plan, nodes):
+    """Findings if the planned pods can never be scheduled onto these nodes; none if they can, or if there are no nodes."""
+    kubernetes = plan["kubernetes"]
+    resource, roles = kubernetes["resource"], kubernetes["roles"]
+    sizes = [_allocatable(node, resource) for node in nodes]
+    requested = [
+        (role["devices"], name)
+        for name, role in sorted(roles.items())
+        for dummy in range(role["replicas"] * role["pods"] * kubernetes["groups"])
+        if role["devices"]
+    ]
+    if not nodes or not requested:
+        return []
+    if not any(sizes):
+        others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
+        seen = "they offer {}".format(", ".join(others)) if others else "they offer no devices"
+        problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
+        fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
+        return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
+    free = sorted(sizes, reverse=True)
+    for amount, name in sorted(requested, reverse=True):
+        place = next((index for index, size in enumerate(free) if size >= amount), None)
+        if place is None:
+            total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
+            problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
+            return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
+        free[place] -= amount
+    return []
+
+
+def _unschedulable(path, value, problem, fix):
+    why = "The pods would stay Pending, and the deployment would wait until its timeout."
+    return Finding(path, "K8S-NODES", problem, fix, value=str(value), why=why)
+
+
+def _resources(node):
+    return (node.get("status") or {}).get("allocatable") or {}
+
+
+def _allocatable(node, resource):
+    amount = _resources(node).get(resource, 0)
+    if (node.get("spec") or {}).get("unschedulable") or not is_quantity(amount):
+        return 0
+    return int(quantity(amount))

@@ -1,0 +1,106 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Requests to an API server through the Python library ``kubernetes``, 24.2 or later.
+
+Paths are known, so nothing is discovered: the library's dynamic client is used for its requests only. It is the one
+interface for them that has stayed the same while the generated client changed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+
+from .errors import KubernetesProblem, Refused, Unreachable
+
+try:
+    from kubernetes import config
+    from kubernetes.client import ApiException
+    from kubernetes.dynamic import DynamicClient
+    from urllib3.exceptions import HTTPError
+
+    LIBRARY_ERROR = None
+except ImportError:
+    LIBRARY_ERROR = traceback.format_exc()
+    DynamicClient, ApiException, HTTPError = object, None, None
+
+TIMEOUT = (10, 60)  # seconds to connect, and between two parts of an answer
+APPLY = "application/apply-patch+yaml"  # JSON is YAML
+
+
+class _Requests(DynamicClient):
+    """The dynamic client without its discovery."""
+
+    def __init__(self, client):
+        self.client, self.configuration = client, client.configuration
+
+
+class Client:
+    """A server, as a kubeconfig or the service account of the pod that this runs in describes it."""
+
+    def __init__(self, kubeconfig=None, context=None):
+        self.place = "context {} of {}".format(
+            context or "(current)", kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+        )
+        try:
+            found = self._configured(kubeconfig, context)
+        except (config.ConfigException, OSError, ValueError, TypeError) as error:
+            text = f"No cluster can be addressed by {self.place}: {error}. Set kubeconfig and context."
+            raise KubernetesProblem(text) from error
+        self.url = found.configuration.host
+        self.requests = _Requests(found)
+
+    @staticmethod
+    def _configured(kubeconfig, context):
+        try:
+            return config.new_client_from_config(config_file=kubeconfig or None, context=context or None)
+        except config.ConfigException:
+            if kubeconfig or context or not os.environ.get("KUBERNETES_SERVICE_HOST"):
+                raise
+        from kubernetes.client import ApiClient, Configuration
+
+        own = Configuration()
+        config.load_incluster_config(client_configuration=own)
+        return ApiClient(own)
+
+    def request(self, method, path, query=None, body=None, form="application/json"):
+        """The server's answer as data; ``Refused`` or ``Unreachable``."""
+        try:
+            answer = self.requests.request(
+                method,
+                path,
+                body=body,
+                query_params=sorted((query or {}).items()),
+                content_type=form,
+                serialize=False,
+                _request_timeout=TIMEOUT,
+            )
+            return json.loads(answer.data.decode("utf-8"))
+        except ApiException as error:
+            raise self._refusal(error) from error
+        except (HTTPError, OSError) as error:
+            raise Unreachable(self._unreachable(error)) from error
+
+    def _refusal(self, error):
+        text = error.body.decode("utf-8", "replace") if isinstance(error.body, bytes) else str(error.body or "")
+        try:
+            message = json.loads(text).get("message") or text
+        except (ValueError, AttributeError):
+            message = text or str(error.reason)
+        if error.status == 401:
+            message = (
+                f"{self.url} does not accept the credentials of {self.place} ({message}). "
+                "Renew its token or certificate, or choose another context."
+            )
+        return Refused(error.status, str(error.reason), message)
+
+    def _unreachable(self, error):
+        cause = getattr(error, "reason", None) or error
+        if "CERTIFICATE_VERIFY_FAILED" in str(cause) or "SSL" in type(cause).__name__:
+            return (
+                f"The certificate of {self.url} is not accepted ({cause}). "
+                f"The certificate authority in {self.place} has to be the server's."
+            )
+        return f"{self.url} of {self.place} does not answer ({cause}). Check the address, and that this machine reaches it."

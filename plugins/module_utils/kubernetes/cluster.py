@@ -1,0 +1,87 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects of one namespace: read, applied by the server's own merge under our field manager, created, removed."""
+
+from __future__ import annotations
+
+import time
+
+from .client import APPLY
+from .errors import Refused, Unreachable
+from .kinds import KINDS, path_of
+
+ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
+
+
+class Cluster:
+    """What a module does with a server; ``client`` has ``request``. With ``check`` every write is a dry run."""
+
+    def __init__(self, client, namespace, manager="ascend-inference", force=False, poll=5, check=False):
+        self.client, self.namespace, self.manager, self.force = client, namespace, manager, force
+        self.poll, self.check = poll, check
+        self.sleep, self.now = time.sleep, time.monotonic
+
+    def get(self, kind, name):
+        """An object, or None if it, its kind or its namespace is not there."""
+        try:
+            return self._request("get", path_of(kind, self.namespace, name))
+        except Refused as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list(self, kind, labels=None, fields=""):
+        """The objects of a kind that have these labels; none if the kind is not there."""
+        query = {}
+        if labels:
+            query["labelSelector"] = ",".join(f"{key}={labels[key]}" for key in sorted(labels))
+        if fields:
+            query["fieldSelector"] = fields
+        try:
+            items = self._request("get", path_of(kind, self.namespace), query).get("items") or []
+        except Refused as error:
+            if error.code == 404:
+                return []
+            raise
+        return [dict(item, kind=kind, apiVersion=KINDS[kind][0]) for item in items]  # a list's items have neither
+
+    def apply(self, manifest, dry=False, force=None):
+        """Server-side apply; returns the object as it is then, or in a dry run would be."""
+        query = {"fieldManager": self.manager}
+        if self.force if force is None else force:
+            query["force"] = "true"
+        return self._write("patch", self._path(manifest), query, manifest, dry, APPLY)
+
+    def create(self, manifest, dry=False):
+        """Create an object."""
+        return self._write("post", path_of(manifest["kind"], self.namespace), {}, manifest, dry)
+
+    def delete(self, thing, dry=False):
+        """Remove an object; nothing happens if it is gone.
+
+        In the foreground Kthena's controller would make the pods once more while the ModelServing goes.
+        """
+        try:
+            self._write("delete", self._path(thing), {"propagationPolicy": "Background"}, None, dry)
+        except Refused as error:
+            if error.code != 404:
+                raise
+
+    def _path(self, thing):
+        return path_of(thing["kind"], self.namespace, thing["metadata"]["name"])
+
+    def _write(self, method, path, query, body, dry, form="application/json"):
+        if dry or self.check:
+            query["dryRun"] = "All"
+        return self._request(method, path, query, body, form)
+
+    def _request(self, method, path, query=None, body=None, form="application/json"):
+        for attempt in range(ATTEMPTS):
+            try:
+                return self.client.request(method, path, query, body, form)
+            except (Refused, Unreachable) as error:
+                passing = isinstance(error, Unreachable) or error.is_passing()
+                if not passing or attempt == ATTEMPTS - 1:
+                    raise
+            self.sleep(self.poll)

@@ -1,0 +1,230 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Applies a plan: checked, tried on the server as a whole, applied in the order of its stages, waited for."""
+
+from __future__ import annotations
+
+from .addresses import resolved
+from .changes import Changes, content
+from .diagnosis import diagnosis
+from .errors import KubernetesProblem, Refused, Unreachable
+from .manifests import pods, secret, staged
+from .names import address
+from .ownership import stale
+from .preflight import problems, report
+from .readiness import is_seen, pending_pods, pending_rollout, pending_serving
+from .state import State, pods_of, serving_of, warnings_of
+
+NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
+
+
+class Waiting(Exception):
+    """The slice of time is over, and the engines are not ready yet."""
+
+
+class Deployment:
+    """One run. ``options``: those of the module kubernetes_deploy; ``secrets``: values by key."""
+
+    def __init__(self, cluster, plan, options, secrets):
+        self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
+        self.changes, self.warnings, self.progress = Changes(), [], []
+        self.state, self.pods_seen = None, False
+
+    def result(self):
+        """What was changed and seen until now."""
+        return dict(self.changes.result(), progress=self.progress, warnings=self.warnings, pods_seen=self.pods_seen)
+
+    def run(self):
+        """All of it. ``Waiting`` if ``pause`` ended first; then a run with ``resume`` goes on."""
+        self.state = State(self.cluster, self.plan)
+        if not self.options["resume"]:
+            self._check()
+            if self.state.is_namespace_missing and not self._make_namespace():
+                return
+            self._try()
+            self._apply_engines()
+        if not self.cluster.check:
+            self._wait_for_engines()
+        router = self._apply_rest()
+        if router and not self.cluster.check:
+            self._wait_for_router(router)
+        for thing in stale(self.plan, list(self.state.live.values())):
+            self.cluster.delete(thing)
+            self.changes.add(thing, None)
+
+    def _check(self):
+        found = problems(self.plan, self.state, self.options, self.secrets)
+        if found:
+            raise KubernetesProblem(report(found))
+        if self.options["check_nodes"] and not self.state.nodes:
+            resource = self.plan["kubernetes"]["resource"]
+            self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
+
+    def _make_namespace(self):
+        """Returns whether there is a namespace then: in a dry run nothing can be tried in one that is not there."""
+        name = self.cluster.namespace
+        manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        self.changes.add(None, self.cluster.apply(manifest))
+        if self.cluster.check:
+            self.warnings.append(f"Namespace {name} would be created. Its objects cannot be dry-run before.")
+        return not self.cluster.check
+
+    # Trying
+
+    def _first(self):
+        return secret(self.plan, self.secrets) + staged(self.plan, "before") + staged(self.plan, "engines")
+
+    def _last(self):
+        return resolved(self.plan, pods_of(self.cluster, self.plan))
+
+    def _try(self):
+        """Every object, and a pod of every template, in dry runs: nothing is written unless all of them are accepted.
+
+        A ModelServing whose pods the server refuses is accepted all the same, and its controller only logs it.
+        """
+        refused = []
+        for manifest in self._first() + staged(self._last(), "after"):
+            refused += self._tried(manifest, self.cluster.apply)
+        for manifest in pods(self.plan):
+            refused += self._tried(manifest, self._create_pod)
+        if refused:
+            raise KubernetesProblem("\n".join(refused))
+
+    def _tried(self, manifest, call):
+        place = address(manifest)
+        try:
+            call(manifest, True)
+        except Unreachable as error:
+            raise KubernetesProblem(f"{place} could not be dry-run, and nothing was applied. {error}") from error
+        except Refused as error:
+            if error.is_passing() or error.code == 401:
+                text = f"The dry run of {place} failed, so nothing was applied. The server reports: {error}"
+                raise KubernetesProblem(text) from error
+            if manifest["kind"] == "Pod" and error.is_missing_right():
+                self.warnings.append(
+                    f"Pods were not dry-run: {error}. The controllers create them with their own permissions."
+                )
+                return []
+            if manifest["kind"] == "Pod" and error.code == 409:
+                return []  # a pod of this name is there
+            return [f"The server would refuse {place}, so nothing was applied. It reports: {error}"]
+        return []
+
+    def _create_pod(self, manifest, dry):
+        for dummy in range(NEW_NAMESPACE if self.state.is_namespace_missing else 0):
+            try:
+                return self.cluster.create(manifest, dry)
+            except Refused as error:
+                if "service account" not in str(error):
+                    raise
+            self.cluster.sleep(self.cluster.poll)
+        return self.cluster.create(manifest, dry)
+
+    # Applying
+
+    def _apply(self, manifest):
+        place = address(manifest)
+        after = self.cluster.apply(manifest)
+        changed = self.changes.add(self.state.live.get(place), after)
+        self.state.live[place] = after
+        return changed
+
+    def _apply_engines(self):
+        """The Secret, what engines read, the engines. If one of them fails, those before it get back what they had."""
+        done = []
+        try:
+            for manifest in self._first():
+                before = self.state.live.get(address(manifest))
+                if self._apply(manifest):
+                    done.append((manifest, before))
+        except KubernetesProblem as error:
+            text = f"{address(manifest)} was not applied: {error}\n{self._restored(done)}"
+            raise KubernetesProblem(text) from error
+
+    def _restored(self, done):
+        """Take back what was written; the last line of a failure's message."""
+        if self.cluster.check or not done:
+            return "Nothing was changed."
+        try:
+            for manifest, before in reversed(done):
+                if before is None:
+                    self.cluster.delete(manifest)
+                else:
+                    self.cluster.apply(content(before), force=True)
+        except KubernetesProblem as error:
+            return f"{address(manifest)} could not be restored: {error}"
+        self.changes = Changes()
+        return "The objects written before it ({}) have their previous content again.".format(
+            ", ".join(address(manifest) for manifest, before in done)
+        )
+
+    def _apply_rest(self):
+        """Services and the router with the engines' addresses; returns the router's Deployment, if there is one."""
+        plan = self._last()
+        for manifest in staged(plan, "after"):
+            self._apply(manifest)
+        return self.state.live.get("Deployment/{}".format(self.plan["kubernetes"]["router"]["service"]))
+
+    # Waiting
+
+    def _wait_for_engines(self):
+        begin, options = self.cluster.now(), self.options
+        while True:
+            lacks = self._engines()
+            elapsed = self.cluster.now() - begin
+            if not lacks:
+                return
+            text = "; ".join(lacks)
+            if not self.progress or self.progress[-1] != text:
+                self.progress.append(text)
+            if elapsed >= options["timeout" if self.pods_seen else "pods_timeout"]:
+                raise KubernetesProblem(self._diagnosis(elapsed))
+            if options["pause"] and elapsed >= options["pause"]:
+                raise Waiting
+            self.cluster.sleep(self.cluster.poll)
+
+    def _engines(self):
+        """What lacks. Pods are read last: what they show is not older than the status."""
+        try:
+            serving = serving_of(self.cluster, self.plan)
+            found = pods_of(self.cluster, self.plan)
+        except (Refused, Unreachable) as error:
+            if isinstance(error, Refused) and not error.is_passing():
+                raise
+            return [str(error)]
+        self.pods_seen = self.pods_seen or bool(found)
+        return pending_serving(serving) + pending_pods(self.plan, found)
+
+    def _diagnosis(self, elapsed):
+        text = diagnosis(
+            self.plan,
+            serving_of(self.cluster, self.plan),
+            pods_of(self.cluster, self.plan),
+            warnings_of(self.cluster),
+        )
+        return (
+            f"{text}\nThe wait ended after {elapsed:.0f} s (kthena_timeout; kthena_pods_timeout until there are pods).\n"
+            "The playbook kubernetes_rollback brings the last verified plan back."
+        )
+
+    def _wait_for_router(self, router):
+        begin, name = self.cluster.now(), router["metadata"]["name"]
+        while pending_rollout(router):
+            elapsed = self.cluster.now() - begin
+            if not is_seen(router) and elapsed >= self.options["seen_timeout"]:
+                self.warnings.append(
+                    "No controller has observed Deployment {} within {} s. Check that kube-controller-manager runs. "
+                    "The engines are ready, but requests cannot reach them through this router.".format(
+                        name, self.options["seen_timeout"]
+                    )
+                )
+                return
+            if elapsed >= self.options["router_timeout"]:
+                lacks = "; ".join(pending_rollout(router))
+                raise KubernetesProblem(
+                    f"The engines are ready, Deployment {name} is not after {elapsed:.0f} s (kthena_router_timeout): {lacks}. "
+                    f"Look at its pods: kubectl -n {self.cluster.namespace} describe deployment,pods"
+                )
+            self.cluster.sleep(self.cluster.poll)
+            router = self.cluster.get("Deployment", name) or router

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Diagnosis of a deployment that does not become ready: status, pods, waiting reasons, events."""
+
+from __future__ import annotations
+
+from .names import natural
+from .readiness import is_ready, pending_pods, pending_serving
+
+NO_PODS = (
+    "The controller has created no pods. It reports no event if a pod's template is refused; check its log:",
+    "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
+)
+
+
+def diagnosis(plan, serving, pods, events):
+    """Several lines: what is pending, the state of each pod that is not ready, and the last warnings about them."""
+    kubernetes = plan["kubernetes"]
+    lines = ["ModelServing {}/{} did not become ready.".format(kubernetes["namespace"], kubernetes["name"])]
+    lines += ["  " + item for item in pending_serving(serving) + pending_pods(plan, pods)]
+    lines += NO_PODS if not pods else ()
+    for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
+        if not is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
+            lines.append("  pod {}: {}".format(pod["metadata"]["name"], state_of(pod)))
+    names = {pod["metadata"]["name"] for pod in pods} | {kubernetes["name"]}
+    warnings = [item for item in events if item.get("type") != "Normal" and _concerns(item, names, kubernetes["name"])]
+    for item in warnings[-10:]:
+        about = item.get("involvedObject", {})
+        lines.append(
+            "  event {}/{}: {}: {}".format(
+                about.get("kind"), about.get("name"), item.get("reason"), item.get("message")
+            )
+        )
+    return "\n".join(lines)
+
+
+def _concerns(event, names, name):
+    about = event.get("involvedObject", {})
+    is_group = about.get("kind") == "PodGroup" and str(about.get("name", "")).startswith(name + "-")
+    return about.get("name") in names or is_group
+
+
+def state_of(pod):
+    """A pod's phase, and what keeps it from running or from being ready."""
+    status = pod.get("status") or {}
+    found = [str(status.get("phase", "unknown"))]
+    if pod["metadata"].get("deletionTimestamp"):
+        found.append("terminating")
+    for condition in status.get("conditions") or []:
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            found.append("{}: {}".format(condition.get("reason"), condition.get("message")))
+    for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
+        found += _container(container)
+    return ", ".join(found)
+
+
+def _container(status):
+    state, name, found = status.get("state") or {}, status["name"], []
+    waiting = state.get("waiting")
+    ended = state.get("terminated") or (status.get("lastState") or {}).get("terminated")
+    if waiting:
+        found.append("{} waits: {} {}".format(name, waiting.get("reason"), waiting.get("message", "")).rstrip())
+    if ended:
+        found.append("{} exited with {} ({})".format(name, ended.get("exitCode"), ended.get("reason")))
+    if not waiting and not ended and not status.get("ready"):
+        found.append(f"{name} runs but is not ready (its readiness probe fails)")
+    return found

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What can go wrong with a cluster."""
+
+from __future__ import annotations
+
+
+class KubernetesProblem(Exception):
+    """A message for the user; ``result`` is what a module returns with it."""
+
+    result = {}
+
+
+class Unreachable(KubernetesProblem):
+    """No answer came from the server."""
+
+
+class Refused(KubernetesProblem):
+    """The server's answer to a request that it did not accept: HTTP status, reason and message."""
+
+    def __init__(self, code, reason, message):
+        super().__init__(message)
+        self.code, self.reason = code, reason
+
+    def is_passing(self):
+        """Whether the same request may be accepted a little later."""
+        return self.code in (408, 429, 500, 502, 503, 504)
+
+    def is_missing_right(self):
+        """Whether RBAC refused it. Admission answers with 403 too, but about an object and not about a user."""
+        return self.code == 403 and " cannot " in str(self) and " resource " in str(self)

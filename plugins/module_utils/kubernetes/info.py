@@ -1,0 +1,48 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cluster shows of a deployment, as plain data."""
+
+from __future__ import annotations
+
+from .addresses import resolved
+from .capacity import crd_version
+from .diagnosis import diagnosis, state_of
+from .names import SERVING_ROLE, label, natural
+from .ownership import is_managed
+from .readiness import is_ready, pending_pods, pending_serving
+from .state import SERVING_CRD, State, pods_of, serving_of, warnings_of
+
+
+def info(cluster, plan):
+    """The module's result: the resolved plan, the objects, the pods, and what is missing."""
+    state, pods, serving = State(cluster, plan), pods_of(cluster, plan), serving_of(cluster, plan)
+    missing, crd = pending_serving(serving) + pending_pods(plan, pods), state.crds[SERVING_CRD]
+    service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
+    resource = plan["kubernetes"]["resource"]
+    return {
+        "resolved_plan": resolved(plan, pods, service),
+        "kthena_version": crd_version(crd) if crd else "",
+        "namespace_exists": not state.is_namespace_missing,
+        "nodes": {
+            node["metadata"]["name"]: str((node.get("status") or {}).get("allocatable", {}).get(resource, 0))
+            for node in state.nodes
+        },
+        "objects": sorted(place for place in state.live if is_managed(plan, state.live[place])),
+        "pods": [_pod(item) for item in sorted(pods, key=lambda item: natural(item["metadata"]["name"]))],
+        "ready": not missing,
+        "missing": missing,
+        "diagnosis": diagnosis(plan, serving, pods, warnings_of(cluster)) if missing else "",
+        "hidden": sorted(state.hidden),
+    }
+
+
+def _pod(pod):
+    return {
+        "name": pod["metadata"]["name"],
+        "role": label(pod, SERVING_ROLE),
+        "address": (pod.get("status") or {}).get("podIP", ""),
+        "node": pod["spec"].get("nodeName", ""),
+        "ready": is_ready(pod),
+        "state": state_of(pod),
+    }

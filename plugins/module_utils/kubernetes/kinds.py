@@ -1,0 +1,36 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The kinds of objects that the modules read and write, and where a server has them."""
+
+from __future__ import annotations
+
+WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
+NETWORKING = "networking.serving.volcano.sh/v1alpha1"
+CRDS = "apiextensions.k8s.io/v1"
+# kind: (apiVersion, plural, whether objects belong to a namespace)
+KINDS = {
+    "ModelRoute": (NETWORKING, "modelroutes", True),
+    "ModelServer": (NETWORKING, "modelservers", True),
+    "Deployment": ("apps/v1", "deployments", True),
+    "Service": ("v1", "services", True),
+    "ModelServing": (WORKLOAD, "modelservings", True),
+    "Secret": ("v1", "secrets", True),
+    "ConfigMap": ("v1", "configmaps", True),
+    "Pod": ("v1", "pods", True),
+    "Event": ("v1", "events", True),
+    "Namespace": ("v1", "namespaces", False),
+    "Node": ("v1", "nodes", False),
+    "CustomResourceDefinition": (CRDS, "customresourcedefinitions", False),
+}
+# What a deployment may consist of, in the order in which it may go: configuration last.
+OWN = ("ModelRoute", "ModelServer", "Deployment", "Service", "ModelServing", "Secret", "ConfigMap")
+
+
+def path_of(kind, namespace, name=""):
+    """The path of an object, or of all objects of a kind, below the server's URL."""
+    version, plural, namespaced = KINDS[kind]
+    parts = ["/apis" if "/" in version else "/api", version]
+    if namespaced:
+        parts += ["namespaces", namespace]
+    return "/".join(parts + [plural] + ([name] if name else []))

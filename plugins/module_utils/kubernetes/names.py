@@ -1,0 +1,47 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Labels, annotations and placeholders that the planner writes and the modules read."""
+
+from __future__ import annotations
+
+import re
+
+MANAGER = "ascend.inference"
+PART_OF = "app.kubernetes.io/part-of"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+COMPONENT = "app.kubernetes.io/component"
+CONFIG_CHECKSUM = "ascend.inference/config-sha256"
+TARGETS_CHECKSUM = "ascend.inference/targets-sha256"
+PLAN_DIGEST = "ascend.inference/plan-sha256"
+SERVING_NAME = "modelserving.volcano.sh/name"
+SERVING_ROLE = "modelserving.volcano.sh/role"
+SERVING_GROUP = "modelserving.volcano.sh/group-name"
+SERVING_ROLE_ID = "modelserving.volcano.sh/role-id"
+SERVING_ENTRY = "modelserving.volcano.sh/entry"
+POD_PREFIX = "pod:"  # host names of an inventory contain no colon
+
+
+def is_pod(host):
+    """Whether a service's host is a pod."""
+    return host.startswith(POD_PREFIX)
+
+
+def address_of(pod):
+    """The placeholder of a pod's address in the plan."""
+    return f"{pod}.pod"
+
+
+def label(thing, name):
+    """An object's label, empty if it has none of this name."""
+    return str((thing["metadata"].get("labels") or {}).get(name, ""))
+
+
+def address(thing):
+    """``KIND/NAME``."""
+    return "{}/{}".format(thing["kind"], thing["metadata"]["name"])
+
+
+def natural(name):
+    """Sort key that puts node2 before node10."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What keeps a plan from being applied, as far as reading shows; every finding at once."""
+
+from __future__ import annotations
+
+from ..tools.finding import Finding
+from .capacity import crd_version, node_shortage
+from .ownership import foreign
+from .state import ROUTER_CRDS, SERVING_CRD
+
+VERSIONS = ("", "v0.4.0", "v1.0.0")  # that a CRD can be recognized as, oldest first
+
+
+def problems(plan, state, options, secrets):
+    """Findings; ``options`` has ``adopt``, ``check_nodes`` and ``create_namespace``."""
+    found = _secrets(plan, secrets)
+    if "crds" not in state.hidden:
+        found += _kthena(plan, state)
+    if state.is_namespace_missing and not options["create_namespace"]:
+        name = plan["kubernetes"]["namespace"]
+        fix = f"Run kubectl create namespace {name}, or set kthena_create_namespace."
+        found.append(Finding(f"namespace {name}", "K8S-NAMESPACE", "the cluster does not have it", fix))
+    if options["check_nodes"]:
+        found += node_shortage(plan, state.nodes)
+    if not options["adopt"]:
+        found += foreign(plan, list(state.live.values()))
+    return found
+
+
+def report(found):
+    """Findings as numbered lines."""
+    lines = [f"{number}. {finding.text()}" for number, finding in enumerate(found, 1)]
+    return "\n".join(["The plan cannot be applied to this cluster. Nothing was changed.", *lines])
+
+
+def _secrets(plan, secrets):
+    missing = [key for key in plan["kubernetes"]["secrets"]["keys"] if key not in secrets]
+    why, fix = "Pods read it from a Secret.", "Set it in inference_secrets (kthena_secrets of the role)."
+    return [
+        Finding(f"secret {key}", "K8S-SECRET", "the plan refers to it, and it has no value", fix, why=why)
+        for key in missing
+    ]
+
+
+def _kthena(plan, state):
+    wanted, crd = plan["kubernetes"]["kthena_version"], state.crds[SERVING_CRD]
+    if crd is None:
+        fix = (
+            "Install Kthena: helm install kthena oci://ghcr.io/volcano-sh/charts/kthena "
+            f"--version {wanted} --namespace kthena-system --create-namespace"
+        )
+        return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", "the cluster does not have it", fix)]
+    found, has = [], crd_version(crd)
+    if VERSIONS.index(has) < VERSIONS.index(wanted):
+        problem = f"the plan is for it, and the cluster's CRD is of {has or 'a version before v0.4.0'}"
+        fix = "Set inference_kubernetes.kthena_version to the cluster's version, or update Kthena."
+        found.append(Finding("inference_kubernetes.kthena_version", "K8S-KTHENA", problem, fix, value=wanted))
+    if any(name in state.crds and state.crds[name] is None for name in ROUTER_CRDS):
+        problem = "the cluster has no CRDs of networking.serving.volcano.sh"
+        fix = "Install Kthena with --set networking.enabled=true, or use another router.mode."
+        found.append(Finding("inference_kubernetes.router.mode", "K8S-KTHENA", problem, fix, value="kthena_router"))
+    return found

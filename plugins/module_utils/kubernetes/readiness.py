@@ -1,0 +1,91 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pending parts of the rollout of a ModelServing, its pods and a Deployment."""
+
+from __future__ import annotations
+
+from .names import CONFIG_CHECKSUM, SERVING_ENTRY, SERVING_ROLE, label
+
+
+def pending_serving(serving):
+    """Pending parts of the ModelServing's rollout; empty if its controller reports completion.
+
+    ``Available`` alone is not sufficient: right after a change it is still the old generation's, and during a role's rolling
+    update it is true with no group updated (both observed on v1.0.0).
+    """
+    if not serving:
+        return ["the ModelServing does not exist"]
+    status, wanted = serving.get("status") or {}, serving["spec"].get("replicas", 1)
+    generation, found = serving["metadata"].get("generation"), []
+    if status.get("observedGeneration") != generation:
+        found.append(
+            "the controller has observed generation {} of {}".format(status.get("observedGeneration"), generation)
+        )
+    for key in ("updatedReplicas", "availableReplicas", "replicas"):
+        if status.get(key, 0) != wanted:
+            found.append(f"{key} is {status.get(key, 0)} of {wanted}")
+    conditions = {condition.get("type"): condition for condition in status.get("conditions") or []}
+    if (conditions.get("Available") or {}).get("status") != "True":
+        found.append("it is not Available" + _because(conditions))
+    return found
+
+
+def _because(conditions):
+    shown = ["{}: {}".format(name, conditions[name].get("reason", "")) for name in sorted(conditions)]
+    shown = [text for name, text in zip(sorted(conditions), shown) if conditions[name].get("status") == "True"]
+    return " ({})".format("; ".join(shown)) if shown else ""
+
+
+def pending_pods(plan, pods):
+    """Roles without all pods ready with the planned image and configuration; empty if complete."""
+    kubernetes, found = plan["kubernetes"], []
+    for name, role in sorted(kubernetes["roles"].items()):
+        mine = [item for item in alive(pods) if label(item, SERVING_ROLE) == name]
+        wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
+        current = [item for item in mine if _is_current(item, role)]
+        ready = [item for item in current if is_ready(item)]
+        if len(mine) != wanted:
+            found.append(f"{name}: {len(mine)} pods of {wanted}")
+        elif len(current) != wanted:
+            found.append(f"{name}: {wanted - len(current)} of {wanted} pods are of an older revision")
+        elif len(ready) != wanted:
+            found.append(f"{name}: {len(ready)} of {wanted} pods are ready")
+    return found
+
+
+def _is_current(pod, role):
+    annotations = pod["metadata"].get("annotations") or {}
+    if (
+        label(pod, SERVING_ENTRY) == "true"
+        and role["checksum"]
+        and annotations.get(CONFIG_CHECKSUM) != role["checksum"]
+    ):
+        return False
+    return role["image"] in [container.get("image") for container in pod["spec"]["containers"]]
+
+
+def alive(pods):
+    """Pods that are not terminating."""
+    return [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+
+
+def is_ready(pod):
+    """Whether the pod has the condition Ready."""
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+
+
+def is_seen(deployment):
+    """Whether a controller has observed this generation of a Deployment."""
+    observed = (deployment.get("status") or {}).get("observedGeneration", 0)
+    return observed >= deployment["metadata"].get("generation", 1)
+
+
+def pending_rollout(deployment):
+    """Pending parts of a Deployment's rollout."""
+    status, wanted = deployment.get("status") or {}, deployment["spec"].get("replicas", 1)
+    if not is_seen(deployment):
+        return ["no controller has observed it"]
+    keys = ("updatedReplicas", "availableReplicas", "replicas")
+    return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a cluster has of a deployment and for it, read in one go."""
+
+from __future__ import annotations
+
+from .errors import Refused
+from .kinds import OWN, WORKLOAD
+from .manifests import own_labels, written
+from .names import SERVING_NAME, address
+
+SERVING_CRD = "modelservings." + WORKLOAD.split("/", 1)[0]
+ROUTER_CRDS = ("modelservers.networking.serving.volcano.sh", "modelroutes.networking.serving.volcano.sh")
+
+
+class State:
+    """Objects as the server returns them; what the user may not read is in ``hidden`` and counts as unknown.
+
+    A user who may not read CRDs, nodes or the namespace may still deploy.
+    """
+
+    def __init__(self, cluster, plan):
+        self.hidden = set()
+        kubernetes = plan["kubernetes"]
+        self.crds = {}
+        names = (SERVING_CRD,) + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
+        for name in names:
+            self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
+        self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
+        self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
+        # Whoever made them: what is to be written, by name; the deployment's, by labels.
+        self.live = {}
+        for kind in OWN:
+            for thing in self._unless_hidden(kind, cluster.list, kind, own_labels(plan)) or []:
+                self.live[address(thing)] = thing
+        for place, (kind, name) in written(plan).items():
+            if place not in self.live:
+                thing = cluster.get(kind, name)
+                if thing:
+                    self.live[place] = thing
+
+    def _unless_hidden(self, what, call, *arguments):
+        try:
+            return call(*arguments)
+        except Refused as error:
+            if error.code != 403:
+                raise
+            self.hidden.add(what)
+            return None
+
+    @property
+    def is_namespace_missing(self):
+        """Whether the namespace is known not to be there."""
+        return self.namespace is None and "namespace" not in self.hidden
+
+
+def pods_of(cluster, plan):
+    """The engines' pods, of every revision."""
+    return cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]})
+
+
+def serving_of(cluster, plan):
+    """The ModelServing, or None."""
+    return cluster.get("ModelServing", plan["kubernetes"]["name"])
+
+
+def warnings_of(cluster):
+    """The namespace's events that are no normal ones; none for a user who may not read them."""
+    try:
+        return cluster.list("Event", fields="type!=Normal")
+    except Refused:
+        return []

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The messages of a connection: they name the server, the kubeconfig and the context. No library is needed."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.client import Client
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused
+
+
+@pytest.fixture
+def client():
+    """A client whose connection was never made."""
+    found = Client.__new__(Client)
+    found.url, found.place = "https://10.0.0.1:6443", "context production of /etc/kubeconfig"
+    return found
+
+
+def answer(status, body, reason="Reason"):
+    """What the library raises."""
+    return types.SimpleNamespace(status=status, body=body, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (json.dumps({"message": 'pods "a" is forbidden: no'}).encode(), 'pods "a" is forbidden: no'),
+        ('{"kind": "Status", "message": "later"}', "later"),
+        ("<html>", "<html>"),
+        ("[]", "[]"),
+        (None, "Reason"),
+    ],
+)
+def test_the_server_s_message_is_kept(client, body, message):
+    found = client._refusal(answer(403, body))
+    assert (str(found), found.code, found.reason) == (message, 403, "Reason")
+
+
+def test_refused_credentials_name_server_and_context(client):
+    text = str(client._refusal(answer(401, '{"message": "Unauthorized"}')))
+    for part in ("https://10.0.0.1:6443", "context production", "Unauthorized", "Renew its token"):
+        assert part in text
+
+
+def test_no_answer_and_a_wrong_certificate_are_told_apart(client):
+    refused = client._unreachable(types.SimpleNamespace(reason="Connection refused"))
+    assert (
+        "https://10.0.0.1:6443 of context production of /etc/kubeconfig does not answer (Connection refused)" in refused
+    )
+    wrong = client._unreachable(OSError("certificate verify failed: CERTIFICATE_VERIFY_FAILED"))
+    assert "The certificate of https://10.0.0.1:6443 is not accepted" in wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "passing", "right"),
+    [
+        (403, 'pods is forbidden: User "u" cannot create resource "pods" in API group ""', False, True),
+        (403, 'pods "a" is forbidden: violates PodSecurity restricted', False, False),
+        (
+            403,
+            'pods "a" is forbidden: exceeded quota: q, requested: cpu=32, used: cpu=32, limited: cpu=40',
+            False,
+            False,
+        ),
+        (422, "is invalid", False, False),
+        (503, "later", True, False),
+    ],
+)
+def test_refusals_are_told_apart(code, text, passing, right):
+    found = Refused(code, "", text)
+    assert (found.is_passing(), found.is_missing_right()) == (passing, right)

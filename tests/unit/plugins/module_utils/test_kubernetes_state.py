@@ -1,0 +1,257 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the cluster shows, and what it means: readiness, diagnosis, addresses, what may go, what to roll back to."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import (
+    addresses,
+    capacity,
+    diagnosis,
+    ownership,
+    readiness,
+    verified,
+)
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import KubernetesProblem
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
+
+PLAN = plan(pools__decode__instances=2)
+LABEL = "modelserving.volcano.sh/"
+
+
+def serving(generation=2, observed=2, available="True", **status):
+    """A ModelServing with one group."""
+    numbers = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, **status}
+    conditions = [{"type": "Available", "status": available, "reason": "R"}]
+    return {
+        "metadata": {"name": "demo", "generation": generation},
+        "spec": {"replicas": 1},
+        "status": {"observedGeneration": observed, "conditions": conditions, **numbers},
+    }
+
+
+def pod(role, number, address="10.0.0.1", group="demo-0", ready="True", **head):
+    """A pod of the plan, under a name that says nothing."""
+    mine = PLAN["kubernetes"]["roles"][role]
+    return {
+        "metadata": {
+            "name": f"p{zlib.crc32(f'{role}{number}{group}'.encode())}",
+            "labels": {
+                LABEL + "name": "demo",
+                LABEL + "role": role,
+                LABEL + "role-id": f"{role}-{number}",
+                LABEL + "group-name": group,
+                LABEL + "entry": "true",
+            },
+            "annotations": {"ascend.inference/config-sha256": mine["checksum"]},
+            **head,
+        },
+        "spec": {"containers": [{"image": mine["image"]}]},
+        "status": {"phase": "Running", "podIP": address, "conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode", 0, "10.0.0.2")]
+
+
+@pytest.mark.parametrize(
+    ("resource", "lacks"),
+    [
+        (serving(), ""),
+        (None, "the ModelServing does not exist"),
+        (serving(observed=1), "generation 1 of 2"),
+        (serving(updatedReplicas=0), "updatedReplicas is 0 of 1"),
+        (serving(availableReplicas=0), "availableReplicas is 0 of 1"),
+        (serving(available="False"), "not Available"),
+        ({"metadata": {"generation": 1}, "spec": {}, "status": {}}, "generation None of 1"),
+    ],
+)
+def test_available_alone_is_not_ready(resource, lacks):
+    found = "; ".join(readiness.pending_serving(resource))
+    assert found == "" if not lacks else lacks in found
+
+
+@pytest.mark.parametrize(
+    ("pods", "lacks"),
+    [
+        (ALL, ""),
+        (ALL[:2], "decode: 1 pods of 2"),
+        ([*ALL[:2], pod("decode", 0, ready="False")], "decode: 1 of 2 pods are ready"),
+        ([*ALL, pod("decode", 7, deletionTimestamp="now")], ""),
+        ([*ALL[1:], pod("prefill", 0, annotations={})], "prefill: 1 of 1 pods are of an older revision"),
+    ],
+)
+def test_pods_of_the_revision(pods, lacks):
+    found = "; ".join(readiness.pending_pods(PLAN, pods))
+    assert found == "" if not lacks else lacks in found
+
+
+def test_addresses_follow_labels_and_not_names():
+    assert addresses.addresses(PLAN, ALL) == {"PREFILL_0": "10.0.0.1", "DECODE_0": "10.0.0.2", "DECODE_1": "10.0.0.3"}
+    late = [pod("prefill", 0, "10.0.0.9", group="demo-12"), pod("prefill", 0, "10.0.0.8", group="demo-3")]
+    assert addresses.addresses(plan(kubernetes__groups=2), late) == {"PREFILL_0": "10.0.0.8", "PREFILL_1": "10.0.0.9"}
+
+
+def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
+    resolved = addresses.resolved(PLAN, ALL)
+    decode = next(service for service in resolved["services"] if service["name"] == "decode-1")
+    assert decode["address"] == "10.0.0.3"
+    assert decode["health"]["url"] == "http://10.0.0.3:7300/health"
+    assert resolved["verify"]["prefill"][0]["url"] == "http://10.0.0.1:7200"
+    by_name = {f"{item['kind']}/{item['metadata']['name']}": item for item in resolved["objects"]}
+    assert by_name["ConfigMap/demo-targets"]["data"]["DECODE_1"] == "10.0.0.3"
+    marks = {
+        item["objects"][-1]["spec"]["template"]["metadata"]["annotations"]["ascend.inference/targets-sha256"]
+        for item in (resolved, addresses.resolved(PLAN, ALL), addresses.resolved(PLAN, ALL[:2]))
+    }
+    assert len(marks) == 2
+    assert "${PREFILL_0}" in by_name["ConfigMap/demo-cm"]["data"]["router.sh"], "the script itself stays"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "url"),
+    [
+        ({"type": "ClusterIP", "clusterIP": "10.96.0.7", "ports": [{"port": 8000}]}, {}, "10.96.0.7:8000"),
+        ({"type": "NodePort", "clusterIP": "10.96.0.7", "ports": [{"nodePort": 30001}]}, {}, "10.0.0.1:30001"),
+        ({"type": "LoadBalancer", "ports": [{}]}, {"loadBalancer": {"ingress": [{"ip": "9.9.9.9"}]}}, "9.9.9.9:8000"),
+    ],
+)
+def test_verification_asks_where_the_router_is_reached(spec, status, url):
+    one = pod("prefill", 0)
+    one["status"]["hostIP"] = "10.0.0.1"
+    assert (
+        addresses.resolved(PLAN, [one], {"spec": spec, "status": status})["verify"]["entry"]["url"] == f"http://{url}"
+    )
+
+
+def test_nobody_is_sent_to_a_pod_to_ask():
+    found = addresses.resolved(PLAN, ALL)["verify"]
+    assert {item["host"] for item in (found["entry"], *found["prefill"], *found["decode"])} == {"localhost"}
+
+
+def test_a_router_that_is_not_ours_is_asked_where_the_user_says():
+    router = {"mode": "none", "url": "http://10.0.0.9:80/"}
+    planned = plan(kubernetes__router=router)
+    assert planned["verify"]["entry"]["url"] == "http://10.0.0.9:80"
+    assert planned["kubernetes"]["router"]["url"] == router["url"]
+    assert addresses.resolved(planned, ALL)["verify"]["entry"]["host"] == "localhost"
+
+
+def test_the_diagnosis_says_what_a_person_would_look_for():
+    waiting = pod("decode", 0, ready="False")
+    reason = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+    waiting["status"]["containerStatuses"] = [{"name": "decode", "ready": False, "state": reason}]
+    event = {
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "message": "0/3 nodes",
+        "involvedObject": {"kind": "PodGroup", "name": "demo-0"},
+    }
+    stranger = {**event, "involvedObject": {"kind": "Pod", "name": "somebody-else"}}
+    text = diagnosis.diagnosis(PLAN, serving(availableReplicas=0), [*ALL[:2], waiting], [event, stranger])
+    assert "decode waits: ImagePullBackOff no such image" in text
+    assert text.count("0/3 nodes") == 1
+    assert "kthena-controller-manager" in diagnosis.diagnosis(PLAN, serving(observed=None), [], [])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([], ""),
+        ([{"example.com/npu": "16"}], ""),
+        ([{"example.com/npu": "4"}, {"example.com/npu": "8"}], ""),
+        ([{"example.com/npu": "3"}], "needs 4 on one node"),
+        ([{"example.com/npu": "8"}], "too few for all 3"),
+        ([{"cpu": "8"}], "no devices"),
+        ([{"huawei.com/Ascend910": "8"}], "they offer huawei.com/Ascend910"),
+    ],
+)
+def test_nodes(nodes, said):
+    found = capacity.node_shortage(PLAN, [{"status": {"allocatable": node}} for node in nodes])
+    assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if said else [])
+    assert all(said in finding.problem for finding in found)
+
+
+def live(kind, name, ours=True):
+    """An object of the cluster."""
+    labels = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": labels if ours else {}}}
+
+
+def test_only_what_is_managed_may_go_and_configuration_goes_last():
+    there = [
+        live("ConfigMap", "demo-cm"),
+        live("ConfigMap", "demo-verified"),
+        live("ModelServing", "demo"),
+        live("ModelRoute", "demo"),
+        live("ConfigMap", "demo-old"),
+        live("ConfigMap", "theirs", ours=False),
+    ]
+    names = [f"{item['kind']}/{item['metadata']['name']}" for item in ownership.stale(PLAN, there)]
+    assert names == ["ModelRoute/demo", "ConfigMap/demo-old"]
+    kinds = [item["kind"] for item in ownership.stale(PLAN, there, False)]
+    assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
+    (theirs,) = ownership.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)])
+    assert (theirs.path, theirs.id, bool(theirs.why)) == ("ConfigMap/demo-cm", "K8S-FOREIGN", True)
+    assert ownership.foreign(PLAN, there) == []
+
+
+def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_last():
+    first, second = ({"digest": str(n), "release": "0.1", "plan_version": PLAN_VERSION} for n in (1, 2))
+
+    def kept(data):
+        return {"data": data}
+
+    def applied(digest):
+        return {"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}
+
+    data = verified.record_verified(None, first)
+    assert verified.rollback_plan(kept(data), applied("2")) == first
+    data = verified.record_verified(kept(data), second)
+    assert verified.record_verified(kept(data), second) == data
+    assert verified.rollback_plan(kept(data), applied("2")) == first
+    assert verified.rollback_plan(kept(data), applied("3")) == second
+    with pytest.raises(KubernetesProblem, match="a rollback is not possible"):
+        verified.rollback_plan(None, applied("1"))
+    older = verified.record_verified(None, {**first, "plan_version": PLAN_VERSION - 1})
+    with pytest.raises(
+        KubernetesProblem, match="with the version of the collection that deployed it; or set inference_release 0.1"
+    ):
+        verified.rollback_plan(kept(older), applied("2"))
+
+
+def test_the_crd_tells_its_version():
+    def crd(role, kinds):
+        rollout = {"properties": {"type": {"enum": kinds}}}
+        template = {"properties": {"roles": {"items": {"properties": role}}}}
+        spec = {"properties": {"template": template, "rolloutStrategy": rollout}}
+        return {"spec": {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}}]}}
+
+    assert capacity.crd_version(crd({"maxUnavailable": {}}, ["RoleRollingUpdate"])) == "v1.0.0"
+    assert capacity.crd_version(crd({}, ["ServingGroupRollingUpdate", "RoleRollingUpdate"])) == "v0.4.0"
+    assert capacity.crd_version(crd({}, ["ServingGroupRollingUpdate"])) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "lacks"),
+    [
+        (None, ["no controller has observed it"]),
+        (
+            {"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2},
+            ["no controller has observed it"],
+        ),
+        (
+            {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 2, "availableReplicas": 2},
+            ["replicas is 3 of 2"],
+        ),
+        ({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}, []),
+    ],
+)
+def test_a_deployment_is_done_when_its_controller_says_so_of_this_generation(status, lacks):
+    thing = {"kind": "Deployment", "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 2}}
+    assert readiness.pending_rollout({**thing, "status": status}) == lacks
