@@ -43,7 +43,6 @@ NEEDED = (
     "community.docker",
     "community.general",
     "community.library_inventory_filtering_v1",
-    "kubernetes.core",
 )
 
 
