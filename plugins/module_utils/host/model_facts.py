@@ -48,10 +48,11 @@ def model_facts(path, every_byte=False):
     # type: (str, bool) -> t.Dict[str, t.Any]
     """Facts of one model folder.
 
-    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, weights}``; ``config`` has the keys of
-    config.json (and of its text_config) that matter to engines; ``fingerprint`` is equal for equal folders;
-    ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there are none; ``damaged`` names weights whose size
-    is not what their header announces; ``tokenizer`` is false where none of its files is there; ``weights`` is what ``model_weights.weight_sizes`` returns.
+    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, weights}``.
+    ``config`` has the keys of config.json (and of its text_config) that matter to engines. ``fingerprint`` is equal for equal
+    folders. ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there
+    are none. ``damaged`` names weights whose size is not what their header announces. ``tokenizer`` is false where none of its
+    files is there. ``weights`` is what ``model_weights.weight_sizes`` returns.
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
     found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False, weights={})

@@ -97,7 +97,8 @@ same(
     "Set it once for all: inference_args.quantization.",
     "vllm-ascend docs: identical model on both sides",
     "warning",
-    "Prefill and decode load the model with different quantization.\n\nTheir results differ, so decode continues from a KV cache that does not match its weights.",
+    "Prefill and decode load the model with different quantization.\n\n"
+    "Their results differ, so decode continues from a KV cache that does not match its weights.",
 )
 
 
