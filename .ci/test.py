@@ -42,8 +42,9 @@ ORDER = (
     "docs",
     "conformance",
 )
-# Scenarios about the test nodes themselves: if they fail, all other scenarios fail too.
-LONG_ONLY = {"molecule-nodes", "molecule-engine"}
+# Scenarios about the test nodes themselves (every other scenario fails when they do), and one whose services the simulated
+# clusters of tests/unit/simulator run as well.
+LONG_ONLY = {"molecule-nodes", "molecule-engine", "molecule-layerwise_2p1d"}
 LONG = bool(os.environ.get("LONG"))
 SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
 
