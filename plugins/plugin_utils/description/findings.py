@@ -9,8 +9,7 @@ import difflib
 import re
 import typing as t
 
-from ...module_utils.tools.finding import Finding as Finding
-from ...module_utils.tools.finding import shown as shown
+from ...module_utils.tools.finding import Finding
 from .values import natural
 
 PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings

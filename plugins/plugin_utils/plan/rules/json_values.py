@@ -74,10 +74,14 @@ def wrong(found: data.Known, path: str, value: t.Any) -> str:
         "int": lambda: not isinstance(value, bool) and bool(re.fullmatch(r"-?\d+(\.0+)?", str(value))),
         "float": lambda: not isinstance(value, bool) and _is_number(value),
         "str": lambda: isinstance(value, str),
-        "ints": lambda: isinstance(value, list) and all(type(item) is int for item in value),
+        "ints": lambda: isinstance(value, list) and all(_is_whole(item) for item in value),
     }
     named = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text", "ints": "a list"}
     return "" if kind not in fits or fits[kind]() else named[kind] + (" of whole numbers" if kind == "ints" else "")
+
+
+def _is_whole(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(value: t.Any) -> bool:
@@ -140,7 +144,7 @@ def json_value(case: Case) -> t.Iterator[Finding]:
                     text = f"{path.partition('.')[2]} takes {problem}, not {inner!r}"
                     yield Finding.at(_at(view, flag, path), inner, text, near)
         sizes = view.mapping("compilation-config").get("cudagraph_capture_sizes")
-        small = [size for size in sizes if type(size) is int and size < 1] if isinstance(sizes, list) else []
+        small = [size for size in sizes if _is_whole(size) and size < 1] if isinstance(sizes, list) else []
         if small:
             path = f"{view.path('compilation-config')}.cudagraph_capture_sizes"
             yield Finding.at(path, small, f"{small[0]} in cudagraph_capture_sizes is not a number of tokens")

@@ -76,7 +76,7 @@ def test_two_at_once_build_once(host, tmp_path):
 def test_one_that_cannot_wait_says_who_works(host, tmp_path):
     worker = FORK.Process(target=work, args=(host(pause=3),))
     worker.start()
-    until(lambda: (tmp_path / "venvs" / "engine" / "bin" / "python").exists())
+    until((tmp_path / "venvs" / "engine" / "bin" / "python").exists)
     answer = work(host(pause=3, lock_timeout=0))
     worker.join()
     assert f"{LOCK} is held by process {worker.pid} on " in answer and "Fix: wait" in answer

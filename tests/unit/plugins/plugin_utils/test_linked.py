@@ -20,7 +20,7 @@ def plan(connector="llmdatadist"):
     engines = [
         {
             "name": name,
-            "kind": name.split("-")[0],
+            "kind": name.partition("-")[0],
             "host": "h1",
             "unit": f"x-{name}.service",
             "ports": [{"name": "api"}, {"name": connector}],

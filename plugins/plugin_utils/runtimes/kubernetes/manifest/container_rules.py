@@ -11,8 +11,8 @@ import typing as t
 from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .names import is_label, is_qualified
-from .parts import SILENT, chosen, count, listed, mapped, port
-from .walk import violation
+from .parts import chosen, count, listed, mapped, port
+from .walk import SILENT, violation
 
 FIELDS = (
     "metadata.name",

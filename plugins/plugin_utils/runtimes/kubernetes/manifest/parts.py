@@ -8,8 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ....description.findings import Finding, nearest
-from .walk import SILENT as SILENT
-from .walk import violation
+from .walk import SILENT, violation
 
 
 def listed(value: t.Any) -> list[t.Any]:

@@ -14,8 +14,8 @@ import typing as t
 from ....description.findings import Finding
 from . import container_rules, volume_rules
 from .names import is_label, is_qualified, is_subdomain, labels
-from .parts import SILENT, chosen, count, listed, mapped
-from .walk import violation
+from .parts import chosen, count, listed, mapped
+from .walk import SILENT, violation
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 

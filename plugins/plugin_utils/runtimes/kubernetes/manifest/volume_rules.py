@@ -10,8 +10,8 @@ import typing as t
 from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
 from .names import is_label
-from .parts import SILENT, chosen, mapped
-from .walk import violation
+from .parts import chosen, mapped
+from .walk import SILENT, violation
 
 PATH_TYPES = ("DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 WITH_MODE = ("configMap", "secret", "downwardAPI", "projected")
