@@ -62,4 +62,5 @@ attributes:
   platform:
     description: Operating systems that can be its target.
     platforms: all
+    support: full
 """
