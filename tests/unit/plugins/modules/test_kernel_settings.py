@@ -1,0 +1,89 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module kernel_settings: a deployment's own file and live values, and one list of ports of which several want something."""
+
+from __future__ import annotations
+
+import pytest
+
+KEY = "net.ipv4.ip_local_reserved_ports"
+MAPS = "vm.max_map_count"
+UNION = "99-z-ascend-inference-reserved-ports.conf"
+
+
+class Host:
+    def __init__(self, folder, run_module):
+        self.directory, self.other, self.kernel = folder / "sysctl.d", folder / "sysctl.conf", folder / "proc"
+        self.directory.mkdir()
+        (self.kernel / "net/ipv4").mkdir(parents=True)
+        (self.kernel / "vm").mkdir()
+        self.reserved, self.maps = self.kernel / "net/ipv4/ip_local_reserved_ports", self.kernel / "vm/max_map_count"
+        self.reserved.write_text("\n")
+        self.maps.write_text("65530\n")
+        self.union = self.directory / UNION
+        self.run_module = run_module
+
+    def file(self, name):
+        return self.directory / f"60-ascend-inference-{name}.conf"
+
+    def call(self, name="a", ports="", more=None, **options):
+        words = {
+            "deployment": name,
+            "settings": {**({KEY: ports} if ports else {}), **(more or {})},
+            "directory": str(self.directory),
+            "others": [str(self.other)],
+            "kernel": str(self.kernel),
+        }
+        return self.run_module("kernel_settings", **words, **options)
+
+
+@pytest.fixture
+def host(tmp_path, run_module):
+    return Host(tmp_path, run_module)
+
+
+def test_settings_hold_now_and_after_a_boot(host):
+    result = host.call(more={MAPS: 1000000})
+    assert result["changed"] and host.maps.read_text() == "1000000\n"
+    assert host.file("a").read_text() == f"{MAPS}=1000000\n" and not host.union.exists()
+    assert not host.call(more={MAPS: 1000000})["changed"]
+    host.maps.write_text("65530\n")  # as somebody else set it
+    assert host.call(more={MAPS: 1000000})["changed"] and host.maps.read_text() == "1000000\n"
+
+
+def test_all_deployments_and_others_are_kept(host):
+    host.other.write_text(f"# {KEY} = 1\n{KEY} = 7\n-net/ipv4/ip_local_reserved_ports = 40000,40001\n")
+    host.reserved.write_text("50000-50002\n")
+    host.call("a", "36100-36115")
+    result = host.call("b", "36116,60000")
+    assert result["changed"] and result["ports"] == "36100-36116,40000-40001,50000-50002,60000"
+    assert host.reserved.read_text() == result["ports"] + "\n"
+    assert host.union.read_text().endswith(f"{KEY} = 36100-36116,40000-40001,60000\n")
+    assert not host.call("b", "36116,60000")["changed"] and not host.call("a", "36100-36115")["changed"]
+
+
+def test_check_mode_says_what_it_would_do(host):
+    result = host.call("a", "36100", {MAPS: "1000000"}, check=True)
+    assert result["changed"] and not host.union.exists() and not host.file("a").exists()
+    assert host.reserved.read_text() == "\n" and host.maps.read_text() == "65530\n"
+    after = "".join(item["after"] for item in result["diff"])
+    assert f"{KEY} = 36100" in after and f"{MAPS} = 1000000" in after and f"{MAPS}=1000000" in after
+
+
+def test_the_last_deployment_takes_the_union_with_it(host):
+    host.call("a", "36100", {MAPS: "1000000"})
+    host.call("b", "36200")
+    assert host.call("b")["changed"] and not host.file("b").exists()
+    assert host.union.read_text().endswith(f"{KEY} = 36100\n")
+    assert host.call("a")["changed"] and not host.union.exists()
+    assert not host.call("a")["changed"]
+    assert host.reserved.read_text() == "36100,36200\n" and host.maps.read_text() == "1000000\n"
+
+
+@pytest.mark.parametrize("text", ["99999", "5-4", "http", "1-2-3"])
+def test_a_file_that_cannot_be_understood_is_named(host, text):
+    host.other.write_text(f"{KEY} = {text}\n")
+    result = host.call("a", "36100")
+    assert result["failed"] and str(host.other) in result["msg"] and repr(text) in result["msg"]
+    assert not host.union.exists() and not host.file("a").exists()
