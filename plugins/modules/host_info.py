@@ -97,7 +97,7 @@ models:
   elements: dict
   sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, quantized: true, fingerprint: 0c1f}]
 system:
-  description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that the host name resolves to.
+  description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that it resolves to, and whether systemd runs it.
   returned: success
   type: dict
 """

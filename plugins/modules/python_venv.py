@@ -26,6 +26,9 @@ attributes:
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: full
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    support: full
 options:
   path:
     description: Directory of the environment. An existing directory that is not an environment of this module is never changed.
@@ -115,6 +118,12 @@ options:
     description: The fix in the error message if a requirement is not available.
     type: str
     default: ""
+  installed:
+    description:
+      - The result of M(ascend.inference.installed_info) for this host earlier in the same run. If it has this layer with the same
+        requirements, no module runs on the host. Used on the controller only.
+    type: dict
+    default: {}
 """
 
 EXAMPLES = r"""
@@ -144,43 +153,8 @@ import sys
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp
+from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
-
-ARGUMENTS = {
-    "path": {"type": "path", "required": True},
-    "layer": {"type": "str", "default": "base"},
-    "requirements": {"type": "list", "elements": "str", "required": True},
-    "exclude": {"type": "list", "elements": "str", "default": []},
-    "imports": {"type": "list", "elements": "str", "default": []},
-    "python": {"type": "str", "default": ""},
-    "tools": {"type": "str", "default": ""},
-    "index_url": {"type": "str", "default": ""},
-    "extra_index_urls": {"type": "list", "elements": "str", "default": []},
-    "fallback_index_urls": {"type": "list", "elements": "str", "default": []},
-    "find_links": {"type": "list", "elements": "str", "default": []},
-    "no_index": {"type": "bool", "default": False},
-    "no_binary": {"type": "list", "elements": "str", "default": []},
-    "build_with_environment": {"type": "bool", "default": False},
-    "environment": {"type": "dict", "default": {}},
-    "sources": {"type": "list", "elements": "path", "default": []},
-    "check": {"type": "bool", "default": False},
-    "lock": {"type": "str", "default": ""},
-    "lock_timeout": {"type": "int", "default": 3600},
-    "advice": {"type": "str", "default": ""},
-}
-# Options that affect the result are part of the stamp, but only if set, so that older stamps stay valid.
-SELDOM = ("no_binary", "build_with_environment", "environment", "check", "lock")
-
-
-def wanted(params):
-    """The expected content of the stamp."""
-    wish = {
-        "requirements": sorted(params["requirements"]),
-        "exclude": sorted(params["exclude"]),
-        "imports": params["imports"],
-    }
-    wish.update((name, params[name]) for name in SELDOM if params[name])
-    return wish
 
 
 def builder(params, inherited):
@@ -214,27 +188,16 @@ def build(params, wish):
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
-    params, wish = module.params, wanted(module.params)
-    before = read_stamp(params["path"], params["layer"])
-    result = {
-        "changed": before != wish,
-        "path": params["path"],
-        "python": params["path"] + "/bin/python",
-        "diff": {
-            "before": before or {},
-            "after": wish,
-            "before_header": params["path"],
-            "after_header": params["path"],
-        },
-    }
+    params = module.params
+    found = result(params, read_stamp(params["path"], params["layer"]))
     try:
-        if result["changed"]:
+        if found["changed"]:
             is_incomplete(params["path"])
-        if result["changed"] and not module.check_mode:
-            result["changed"] = build(params, wish)
+        if found["changed"] and not module.check_mode:
+            found["changed"] = build(params, wanted(params))
     except (VenvError, Busy, OSError) as error:
-        module.fail_json(msg=str(error), **{**result, "changed": False})
-    module.exit_json(**result)
+        module.fail_json(msg=str(error), **{**found, "changed": False})
+    module.exit_json(**found)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 """Callback count_modules: one line for each module that Ansible starts on a host, into the file that COUNT_MODULES names.
 
 Each is a Python start there, over its connection; an action such as template or copy starts several, so tasks are no measure of it.
-The lines are ``HOST<tab>MODULE<tab>TASK``. ANSIBLE_CALLBACK_PLUGINS names this folder, ANSIBLE_CALLBACKS_ENABLED count_modules.
+The lines are ``HOST<tab>MODULE<tab>TASK``, below a line ``# PLAYBOOK`` for each run. ANSIBLE_CALLBACK_PLUGINS names this folder, ANSIBLE_CALLBACKS_ENABLED count_modules.
 """
 
 from __future__ import annotations
@@ -50,3 +50,9 @@ class CallbackModule(CallbackBase):
         if os.environ.get("COUNT_MODULES") and not hasattr(ActionBase, "counted"):
             ActionBase._execute_module = counted(ActionBase._execute_module)
             ActionBase.counted = True
+
+    def v2_playbook_on_start(self, playbook):
+        """Begin a section for this run."""
+        if os.environ.get("COUNT_MODULES"):
+            with open(os.environ["COUNT_MODULES"], "a", encoding="utf-8") as stream:
+                stream.write(f"# {os.path.basename(playbook._file_name)}\n")

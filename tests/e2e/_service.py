@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import typing as t
 import urllib.request
@@ -29,6 +30,11 @@ class Run:
     code: int
     output: str
     seconds: float
+    modules: list[tuple[str, str, str]]  # (host, module, task) of each module that was started
+
+    def modules_on(self, host: str) -> list[str]:
+        """What was started on a host, as MODULE: TASK."""
+        return [f"{module}: {task}" for where, module, task in self.modules if where == host]
 
     def stats(self, host: str) -> dict[str, int]:
         """Counters of a host: ok, changed, ..."""
@@ -54,9 +60,39 @@ class Deployment:
 
     def play(self, playbook: str, *options: str, **variables: t.Any) -> Run:
         """Run a playbook of the installed collection; ``variables`` override those of the deployment."""
+        argv = ["ansible-playbook", *self._arguments(**variables), *options, f"ascend.inference.{playbook}"]
+        environment = self._environment()
+        begin = time.monotonic()
+        with tempfile.NamedTemporaryFile("r", prefix="modules") as started:
+            environment.update(
+                ANSIBLE_CALLBACK_PLUGINS=str(REPOSITORY / "tests" / "bench"),
+                ANSIBLE_CALLBACKS_ENABLED="count_modules",
+                COUNT_MODULES=started.name,
+            )
+            done = subprocess.run(
+                argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            )
+            lines = [line.rstrip("\n").split("\t") for line in started if not line.startswith("#")]
+        modules = [(host, module, task) for host, module, task in lines]
+        run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1), modules)
+        if self.records:
+            with (self.records / "output.log").open("a") as file:
+                file.write(done.stdout)
+        say(f"{self.name}: {playbook} {' '.join(options)}: exit {run.code}, {run.seconds} s")
+        return run
+
+    def cache_facts(self) -> list[pathlib.Path]:
+        """Gather the facts of all hosts as the playbooks would, with the secrets loaded; the files of the fact cache."""
+        argv = ["ansible", "all", "-m", "ansible.builtin.setup", *self._arguments()]
+        subprocess.run(argv, env=self._environment(), cwd="/", stdout=subprocess.DEVNULL, check=True)
+        return list((self.records / "facts").iterdir())
+
+    def _arguments(self, **variables: t.Any) -> list[str]:
         merged = json.dumps({"inference_root": str(self.root), **self.variables, **variables})
-        argv = ["ansible-playbook", "-i", str(REPOSITORY / "inventories" / self.inventory)]
-        argv += ["-e", merged, *options, f"ascend.inference.{playbook}"]
+        argv = ["-i", str(REPOSITORY / "inventories" / self.inventory), "-e", merged]
+        return [*argv, "-e", f"@{self.vault()}"] if self.records else argv
+
+    def _environment(self) -> dict[str, str]:
         environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_FORCE_COLOR": "0", "ANSIBLE_PIPELINING": "1"}
         if self.records:
             environment.update(
@@ -64,17 +100,7 @@ class Deployment:
                 ANSIBLE_CACHE_PLUGIN_CONNECTION=str(self.records / "facts"),
                 ANSIBLE_LOG_PATH=str(self.records / "ansible.log"),
             )
-            argv[-1:-1] = ["-e", f"@{self.vault()}"]
-        begin = time.monotonic()
-        done = subprocess.run(
-            argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-        )
-        run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1))
-        if self.records:
-            with (self.records / "output.log").open("a") as file:
-                file.write(done.stdout)
-        say(f"{self.name}: {playbook} {' '.join(options)}: exit {run.code}, {run.seconds} s")
-        return run
+        return environment
 
     def vault(self) -> pathlib.Path:
         """Write the file of secrets; returns its path."""

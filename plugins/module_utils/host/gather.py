@@ -72,6 +72,7 @@ def system():
         "os": operating_system(facts.read("/etc/os-release")),
         "libc": " ".join(platform.libc_ver()),
         "python": platform.python_version(),
+        "systemd": os.path.isdir("/run/systemd/system"),
         "proxy_variables": sorted(
             variable for variable in os.environ if variable.lower() in ("http_proxy", "https_proxy", "all_proxy")
         ),

@@ -1,0 +1,118 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: installed_info
+short_description: Gather what is installed on a host, in one call
+version_added: 0.1.0
+description:
+  - Gathers in one module execution what the roles of this collection compare with, instead of one execution for each environment,
+    library and file.
+  - Pass the result to roles later in the same run, as C(ROLE_installed). A role without it gathers by itself.
+  - Changes nothing and starts no installed program.
+options:
+  environments:
+    description: Virtual environments, or folders of them, whose complete layers are returned.
+    type: list
+    elements: path
+    default: []
+  models:
+    description: Folders of models whose configuration is returned.
+    type: list
+    elements: path
+    default: []
+  files:
+    description: Files that may exist.
+    type: list
+    elements: path
+    default: []
+attributes:
+  check_mode:
+    description: Can run in check_mode and return the same result.
+    support: full
+  diff_mode:
+    description: Changes nothing.
+    support: none
+author:
+  - The ascend.inference contributors (@ascend-inference)
+seealso:
+  - module: ascend.inference.python_venv
+  - module: ascend.inference.check_info
+"""
+
+EXAMPLES = r"""
+- name: Gather what is installed
+  ascend.inference.installed_info:
+    environments: [/opt/ascend-inference/venvs]
+    models: [/models/DeepSeek-R1_w8a8_mtp]
+    files: [/usr/sbin/nginx]
+  register: installed
+
+- name: Install the router, unless it is installed
+  ansible.builtin.include_role:
+    name: ascend.inference.router
+  vars:
+    router_installed: "{{ installed }}"
+"""
+
+RETURN = r"""
+environments:
+  description: Each environment with the stamps of its complete layers. An environment whose installation was interrupted has none.
+  returned: success
+  type: dict
+  sample: {/opt/ascend-inference/venvs/router: {router: {requirements: [vllm-router==0.1.17], exclude: [], imports: [vllm_router]}}}
+chips:
+  description: For each environment with a layer C(vllm_ascend) the chip that the package was built for; empty if unknown.
+  returned: success
+  type: dict
+  sample: {/opt/ascend-inference/venvs/vllm_ascend-0.23.0: A3}
+libraries:
+  description: Names of the shared libraries in the loader's cache.
+  returned: success
+  type: list
+  elements: str
+  sample: [libibverbs.so.1]
+libc:
+  description: Version of the C library.
+  returned: success
+  type: str
+  sample: "2.35"
+machine:
+  description: The processor's architecture.
+  returned: success
+  type: str
+  sample: aarch64
+models:
+  description: Configuration of each model, with the marks of a model that this collection made.
+  returned: success
+  type: list
+  elements: dict
+  sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, config_error: "", marks: []}]
+files:
+  description: Each file of O(files), null if it does not exist. C(origin) is the archive that this collection took it from.
+  returned: success
+  type: dict
+  sample: {/usr/sbin/nginx: {sha256: 0c1f, mode: "0755", owner: root, origin: ""}}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.install.installed import gather
+
+PATHS = {"type": "list", "elements": "path", "default": []}
+
+
+def main():
+    # type: () -> None
+    """Run the module."""
+    module = AnsibleModule({"environments": PATHS, "models": PATHS, "files": PATHS}, supports_check_mode=True)
+    params = module.params
+    module.exit_json(changed=False, **gather(params["environments"], params["models"], params["files"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action python_venv: a known stamp answers in place of the module, and only where it is the same."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.inference.plugins.action.python_venv import ActionModule
+
+ARGS = {"path": "/venvs/a", "layer": "router", "requirements": ["b==2", "a==1"], "imports": ["a"], "check": "true"}
+STAMP = {"requirements": ["a==1", "b==2"], "exclude": [], "imports": ["a"], "check": True}
+
+
+def known(stamp, path="/venvs/a", layer="router"):
+    """What installed_info returns with one layer."""
+    return {"environments": {path: {layer: stamp}}}
+
+
+@pytest.fixture
+def act(monkeypatch):
+    """``act(installed, delegate_to=None)`` -> (result, options of the module if it was started)."""
+    started = []
+
+    def execute(self, name, module_args, task_vars):
+        started.append(module_args)
+        return {"changed": True, "by": name}
+
+    monkeypatch.setattr(ActionBase, "run", lambda self, tmp=None, task_vars=None: {})
+    monkeypatch.setattr(ActionBase, "_execute_module", execute)
+
+    def run(installed, delegate_to=None, **more):
+        action = ActionModule.__new__(ActionModule)
+        action._task = types.SimpleNamespace(args={**ARGS, **more, "installed": installed}, delegate_to=delegate_to)
+        return action.run(task_vars={}), started
+
+    return run
+
+
+def test_the_same_stamp_starts_nothing(act):
+    result, started = act(known(STAMP))
+    assert started == [] and result["changed"] is False
+    assert result["python"] == "/venvs/a/bin/python" and result["diff"]["before"] == result["diff"]["after"] == STAMP
+
+
+@pytest.mark.parametrize(
+    "installed",
+    [
+        {},
+        known({**STAMP, "requirements": ["a==1"]}),
+        known({**STAMP, "check": False}),
+        known(STAMP, path="/venvs/b"),
+        known(STAMP, layer="other"),
+        {"environments": {"/venvs/a": {}}},
+    ],
+)
+def test_anything_else_is_left_to_the_module(act, installed):
+    result, started = act(installed)
+    assert result["by"] == "ascend.inference.python_venv" and len(started) == 1
+    assert "installed" not in started[0]
+
+
+def test_another_host_is_not_judged_by_what_is_known_of_this_one(act):
+    assert len(act(known(STAMP), delegate_to="other")[1]) == 1

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module installed_info: stamps, chips, models and files in one call, and only what is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+WISH = {"requirements": ["x==1"], "exclude": [], "imports": ["x"]}
+
+
+@pytest.fixture
+def venvs(tmp_path):
+    """A folder with one environment of two layers, and one whose installation broke off."""
+    for name, layers in (("whole", ("router", "vllm_ascend")), ("half", ("router", "installing"))):
+        stamps = tmp_path / "venvs" / name / ".ascend-inference"
+        stamps.mkdir(parents=True)
+        for layer in layers:
+            (stamps / (layer if layer == "installing" else layer + ".json")).write_text(json.dumps(WISH))
+    return tmp_path / "venvs"
+
+
+def build_info(venv, text):
+    folder = venv / "lib" / "python3.11" / "site-packages" / "vllm_ascend"
+    folder.mkdir(parents=True)
+    (folder / "_build_info.py").write_text(text)
+
+
+def test_complete_layers_of_all_environments_in_a_folder(venvs, run_module):
+    found = run_module("installed_info", environments=[str(venvs), str(venvs / "whole"), "/nowhere"])
+    assert not found["failed"] and not found["changed"]
+    assert found["environments"] == {
+        str(venvs / "whole"): {"router": WISH, "vllm_ascend": WISH},
+        str(venvs / "half"): {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "chip"),
+    [
+        ("# generated\n__device_type__ = 'A3'\n", "A3"),
+        ('__device_type__ = "_310P"\n', "_310P"),
+        ("__device_type__ = compute()\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_chip_is_read_without_importing_the_package(venvs, run_module, text, chip):
+    build_info(venvs / "whole", text)
+    assert run_module("installed_info", environments=[str(venvs)])["chips"] == {str(venvs / "whole"): chip}
+
+
+def test_models_with_the_marks_of_our_own(tmp_path, run_module):
+    (tmp_path / "config.json").write_text('{"hidden_size": 64, "other": 1}')
+    (tmp_path / ".ascend-inference-tiny-1").touch()
+    here, nowhere = run_module("installed_info", models=[str(tmp_path), "/nowhere"])["models"]
+    assert here["exists"] and here["config"] == {"hidden_size": 64} and not here["config_error"]
+    assert here["marks"] == [".ascend-inference-tiny-1"]
+    assert not nowhere["exists"] and nowhere["config"] == {} and nowhere["marks"] == []
+
+
+def test_files_with_their_origin_and_missing_ones(tmp_path, run_module):
+    script = tmp_path / "proxy.py"
+    script.write_text("x")
+    script.chmod(0o640)
+    (tmp_path / "proxy.py.origin").write_text("vllm-ascend 0.23.0 examples/proxy.py\n")
+    found = run_module("installed_info", files=[str(script), "/nowhere"])["files"]
+    assert found["/nowhere"] is None
+    assert found[str(script)]["origin"] == "vllm-ascend 0.23.0 examples/proxy.py"
+    assert found[str(script)]["mode"] == "0640" and len(found[str(script)]["sha256"]) == 64
+
+
+def test_the_host_itself(run_module):
+    found = run_module("installed_info")
+    assert found["machine"] == os.uname().machine
+    assert any(name.startswith("libc.so") for name in found["libraries"])
+    assert found["libc"].split(".")[0] == "2"
