@@ -13,7 +13,8 @@ author:
   - The ascend.inference contributors (@ascend-inference)
 description:
   - Reads the plan that M(ascend.inference.plan) created earlier in the same run of C(ansible-playbook).
-  - A host's part has the structure of the plan, with only the host's record and services, and C(stages), the stages of all hosts.
+  - A host's part has the structure of the plan, with only the host's record and services. In addition it has C(stages), the stages of
+    all hosts, and C(question), the option O(ascend.inference.service_status#module:planned) for this host.
 options:
   _terms:
     description: Names of hosts. By default the whole plan is read, which takes longer in large deployments.

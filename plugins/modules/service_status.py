@@ -34,7 +34,7 @@ options:
     required: true
   planned:
     description:
-      - The planned services of this host, as the filter P(ascend.inference._status_question#filter) returns it.
+      - The planned services of this host, as C(question) in the host's part of the plan, see P(ascend.inference.plan#lookup).
       - Compared with the deployed ones, or used instead of them if nothing is deployed. Without it nothing is compared.
     type: dict
   timeout:

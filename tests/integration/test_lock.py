@@ -95,7 +95,11 @@ def begin(tmp_path):
     def start(fault="", **variables):
         directory = str(tmp_path / "root/deployments/sample")
         plan = {
+            "deployment": "sample",
             "directory": directory,
+            "digest": "d",
+            "runtime": "systemd",
+            "runtime_settings": {},
             "hosts": [{"name": name} for name in HOSTS],
             "services": [],
             "software": {"tools": {"venv": ""}},

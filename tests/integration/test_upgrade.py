@@ -87,7 +87,9 @@ def plan(folder, release):
     hosts = [{"name": name} for name in HOSTS]
     software = {"cann": {"path": f"/opt/cann-{release}", "version": release}, "tools": {"venv": f"{folder}/tools"}}
     more = {
+        "deployment": "inference",
         "runtime": "systemd",
+        "runtime_settings": {},
         "root": str(folder),
         "directory": f"{folder}/deployments/inference",
         "digest": f"d-{release}",

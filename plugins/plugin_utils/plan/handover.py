@@ -14,6 +14,7 @@ import json
 import os
 import typing as t
 
+from ...module_utils.status.plan import status_plan
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members
 from .planner import launch_plan
 
@@ -45,7 +46,7 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     """Each host with its part: a plan of the same structure with only the host's record and services.
 
     ``stages`` lists the stages of all hosts, which are synchronised between stages; ``verify`` and cluster sections are
-    omitted, since they concern the whole deployment.
+    omitted, since they concern the whole deployment. ``question`` is what the module service_status needs for this host.
     """
     services: dict[str, list[t.Any]] = {}
     for service in plan["services"]:
@@ -53,7 +54,9 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     shared = {key: plan[key] for key in plan if key not in OF_THE_WHOLE}
     shared["stages"] = stages(plan)
     for host in plan["hosts"]:
-        yield host["name"], {**shared, "hosts": [host], "services": services.get(host["name"], [])}
+        part = {**shared, "hosts": [host], "services": services.get(host["name"], [])}
+        question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
+        yield host["name"], {**part, "question": question}
 
 
 def stages(plan: t.Mapping[str, t.Any]) -> list[int]:
@@ -72,7 +75,8 @@ def hand_over(plan: Plan, folder: str) -> None:
     _write(os.path.join(folder, WHOLE), plan)
     whole = generated(plan)
     for host, part in parts(plan):
-        _write(os.path.join(folder, part_name(host)), {**plan, "stages": part["stages"]} if whole else part)
+        more = {key: part[key] for key in ("stages", "question")}
+        _write(os.path.join(folder, part_name(host)), {**plan, **more} if whole else part)
 
 
 def _write(path: str, value: t.Any) -> None:

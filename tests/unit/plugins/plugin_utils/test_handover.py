@@ -10,6 +10,7 @@ import os
 import stat
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, part_name, parts, take
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
@@ -52,6 +53,13 @@ def test_a_part_names_the_stages_of_all_hosts():
     assert all(item == wanted for item in found.values())
     last = dict(parts(whole))["n003"]
     assert len({service["start"]["stage"] for service in last["services"]}) < len(wanted)
+
+
+def test_a_part_asks_what_the_whole_plan_would_ask():
+    whole = plan(4)
+    for name, part in parts(whole):
+        assert part["question"] == status_plan(whole, name)
+        assert [service["name"] for service in part["question"]["services"]]
 
 
 def test_a_part_does_not_grow_with_the_deployment():
