@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import http.client
 import http.server
 import json
 import os
@@ -16,6 +17,7 @@ import ssl
 import subprocess
 import threading
 import time
+import typing
 import urllib.error
 import urllib.request
 
@@ -47,11 +49,13 @@ def free_ports(count):
 
 
 class Backend(http.server.BaseHTTPRequestHandler):
-    """Simulates the router: returns the request that it received, and streams."""
+    """Simulates the router: returns the request that it received, and streams. It answers every path, so that the frontend alone refuses."""
 
     protocol_version = "HTTP/1.1"
+    asked: typing.ClassVar[list[str]] = []
 
     def do_GET(self):
+        self.asked.append(self.path)
         body = json.dumps({"path": self.path, "authorization": self.headers.get("Authorization", "")}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -59,6 +63,7 @@ class Backend(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self):
+        self.asked.append(self.path)
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
@@ -73,8 +78,8 @@ class Backend(http.server.BaseHTTPRequestHandler):
         """Disable logging."""
 
 
-def planned(root, ports, certificate=""):
-    """The plan's frontend of a deployment on this machine."""
+def planned(root, ports, certificate="", **router):
+    """The plan's frontend of a deployment on this machine; ``router`` are more of inference_router."""
     variables = {
         "inference_engine": "vllm_cpu",
         "inference_runtime": "supervisor",
@@ -93,6 +98,7 @@ def planned(root, ports, certificate=""):
             "frontend_status_port": ports[2],
             "certificate": certificate,
             "certificate_key": certificate and certificate + ".key",
+            **router,
         },
     }
     host = {"groups": ["prefill", "decode", "router"], "variables": {"inference_address": "127.0.0.1"}}
@@ -102,9 +108,9 @@ def planned(root, ports, certificate=""):
     return service
 
 
-def ask(url, key=None, data=None, **more):
+def ask(url, key=None, data=None, method=None, **more):
     """Status and body."""
-    request = urllib.request.Request(url, data, {"Authorization": f"Bearer {key}"} if key else {})
+    request = urllib.request.Request(url, data, {"Authorization": f"Bearer {key}"} if key else {}, method=method)
     try:
         with urllib.request.urlopen(request, timeout=30, **more) as answer:
             return answer.status, answer.read().decode()
@@ -117,12 +123,13 @@ def frontend(tmp_path):
     """Start the planned frontend; returns its service, its output and its process."""
     install()
     ports, running = free_ports(3), []
+    Backend.asked.clear()
     backend = http.server.ThreadingHTTPServer(("127.0.0.1", ports[0]), Backend)
     threading.Thread(target=backend.serve_forever, daemon=True).start()
 
-    def start(certificate="", secrets=None):
+    def start(certificate="", secrets=None, **router):
         secrets = SECRETS if secrets is None else secrets
-        service = planned(tmp_path / "root", ports, certificate)
+        service = planned(tmp_path / "root", ports, certificate, **router)
         for file in service["files"]:
             place = pathlib.Path(file["path"])
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -193,7 +200,7 @@ def test_tls(frontend, tmp_path):
     subprocess.run(argv, check=True, capture_output=True)
     service, _log, _process = frontend(place)
     trusted = ssl.create_default_context(cafile=place)
-    url = f"https://127.0.0.1:{service['ports'][0]['first']}/health"
+    url = f"https://127.0.0.1:{service['ports'][0]['first']}/v1/models"
     assert ask(url, "second-KEY", context=trusted)[0] == 200
     assert ask(url, context=trusted)[0] == 401
     assert ask(url.replace("https", "http"), "second-KEY")[0] == 400
@@ -205,3 +212,112 @@ def test_keys_that_cannot_be_written_end_the_start_without_being_shown(frontend,
     assert process.wait(timeout=60) != 0
     assert "client_keys" in log.read_text()
     assert "ba" + '"d' not in log.read_text()
+
+
+def door(service):
+    """The URL of the frontend."""
+    return f"http://127.0.0.1:{service['ports'][0]['first']}"
+
+
+NOT_FOR_CLIENTS = (
+    "/",
+    "/health",
+    "/metrics",
+    "/instances/add",
+    "/instances/remove",
+    "/reset_prefix_cache",
+    "/add_worker?url=http://127.0.0.1:1",
+    "/workers",
+    "/invocations",
+    "/tokenize",
+    "/scale_elastic_ep",
+    "/v1/load_lora_adapter",
+    "/v1/metaserver",
+    "/v1",
+    "/v1/",
+    "/v1/completions/",
+    "/v1/completions/x",
+    "/v1/completions/../../instances/add",
+    "/v1/completions/%2e%2e/%2e%2e/instances/add",
+    "/v1/completions%2f..%2f..%2finstances/add",
+    "/v1/completions%3f",
+    "/V1/completions",
+)
+
+
+def raw(service, method, target, key):
+    """Status of a request whose path is sent as it is written."""
+    connection = http.client.HTTPConnection("127.0.0.1", service["ports"][0]["first"], timeout=30)
+    connection.putrequest(method, target, skip_accept_encoding=True)
+    connection.putheader("Authorization", f"Bearer {key}")
+    connection.putheader("Content-Length", "2" if method == "POST" else "0")
+    connection.endheaders(b"{}" if method == "POST" else None)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_client_reaches_the_listed_paths_and_no_other(frontend):
+    service, _log, _process = frontend()
+    Backend.asked.clear()
+    for target in NOT_FOR_CLIENTS:
+        for method in ("POST", "GET"):
+            assert raw(service, method, target, "second-KEY") == 404, (method, target)
+    assert Backend.asked == []
+    # What nginx finds to be a listed path reaches the router as that, however it was written.
+    written = ("/instances/../v1/completions", "//v1//completions", "/v1/%63ompletions", "/v1/./completions")
+    for target in written:
+        assert raw(service, "POST", target, "second-KEY") == 200, target
+    assert Backend.asked == ["/v1/completions"] * len(written)
+
+
+def test_a_listed_path_is_asked_by_its_method_alone(frontend):
+    service, _log, _process = frontend()
+    for method, target in (("POST", "/v1/models"), ("GET", "/v1/completions"), ("DELETE", "/v1/completions")):
+        assert raw(service, method, target, "second-KEY") == 405, (method, target)
+
+
+def test_more_paths_can_be_given_to_clients(frontend):
+    service, _log, _process = frontend(frontend_paths=["/v1/messages"])
+    assert ask(door(service) + "/v1/messages", "second-KEY", b"{}")[0] == 200
+    assert ask(door(service) + "/v1/messages", None, b"{}")[0] == 401
+
+
+def test_health_of_the_status_page_says_nothing_else(frontend):
+    service, _log, _process = frontend()
+    status = f"http://127.0.0.1:{service['ports'][1]['first']}"
+    assert ask(status + "/health")[0] == 200
+    assert [ask(status + target)[0] for target in ("/", "/v1/models", "/instances/add")] == [404] * 3
+
+
+def test_a_large_request_is_refused(frontend):
+    service, _log, _process = frontend(frontend_body_mib=1)
+    assert ask(door(service) + "/v1/completions", "second-KEY", b"x" * 2**20)[0] == 200
+    connection = http.client.HTTPConnection("127.0.0.1", service["ports"][0]["first"], timeout=30)
+    connection.putrequest("POST", "/v1/completions")
+    connection.putheader("Authorization", "Bearer second-KEY")
+    connection.putheader("Content-Length", str(2**20 + 1))
+    connection.endheaders()
+    answer = connection.getresponse()
+    assert (answer.status, "larger than 1 MiB" in answer.read().decode()) == (413, True)
+
+
+def test_the_rate_of_one_key_is_limited_and_others_are_not(frontend):
+    service, log, _process = frontend(frontend_requests_per_minute=2)
+    url = door(service) + "/v1/completions"
+    assert [ask(url, "second-KEY", b"{}")[0] for dummy in range(5)] == [200, 200, 200, 429, 429]
+    assert ask(url, "first.Key+1", b"{}")[0] == 200
+    assert ask(door(service) + "/v1/models", "second-KEY")[0] == 200
+    assert "KEY" not in log.read_text()
+
+
+def test_parallel_requests_of_one_key_are_limited_and_others_are_not(frontend):
+    service, _log, _process = frontend(frontend_parallel_requests=1)
+    url, answers = door(service) + "/v1/completions", []
+    held = threading.Thread(target=lambda: answers.append(ask(url, "second-KEY", b"{}")[0]))
+    held.start()
+    time.sleep(0.5)  # the answer takes two seconds
+    assert ask(url, "second-KEY", b"{}")[0] == 429
+    assert ask(url, "first.Key+1", b"{}")[0] == 200
+    held.join(timeout=30)
+    assert answers == [200]

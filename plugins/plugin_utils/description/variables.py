@@ -195,6 +195,31 @@ class Router:
     frontend_port: int = documented("Port of the frontend.", number(8443, 1, 65535))
     frontend_status_port: int = documented("Port of the frontend's own health and status page.", number(8011, 1, 65535))
     frontend_bind: str = documented("Address on which the frontend listens. Default: the address of its host.", "")
+    frontend_paths: tuple[str, ...] = documented(
+        "Additional paths that clients may request with POST, such as /v1/messages. The paths of the OpenAI API for the engines' task are always allowed.",
+        (),
+    )
+    frontend_body_mib: int = documented(
+        "Largest request in MiB. A prompt of a million tokens has about 5 MiB, one with images some tens of MiB.",
+        number(64, 1, 4096),
+    )
+    frontend_answer_timeout: int = documented(
+        "Timeout in seconds between two parts of an answer. An answer that is not streamed arrives as a whole, after its last token.",
+        number(3600, 1, 86400),
+    )
+    frontend_client_timeout: int = documented(
+        "Timeout in seconds between two reads from or writes to a client. It closes connections of slow clients.",
+        number(60, 1, 3600),
+    )
+    frontend_requests_per_minute: int = documented(
+        "Requests per minute and client key. Further requests get status 429. 0: no limit.",
+        number(0, 0, 65535),
+    )
+    frontend_parallel_requests: int = documented(
+        "Open requests per client key. Further requests get status 429. 0: no limit. The default prevents one key from using "
+        "all connections of the frontend.",
+        number(1024, 0, 65535),  # the maximum of nginx
+    )
     certificate: str = documented("Path of the TLS certificate on the router's host.", "")
     certificate_key: str = documented("Path of the certificate's private key on the router's host.", "")
     args: dict[str, t.Any] = documented("More options of the router, without dashes.", mapping())

@@ -172,11 +172,10 @@ def _services(context: Context) -> list[Service]:
     metadata_service = METADATA_SERVICES.get(context.description.store.backend)
     if context.store and context.master and metadata_service:
         services.append(metadata_service.service(context, context.master))
-    flavour = flavour_of(context)
-    if context.router and flavour.name != "none":
+    if context.router and flavour_of(context).name != "none":
         services.append(router_service(context, context.router, engines))
         if context.description.router.frontend == "nginx" and not context.contained:
-            services.append(frontend_service(context, context.router, services[-1], flavour))
+            services.append(frontend_service(context, context.router, services[-1]))
     return context.runtime.finish(context, services)
 
 

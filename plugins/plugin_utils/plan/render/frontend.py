@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""nginx in front of the proxy: TLS and clients' keys, which the proxies do not support.
+"""nginx in front of the proxy: TLS, clients' keys, limits, and the list of allowed paths. The proxies support none of these.
 
 The plan and planned files contain no secrets. The keys reach the start script through the environment, and it writes
 them to a file that only the service's user can read; nginx's own environment does not contain them.
@@ -10,10 +10,13 @@ them to a file that only the service's user can read; nginx's own environment do
 from __future__ import annotations
 
 import posixpath
+import re
+import typing as t
 
-from ...description.variables import Host
+from ...description.variables import Host, Router
 from ..deployment import Context
-from ..routers.base import Flavour
+from ..routers.client_paths import LISTED, client_paths
+from ..routers.registry import flavour_of
 from ..service import File, Health, Port, Service, Start, Stop, bracketed
 
 NAME = "frontend"
@@ -28,14 +31,17 @@ configuration=$(cd "$(dirname "$0")" && pwd)/nginx.conf
 cd "$(dirname "$0")/work"
 mkdir -p temporary
 {
-    # Regular expressions, because nginx compares plain strings of a map without regard to case.
-    echo 'map $http_authorization $ascend_known {'
-    echo '    default 0;'
+    # Regular expressions, because nginx compares plain strings of a map without regard to case. From here on a number
+    # identifies a key, so that no log line and no zone of a limit contains the key.
+    echo 'map $http_authorization $ascend_client {'
+    echo '    default "";'
+    number=0
     for key in ${FRONTEND_CLIENT_KEYS:?inference_secrets has no client_keys}; do
         case $key in
         *[!A-Za-z0-9._~+/=-]*) echo "a key of client_keys has a character other than A-Z a-z 0-9 . _ ~ + / = -" >&2; exit 1 ;;
         esac
-        printf '    "~^Bearer %s$" 1;\n' "$(printf '%s' "$key" | sed 's/[.+]/\\&/g')"
+        number=$((number + 1))
+        printf '    "~^Bearer %s$" %s;\n' "$(printf '%s' "$key" | sed 's/[.+]/\\&/g')" "$number"
     done
     echo '}'
     echo 'map "" $ascend_backend {'
@@ -46,38 +52,42 @@ unset FRONTEND_CLIENT_KEYS FRONTEND_BACKEND_KEY
 exec @PROGRAM@ -p "$PWD" -c "$configuration" -g 'daemon off;'
 """
 
-# Tokens are streamed, so buffering is off and the timeouts are long.
+# Tokens are streamed, so buffering is off; an answer takes as long as an engine needs.
 CONFIGURATION = """# Written by ascend.inference: changes here are lost.
 worker_processes auto;
 pid temporary/nginx.pid;
 error_log stderr warn;
-events { worker_connections 4096; }
+events { worker_connections 8192; }
 http {
     access_log off;
     server_tokens off;
+    default_type application/json;
     client_body_temp_path temporary/body;
     proxy_temp_path temporary/proxy;
     fastcgi_temp_path temporary/fastcgi;
     uwsgi_temp_path temporary/uwsgi;
     scgi_temp_path temporary/scgi;
-    client_max_body_size 256m;
+    client_max_body_size @BODY@m;
+    client_header_timeout @CLIENT@s;
+    client_body_timeout @CLIENT@s;
+    send_timeout @CLIENT@s;
     proxy_http_version 1.1;
     proxy_buffering off;
     proxy_request_buffering off;
-    proxy_read_timeout 3600s;
-    proxy_send_timeout 3600s;
+    proxy_read_timeout @ANSWER@s;
+    proxy_send_timeout @CLIENT@s;
     include @SCRATCH@/keys.conf;
-    server {
+@ZONES@    server {
         listen @LISTEN@;
-@TLS@@ADMIN@        location / {
-            default_type application/json;
-            if ($ascend_known = 0) { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
-            proxy_set_header Authorization $ascend_backend;
-            proxy_set_header Connection "";
-            proxy_set_header Host $http_host;
-            proxy_pass @ROUTER@;
+@TLS@        error_page 413 @large;
+        error_page 429 @busy;
+        location @large { return 413 '{"error": {"message": "the request is larger than @BODY@ MiB", "type": "invalid_request_error"}}'; }
+        location @busy {
+            add_header Retry-After 1 always;
+            return 429 '{"error": {"message": "too many requests with this API key", "type": "rate_limit_error"}}';
         }
-    }
+        location / { return 404 '{"error": {"message": "there is no such path", "type": "invalid_request_error"}}'; }
+@PATHS@    }
     server {
         listen @STATUS@;
         location = /health { proxy_pass @ROUTER@@HEALTH@; }
@@ -85,33 +95,31 @@ http {
     }
 }
 """
+# nginx requests the listed path from the router, whatever spelling of it the client sent.
+LOCATION = """        location = @PATH@ {
+            if ($request_method != @METHOD@) { return 405; }
+            if ($ascend_client = "") { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
+@LIMITS@            proxy_set_header Authorization $ascend_backend;
+            proxy_set_header Connection "";
+            proxy_set_header Host $http_host;
+            proxy_pass @ROUTER@@PATH@;
+        }
+"""
 TLS = """        ssl_certificate @CERTIFICATE@;
         ssl_certificate_key @KEY@;
         ssl_protocols TLSv1.2 TLSv1.3;
 """
+TOKEN = re.compile(r"@[A-Z]+@")
 
 
-def frontend_service(context: Context, host: Host, router: Service, flavour: Flavour) -> Service:
-    """nginx on the router's host. It blocks the paths that change the router or its engines."""
+def frontend_service(context: Context, host: Host, router: Service) -> Service:
+    """nginx on the router's host. Clients reach the paths of ``client_paths`` and no other."""
     settings = context.description.router
     directory, address = context.service_directory(NAME), settings.frontend_bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
     secret = {"FRONTEND_CLIENT_KEYS": KEYS}
     if "api_key" in context.description.secrets:
         secret["FRONTEND_BACKEND_KEY"] = "api_key"
-    tls = TLS.replace("@CERTIFICATE@", settings.certificate).replace("@KEY@", settings.certificate_key)
-    values = {
-        "@LISTEN@": f"{bracketed(address)}:{settings.frontend_port}{' ssl' if settings.certificate else ''}",
-        "@ADMIN@": "".join(f"        location = {path} {{ return 403; }}\n" for path in flavour.private),
-        "@TLS@": tls if settings.certificate else "",
-        "@ROUTER@": f"http://{bracketed(router.address)}:{router.port('api').first}",
-        "@STATUS@": f"{bracketed(reached)}:{settings.frontend_status_port}",
-        "@SCRATCH@": posixpath.join(directory, "work"),
-        "@HEALTH@": flavour.health_path,
-    }
-    text = CONFIGURATION
-    for name, value in values.items():
-        text = text.replace(name, value)
     script = posixpath.join(directory, "start.sh")
     return Service(
         name=NAME,
@@ -126,11 +134,66 @@ def frontend_service(context: Context, host: Host, router: Service, flavour: Fla
             Port("metrics", settings.frontend_status_port, protocol="http"),
         ),
         files=(
-            File(posixpath.join(directory, "nginx.conf"), text),
-            File(script, SCRIPT.replace("@PROGRAM@", PROGRAM), "0750"),
+            File(posixpath.join(directory, "nginx.conf"), _configuration(context, host, router, directory, address)),
+            File(script, _filled(SCRIPT, {"PROGRAM": PROGRAM}), "0750"),
         ),
         work_directory=directory,
         start=Start(40, (router.name,), {"nofile": 1048576}),
-        health=Health(f"http://{bracketed(reached)}:{settings.frontend_status_port}/health", 60),
+        health=Health(f"http://{bracketed(host.address)}:{settings.frontend_status_port}/health", 60),
         stop=Stop("QUIT", 60),
     )
+
+
+def _configuration(context: Context, host: Host, router: Service, directory: str, address: str) -> str:
+    settings = context.description.router
+    values = {
+        "LISTEN": f"{bracketed(address)}:{settings.frontend_port}{' ssl' if settings.certificate else ''}",
+        "STATUS": f"{bracketed(host.address)}:{settings.frontend_status_port}",  # of the cluster, not of the clients' network
+        "ROUTER": f"http://{bracketed(router.address)}:{router.port('api').first}",
+        "HEALTH": flavour_of(context).health_path,
+        "SCRATCH": posixpath.join(directory, "work"),
+        "BODY": str(settings.frontend_body_mib),
+        "ANSWER": str(settings.frontend_answer_timeout),
+        "CLIENT": str(settings.frontend_client_timeout),
+        "ZONES": _zones(settings),
+    }
+    tls = {"CERTIFICATE": settings.certificate, "KEY": settings.certificate_key}
+    values["TLS"] = _filled(TLS, tls) if settings.certificate else ""
+    values["PATHS"] = "".join(
+        _filled(
+            LOCATION,
+            {**values, "PATH": path, "METHOD": "GET" if path == LISTED else "POST", "LIMITS": _limits(settings, path)},
+        )
+        for path in client_paths(context)
+    )
+    return _filled(CONFIGURATION, values)
+
+
+def _zones(settings: Router) -> str:
+    """The zones in which nginx counts each key's requests, for the limits that are set."""
+    rate = f"    limit_req_zone $ascend_client zone=ascend_rate:1m rate={settings.frontend_requests_per_minute}r/m;\n"
+    parallel = "    limit_conn_zone $ascend_client zone=ascend_parallel:1m;\n"
+    return (rate if settings.frontend_requests_per_minute else "") + (
+        parallel if settings.frontend_parallel_requests else ""
+    )
+
+
+def _limits(settings: Router, path: str) -> str:
+    """The limits of a path. The list of models has none: it is cheap, and clients read it as a health check."""
+    lines = []
+    if path == LISTED:
+        return ""
+    if settings.frontend_requests_per_minute:
+        # A minute's requests may arrive in one burst: the limit is on a key's load, not on its distribution over the minute.
+        lines += [
+            f"limit_req zone=ascend_rate burst={settings.frontend_requests_per_minute} nodelay;",
+            "limit_req_status 429;",
+        ]
+    if settings.frontend_parallel_requests:
+        lines += [f"limit_conn ascend_parallel {settings.frontend_parallel_requests};", "limit_conn_status 429;"]
+    return "".join(f"            {line}\n" for line in lines)
+
+
+def _filled(text: str, values: t.Mapping[str, str]) -> str:
+    """A template with every ``@NAME@`` replaced once: values are not searched for names again."""
+    return TOKEN.sub(lambda found: values[found.group()[1:-1]], text)

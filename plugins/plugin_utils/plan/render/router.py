@@ -52,7 +52,8 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     address = settings.bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
     place = Place(address, settings.port, settings.metrics_port or found.metrics_port, tuple(engines))
-    ports = [Port("api", settings.port, protocol="http", scope="client")]
+    fronted = settings.frontend != "none" and not context.contained  # clients use the frontend's port then
+    ports = [Port("api", settings.port, protocol="http", scope="cluster" if fronted else "client")]
     if found.metrics_port:
         ports.append(Port("metrics", place.metrics_port, protocol="http"))
     directory, npu = context.service_directory(NAME), context.description.engine == "vllm_ascend"

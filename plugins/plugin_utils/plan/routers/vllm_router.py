@@ -53,7 +53,7 @@ FLAVOUR = Flavour(
     tail=_tail,
     health_path="/health",
     metrics_port=8010,
-    admin=("/flush_cache",),
+    admin=("/flush_cache", "/workers", "/list_workers", "/get_loads"),
     membership=("/add_worker", "/remove_worker"),
     # Version 0.1.17 sends its own key to prefill and decode; colocated engines get the client's key.
     sends_key=lambda place: not place.answering("colocated"),

@@ -12,8 +12,9 @@ from ...description.findings import Finding, nearest
 from ..render.router import flavour
 from ..render.vllm import canonical
 from ..routers.base import url
+from ..routers.client_paths import refused_path
 from ..routers.registry import flavour_of
-from ..service import Service
+from ..service import Service, bracketed
 from .base import Case, Rules
 from .engine_view import split
 
@@ -240,6 +241,54 @@ def key(case: Case) -> t.Iterator[Finding]:
     if router and "api_key" in case.context.description.secrets and not (found.passes_key or router.secret_env):
         problem = f"inference_secrets has api_key, which the {found.name} proxy does not send"
         yield Finding.at("inference_router.flavour", found.name, problem)
+
+
+@RULES.rule(
+    "ROUTER-OPEN",
+    "Set inference_router.frontend to nginx with client_keys in inference_secrets; or set inference_router.bind to 127.0.0.1 "
+    "behind a gateway of your own; or accept this rule where only trusted machines reach the port.",
+    "vllm-ascend load_balance_proxy_server_example.py (0.13 on): /instances/add asks for no key; vllm-router 0.1.17: /add_worker",
+    "warning",
+)
+def open_router(case: Case) -> t.Iterator[Finding]:
+    """The router is reachable without a key.
+
+    Whoever reaches its port can use the service, and with a proxy that changes its engines at run time take over all
+    requests, read their prompts and get the engines' key.
+    """
+    router, words = case.named("router"), case.context.description.router
+    if not router or case.in_pods:
+        return
+    listens = (flags(case).get("host") or (words.bind or router.address,))[0]
+    place = path(case, "host") if path(case, "host") != "inference_router.flavour" else "inference_router.bind"
+    if _loopback(listens) or case.named("frontend") and listens not in ("0.0.0.0", "::"):
+        return
+    found = flavour_of(case.context)
+    beside = "beside its frontend " if case.named("frontend") else ""
+    changes = f", {' and '.join(found.private)} included" if found.private else ""
+    port_ = router.port("api").first
+    problem = f"the {found.name} router answers anybody who reaches {bracketed(listens)}:{port_} {beside}without a key{changes}"
+    yield Finding.at(place, words.bind, problem)
+
+
+def _loopback(address: str) -> bool:
+    return address in ("localhost", "::1") or address.startswith("127.")
+
+
+@RULES.rule(
+    "FRONTEND-PATHS",
+    "Remove the path; the operator asks the router itself, on the cluster's network.",
+    "design of the frontend: an allow-list",
+)
+def frontend_paths(case: Case) -> t.Iterator[Finding]:
+    """A path of the frontend is none, or not for clients.
+
+    nginx does not start, or a client changes the router or reads what it is not meant to.
+    """
+    for index, path_ in enumerate(case.context.description.router.frontend_paths):
+        problem = refused_path(path_, flavour_of(case.context))
+        if problem:
+            yield Finding.at(f"inference_router.frontend_paths[{index}]", path_, problem)
 
 
 @RULES.rule(

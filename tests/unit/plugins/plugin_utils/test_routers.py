@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 
 import pytest
@@ -23,6 +24,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base
     Place,
     url,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.client_paths import refused_path
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
@@ -98,8 +100,7 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
     assert plan["verify"]["entry"]["kind"] == "made_up"
     read_plan(plan["verify"])
     frontend = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
-    assert "location = /workers/add { return 403; }" in frontend
-    assert "location = /cache/drop { return 403; }" in frontend
+    assert "/workers/add" not in frontend and "/cache/drop" not in frontend
     assert "/health { proxy_pass http://10.1.0.1:8000/alive; }" in frontend
     assert plan["findings"] == []
 
@@ -182,12 +183,68 @@ def test_the_command_line_of_a_flavour_names_every_engine_and_known_options_only
         assert given <= flavour.options(releases[-1]), "options that the program does not have"
 
 
-def test_clients_of_the_frontend_cannot_change_the_router():
-    changes = {
-        "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
-        "inference_secrets": {"client_keys": "y"},
-    }
-    plan = launch_plan(*family("p2p", changes))
+FRONTED = {
+    "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
+    "inference_secrets": {"client_keys": "y"},
+}
+
+
+def doors(name, changes):
+    """The paths of the planned frontend that reach the router."""
+    plan = launch_plan(*family(name, {**FRONTED, **changes}))
     text = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
-    for path in ("/instances/add", "/instances/remove", "/reset_prefix_cache"):
-        assert f"        location = {path} {{ return 403; }}\n" in text
+    return re.findall(r"location = (/v1\S*|/(?!health)\S*) ", text)
+
+
+COMPLETIONS = ["/v1/chat/completions", "/v1/completions"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "paths"),
+    [
+        ({}, [*COMPLETIONS, "/v1/models", "/v1/responses"]),
+        ({"inference_args.task": "embed"}, ["/v1/embeddings", "/v1/models"]),
+        ({"inference_args.convert": "embed"}, ["/v1/embeddings", "/v1/models"]),
+        ({"inference_args.runner": "pooling"}, ["/v1/embeddings", "/v1/models", "/v1/rerank", "/v1/score"]),
+        (
+            {"inference_router.frontend_paths": ["/v1/messages"]},
+            [*COMPLETIONS, "/v1/messages", "/v1/models", "/v1/responses"],
+        ),
+    ],
+    ids=["generate", "task", "convert", "runner", "more"],
+)
+def test_clients_of_the_frontend_reach_what_the_engines_task_answers(changes, paths):
+    name = "p2p-0.11" if "inference_args.task" in changes else "p2p"
+    assert doors(name, changes) == paths
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda item: item.name)
+def test_no_path_that_changes_a_router_can_be_given_to_clients(flavour):
+    for path in (*flavour.private, "/metrics", "/invocations", "/workers/1", "/v1/load_lora_adapter"):
+        assert refused_path(path, flavour), path
+
+
+def test_the_router_s_own_port_is_for_the_cluster_where_clients_ask_the_frontend():
+    open_, fronted = (launch_plan(*family("p2p", changes)) for changes in ({}, FRONTED))
+    assert [port["scope"] for port in router(open_)["ports"]] == ["client"]
+    assert [port["scope"] for port in router(fronted)["ports"]] == ["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "address"),
+    [
+        ({}, "10.1.0.1:8000"),
+        ({"inference_router.bind": "0.0.0.0"}, "0.0.0.0:8000"),
+        ({"inference_router.args.host": "0.0.0.0"}, "0.0.0.0:8000"),
+        ({"inference_router.bind": "127.0.0.1"}, ""),
+        ({"inference_secrets.api_key": "x"}, "10.1.0.1:8000"),
+        (FRONTED, ""),
+        ({**FRONTED, "inference_router.bind": "0.0.0.0"}, "0.0.0.0:8000"),
+    ],
+    ids=["address", "all", "flag", "loopback", "key", "frontend", "beside the frontend"],
+)
+def test_a_router_that_answers_without_a_key_is_named(changes, address):
+    findings = [found for found in launch_plan(*family("p2p", changes))["findings"] if found["id"] == "ROUTER-OPEN"]
+    assert len(findings) == bool(address)
+    for found in findings:
+        assert f"who reaches {address} " in found["problem"] and "/instances/add" in found["problem"]
