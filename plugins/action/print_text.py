@@ -9,10 +9,11 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 
 class ActionModule(ActionBase):
-    """Adapter: the text is printed through Ansible's display."""
+    """Adapter: the text is printed through Ansible's display, with control characters as escapes."""
 
     _requires_connection = False
 
@@ -20,6 +21,6 @@ class ActionModule(ActionBase):
         """Print; never changes anything."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, said = self.validate_argument_spec(argument_spec={"text": {"type": "str", "required": True}})
-        Display().display(said["text"].rstrip("\n"))
+        Display().display(visible(said["text"].rstrip("\n")))
         result["changed"] = False
         return result

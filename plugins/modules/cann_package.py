@@ -104,6 +104,7 @@ from ..module_utils.host import ascend_software as software
 from ..module_utils.install import cann
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.runner import run
+from ..module_utils.tools.text import visible
 
 
 def wanted(params):
@@ -158,13 +159,13 @@ def main():
     missing, problems = wanted(params)
     problems += space(params, missing)
     if problems:
-        module.fail_json(msg="Nothing was installed. " + "; ".join(problems))
+        module.fail_json(msg=visible("Nothing was installed. " + "; ".join(problems)))
     before = software.installed(root, os.uname().machine)
     try:
         if missing and not module.check_mode:
             install(params, missing)
     except (cann.InstallError, Busy, OSError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=visible(str(error)))
     module.exit_json(**result(root, missing, before, module.check_mode))
 
 

@@ -160,6 +160,7 @@ from ..module_utils.hccn.changes import problems
 from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
+from ..module_utils.tools.text import visible
 
 DEVICE = dict(
     device=dict(type="int", required=True),
@@ -210,12 +211,14 @@ def _applied(module, result, entries, steps, before, after, read):
     except ToolError as error:
         message = message or f"All settings were applied, but they cannot be read back: {error}"
         return dict(
-            _finished(result, before, {}, states), failed=True, msg=work.failure_message(states, missing, message)
+            _finished(result, before, {}, states),
+            failed=True,
+            msg=visible(work.failure_message(states, missing, message)),
         )
     if not failed and found != after:
         message = work.read_back_message(after, found)
     result = _finished(result, before, found, states)
-    return dict(result, failed=True, msg=work.failure_message(states, missing, message)) if message else result
+    return dict(result, failed=True, msg=visible(work.failure_message(states, missing, message))) if message else result
 
 
 def _shown(step):
@@ -244,9 +247,9 @@ def main():
     try:
         result = configure(module)
     except (ToolMissing, ToolError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=visible(str(error)))
     for warning in result.pop("warnings"):
-        module.warn(warning)
+        module.warn(visible(warning))
     module.fail_json(**result) if result.pop("failed", False) else module.exit_json(**result)
 
 

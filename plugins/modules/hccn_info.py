@@ -184,6 +184,7 @@ from ..module_utils.hccn.report import report
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
+from ..module_utils.tools.text import visible
 
 
 def main():
@@ -205,9 +206,9 @@ def main():
         devices = find_devices(tool) if params["devices"] is None else sorted(set(params["devices"]))
         result = report(tool, devices, params["gather"], params["workers"], params["hccn_conf"], params["expected"])
     except (ToolMissing, ToolError, ValueError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=visible(str(error)))
     for warning in result.pop("warnings"):
-        module.warn(warning)
+        module.warn(visible(warning))
     module.exit_json(changed=False, **result)
 
 

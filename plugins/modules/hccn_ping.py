@@ -131,6 +131,7 @@ from ..module_utils.hccn.ping import pairs, peer_errors, peer_name, ping_all
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
+from ..module_utils.tools.text import visible
 
 PEER = dict(address=dict(type="str"), sdid=dict(type="int"), devices=dict(type="list", elements="int"))
 SPEC = dict(
@@ -167,12 +168,12 @@ def main():
     try:
         result = ping(module.params, tool_of(module, "hccn_tool"))
     except (ToolMissing, ToolError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=visible(str(error)))
     lost = result["unreachable_pairs"] = result.pop("unreachable")
     if lost and module.params["fail"]:
         first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])
         more = f" (and {len(lost) - 3} more)" if len(lost) > 3 else ""
-        module.fail_json(msg=f"{len(lost)} pairs are unreachable: {first}{more}", changed=False, **result)
+        module.fail_json(msg=visible(f"{len(lost)} pairs are unreachable: {first}{more}"), changed=False, **result)
     module.exit_json(changed=False, **result)
 
 

@@ -105,6 +105,7 @@ system:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host.gather import gather_host
+from ..module_utils.tools.text import visible
 
 
 def main():
@@ -122,7 +123,7 @@ def main():
     wanted = module.params
     found = gather_host(wanted["models"], wanted["every_byte"], wanted["disks"], wanted["reference"])
     for warning in found.pop("warnings"):
-        module.warn(warning)
+        module.warn(visible(warning))
     module.exit_json(changed=False, **found)
 
 

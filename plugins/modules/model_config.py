@@ -71,6 +71,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host import model_config as model
 from ..module_utils.install.venv import write_atomically
+from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
@@ -95,15 +96,17 @@ def main():
             before = stream.read()
         missing = model.missing_weights(params["path"]) if params["weights"] else []
         if missing:
-            module.fail_json(msg="The model in {} is incomplete: {}.".format(params["path"], "; ".join(missing)))
+            module.fail_json(
+                msg=visible("The model in {} is incomplete: {}.".format(params["path"], "; ".join(missing)))
+            )
         quantized = model.is_quantized(params["path"])
         config, notices = model.repaired(json.loads(before), quantized, params["repairs"])
         after = json.dumps(config, indent=2, ensure_ascii=False) + "\n" if notices else before
         backup = replace(place, after) if notices and not module.check_mode else ""
     except (OSError, ValueError, AttributeError) as error:
-        module.fail_json(msg=f"{place} cannot be read or written: {error}")
+        module.fail_json(msg=visible(f"{place} cannot be read or written: {error}"))
     for notice in notices:
-        module.warn(f"{place}: {notice}")
+        module.warn(visible(f"{place}: {notice}"))
     difference = {"before": before, "after": after, "before_header": place, "after_header": place}
     module.exit_json(changed=bool(notices), notices=notices, backup=backup, diff=difference)
 

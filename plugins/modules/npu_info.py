@@ -210,6 +210,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.npu_smi.gather import PARTS, gather
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import ToolMissing, tool_of
+from ..module_utils.tools.text import visible
 
 
 def main():
@@ -224,9 +225,9 @@ def main():
     try:
         result = gather(tool_of(module, "npu-smi"), module.params["gather"])
     except (ToolMissing, ToolError) as error:
-        module.fail_json(msg=str(error))
+        module.fail_json(msg=visible(str(error)))
     for warning in result.pop("warnings"):
-        module.warn(warning)
+        module.warn(visible(warning))
     module.exit_json(changed=False, **result)
 
 

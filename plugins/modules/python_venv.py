@@ -155,6 +155,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp
 from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
+from ..module_utils.tools.text import visible
 
 
 def builder(params, inherited):
@@ -196,7 +197,7 @@ def main():
         if found["changed"] and not module.check_mode:
             found["changed"] = build(params, wanted(params))
     except (VenvError, Busy, OSError) as error:
-        module.fail_json(msg=str(error), **{**found, "changed": False})
+        module.fail_json(msg=visible(str(error)), **{**found, "changed": False})
     module.exit_json(**found)
 
 

@@ -73,6 +73,7 @@ import tempfile
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.host.reserved_ports import KEY, in_file, parse, spell
+from ..module_utils.tools.text import visible
 
 OWN = "60-ascend-inference-*.conf"
 UNION = "99-z-ascend-inference-reserved-ports.conf"  # sorted after 99-sysctl.conf, a link to /etc/sysctl.conf
@@ -150,7 +151,7 @@ def main():
     try:
         module.exit_json(**work(module.params, module.check_mode))
     except (ValueError, OSError) as error:
-        module.fail_json(msg=f"Reserved ports: {error}")
+        module.fail_json(msg=visible(f"Reserved ports: {error}"))
 
 
 if __name__ == "__main__":

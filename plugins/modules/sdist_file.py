@@ -70,6 +70,7 @@ sha256:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.install.sdist import SdistError, fetch, present
+from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "package": {"type": "str", "required": True},
@@ -98,7 +99,7 @@ def main():
         try:
             sha256 = fetch(params, origin)
         except (SdistError, OSError) as error:
-            module.fail_json(msg=str(error))
+            module.fail_json(msg=visible(str(error)))
     module.exit_json(changed=True, sha256=sha256, diff=difference)
 
 

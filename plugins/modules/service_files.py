@@ -213,6 +213,7 @@ from ..module_utils.files import deployment_lock, journal, removal, system_folde
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.file_lock import Busy
+from ..module_utils.tools.text import visible
 
 FOLDER = {
     "path": {"type": "path", "required": True},
@@ -344,7 +345,7 @@ def main():
     try:
         module.exit_json(**work(module.params, module.check_mode))
     except (tree.TreeError, Busy, OSError) as error:
-        module.fail_json(msg="Files of {}: {}".format(module.params["directory"], error))
+        module.fail_json(msg=visible("Files of {}: {}".format(module.params["directory"], error)))
 
 
 if __name__ == "__main__":

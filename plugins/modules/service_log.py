@@ -102,6 +102,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.runtime.base import RuntimeProblem, command
 from ..module_utils.tools.runner import MOST_LOG
+from ..module_utils.tools.text import visible
 from ..module_utils.verify import logs
 from ..module_utils.verify.plan import PlanError, read_plan
 
@@ -129,7 +130,7 @@ def main():
     try:
         plan = read_plan(said["verify"])
     except PlanError as error:
-        module.fail_json(msg=f"The plan's section verify cannot be used: {error}.", problems=error.problems)
+        module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
     services = logs.services_of(plan, said["host"])
     if said["marks"] is None:
         module.exit_json(changed=False, marks=logs.mark(services))

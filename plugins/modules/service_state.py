@@ -173,6 +173,7 @@ from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter
+from ..module_utils.tools.text import visible
 
 SERVICE = {
     "name": {"type": "str", "required": True},
@@ -253,9 +254,9 @@ def main():
         if params["wait"] and not check and params["state"] in ("started", "restarted"):
             result.update(waited(runtime, params))
     except (RuntimeProblem, OSError) as error:
-        module.fail_json(msg="Services under {}: {}".format(params["runtime"], error), **result)
+        module.fail_json(msg=visible("Services under {}: {}".format(params["runtime"], error)), **result)
     if result.get("failed_services"):
-        module.fail_json(msg=message(result), **result)
+        module.fail_json(msg=visible(message(result)), **result)
     module.exit_json(**result)
 
 

@@ -132,6 +132,7 @@ from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.status.plan import deployed, status_plan
 from ..module_utils.status.services import Host
+from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "directory": {"type": "path", "required": True},
@@ -176,7 +177,7 @@ def main():
     try:
         runtime = runtime_of(known["runtime"], known["runtime_settings"])
     except RuntimeProblem as error:
-        module.fail_json(msg=str(error), services=[], findings=[str(error)], plan_digest="")
+        module.fail_json(msg=visible(str(error)), services=[], findings=[visible(str(error))], plan_digest="")
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
     findings[:0] = unfinished(params["directory"])
     if problem:

@@ -405,6 +405,7 @@ report:
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.tools.text import visible
 from ..module_utils.verify.gate import check_mode_report, verify
 from ..module_utils.verify.plan import PlanError, argument_spec, read_plan
 from ..module_utils.verify.probe import Keys, Limits
@@ -426,7 +427,7 @@ def main():
     try:
         plan = read_plan(params["verify"])
     except PlanError as error:
-        module.fail_json(msg=f"The plan's section verify cannot be used: {error}.", problems=error.problems)
+        module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
     if module.check_mode:
         module.exit_json(changed=False, report=check_mode_report(plan))
     keys = Keys(params["engine_api_key"] or "", params["entry_api_key"] or "")

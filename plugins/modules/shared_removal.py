@@ -64,6 +64,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files.system_folders import refusal
 from ..module_utils.install.shared_removal import decide, remove
+from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "root": {"type": "path", "required": True},
@@ -77,13 +78,13 @@ def main():
     root, model = module.params["root"].rstrip("/") or "/", module.params["model"].rstrip("/")
     problem = refusal(root) or (refusal(model) if model else "")
     if problem:
-        module.fail_json(msg=problem)
+        module.fail_json(msg=visible(problem))
     try:
         removed, kept = decide(root, module.params["caches"], model)
         if not module.check_mode:
             remove(root, removed)
     except OSError as error:
-        module.fail_json(msg=f"Shared files below {root}: {error}")
+        module.fail_json(msg=visible(f"Shared files below {root}: {error}"))
     lines = {"before": "".join(path + "\n" for path in removed), "after": "", "before_header": root}
     module.exit_json(changed=bool(removed), removed=removed, kept=kept, diff=lines)
 

@@ -9,6 +9,8 @@ import dataclasses
 import typing as t
 from dataclasses import dataclass, field
 
+from .text import visible
+
 LONGEST_VALUE = 160  # characters of a value that are shown
 
 
@@ -30,6 +32,13 @@ class Finding:
     value: str = ""
     why: str = ""
     source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        # Paths and values come from hosts: names of processes, lines of logs, answers of tools.
+        for name in ("path", "problem", "fix", "value", "why"):
+            said = getattr(self, name)
+            if not said.isprintable():
+                object.__setattr__(self, name, visible(said))
 
     @classmethod
     def at(cls, path: str, value: t.Any, problem: str, fix: str = "", severity: str = "") -> Finding:

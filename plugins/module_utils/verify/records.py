@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Dict
 
 from ..tools.finding import Finding
+from ..tools.text import visible
 from .faults import Problem
 
 STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "pairs", "pool", "negative")
@@ -21,7 +22,9 @@ def record(step: str, status: str, hop: str, message: str, evidence: dict[str, A
     hop: a service, or two of them as `prefill-0 -> decode-0`. finding: the form of all findings where the step failed, else {}.
     """
     found: dict[str, str] = {}
-    return dict(step=step, status=status, hop=hop, message=message, evidence=evidence, finding=found, seconds=0.0)
+    return dict(
+        step=step, status=status, hop=hop, message=visible(message), evidence=evidence, finding=found, seconds=0.0
+    )
 
 
 def passed(step: str, hop: str, message: str, **evidence: Any) -> Record:

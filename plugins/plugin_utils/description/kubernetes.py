@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from .loader import choice, documented, factory, mapping, number
+from .loader import choice, documented, factory, mapping, number, typed
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ClusterRouter:
         choice("deployment", "host", "kthena_router", "none"),
     )
     url: str = documented("URL for clients, with kthena_router or none; the verification uses it.", "")
-    image: str = documented("Image of the proxy. Default: the image of the engines.", "")
+    image: str = documented("Image of the proxy. Default: the image of the engines.", typed("image"))
     replicas: int = documented("Replicas of the proxy.", number(1, 1))
     service_type: str = documented(
         "Type of the Service in front of the proxy.", choice("ClusterIP", "NodePort", "LoadBalancer")

@@ -10,6 +10,7 @@ import types
 import typing as t
 
 from .findings import Finding, nearest
+from .texts import controls_within, problem_of
 
 # The functions below return dataclass fields; pylint does not recognise that.
 # pylint: disable=invalid-field-call
@@ -41,6 +42,11 @@ def firsts() -> t.Any:
     return dataclasses.field(default=(), metadata={"least": 1, "most": 65535})
 
 
+def typed(kind: str, default: t.Any = "") -> t.Any:
+    """A field whose text, or each of whose texts if it is a list, matches a kind of ``texts.KINDS``."""
+    return dataclasses.field(default=default, metadata={"kind": kind})
+
+
 def mapping() -> t.Any:
     """A field that holds a mapping of free keys (engine arguments, environment)."""
     return dataclasses.field(default_factory=dict)
@@ -66,6 +72,7 @@ WHY = {
     "VARIABLE-TYPE": "The value has the wrong type, so it is not clear what to deploy.",
     "VARIABLE-RANGE": "The value is outside of the supported range.",
     "VARIABLE-CHOICE": "Other values are not supported.",
+    "VARIABLE-TEXT": "The rest of the text would be read as other settings, options or commands of a unit, a configuration or a script.",
     "VARIABLE-UNKNOWN": "An unknown key would silently have no effect.",
     "VARIABLE-MISSING": "It has no default.",
 }
@@ -134,7 +141,7 @@ class Reader:
             return self._truth(raw, path)
         if kind is str:
             return self._text(raw, path, field)
-        return plain(raw)
+        return self._free(raw, path)
 
     def substitute(self, kind: t.Any) -> t.Any:
         """A value in the place of a missing required one, so that reading can go on."""
@@ -153,7 +160,26 @@ class Reader:
         if not isinstance(raw, t.Mapping):
             self.add(path, raw, _expected("a mapping", raw))
             return {}
-        return {str(key): self.value(kind, raw[key], f"{path}.{key}", field) for key in sorted(raw, key=str)}
+        found = {}
+        for key in sorted(raw, key=str):
+            name, problem = str(key), problem_of(str(key))
+            if problem:
+                self.add(path, None, f"a key of it cannot be used: {problem}", rule="VARIABLE-TEXT")
+                continue
+            place = f"{path}.{name}"
+            found[name] = (
+                self._text(raw[key], place, field, lines=True)
+                if kind is str
+                else self.value(kind, raw[key], place, field)
+            )
+        return found
+
+    def _free(self, raw: t.Any, path: str) -> t.Any:
+        """Free data. Its texts may have several lines, and no other control characters."""
+        problems = list(controls_within(raw, path))
+        for place, problem in problems:
+            self.add(place, None, problem, "Remove the character.", "VARIABLE-TEXT")
+        return ({} if isinstance(raw, t.Mapping) else "") if problems else plain(raw)
 
     def _integer(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> int:
         least, most = field.metadata.get("least"), field.metadata.get("most") or LARGEST
@@ -175,7 +201,7 @@ class Reader:
             return self.other
         return text in TRUE
 
-    def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> str:
+    def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any], lines: bool = False) -> str:
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
             self.add(path, raw, _expected("text", raw))
             return "substitute" if self.other and "choices" not in field.metadata else ""
@@ -184,8 +210,13 @@ class Reader:
         if choices and text not in choices:
             allowed = ", ".join(choice or repr(choice) for choice in choices)
             hint = f"{nearest(text, choices)}Allowed values: {allowed}."
-            self.add(path, raw, f"'{text}' is not an allowed value", hint, "VARIABLE-CHOICE")
+            self.add(path, raw, f"{text!r} is not an allowed value", hint, "VARIABLE-CHOICE")
             return t.cast(str, choices[-1] if self.other else choices[0])
+        problem = problem_of(text, field.metadata.get("kind", ""), lines)
+        if problem:
+            self.add(path, raw, problem, rule="VARIABLE-TEXT")
+            usual = field.default if isinstance(field.default, str) else ""
+            return "substitute" if self.other else usual
         return text
 
 

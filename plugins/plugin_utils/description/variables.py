@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from ..runtimes.registry import NAMES as RUNTIMES
 from .findings import Finding, nearest
 from .kubernetes import Kubernetes
-from .loader import Reader, choice, documented, factory, firsts, mapping, number
+from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
+from .texts import problem_of
 from .values import natural
 
 POOLS = ("encode", "prefill", "decode", "colocated")
@@ -108,7 +109,9 @@ class HostSettings:
 class Pool:
     """A pool of engines: number and size of instances, hosts, options."""
 
-    group: str = documented("Inventory group with the hosts of the pool. Default: the name of the pool.", "")
+    group: str = documented(
+        "Inventory group with the hosts of the pool. Default: the name of the pool.", typed("group")
+    )
     model: str = documented("Directory of the model for this pool, if it differs from inference_model.path.", "")
     instances: int = documented("Number of instances (independent engines) of the pool.", number(1, 0))
     instances_per_host: int = documented("Instances on one host. 0: as many as fit.", number(0, 0))
@@ -188,13 +191,15 @@ class Router:
     metrics_port: int = documented(
         "Port of the router's metrics, for flavours that have one. 0: chosen by the planner.", number(0, 0, 65535)
     )
-    bind: str = documented("Address on which the router listens. Default: the address of its host.", "")
+    bind: str = documented("Address on which the router listens. Default: the address of its host.", typed("address"))
     frontend: str = documented(
         "nginx: terminate TLS and check client keys in front of the router.", choice("none", "nginx")
     )
     frontend_port: int = documented("Port of the frontend.", number(8443, 1, 65535))
     frontend_status_port: int = documented("Port of the frontend's own health and status page.", number(8011, 1, 65535))
-    frontend_bind: str = documented("Address on which the frontend listens. Default: the address of its host.", "")
+    frontend_bind: str = documented(
+        "Address on which the frontend listens. Default: the address of its host.", typed("address")
+    )
     frontend_paths: tuple[str, ...] = documented(
         "Additional paths that clients may request with POST, such as /v1/messages. The paths of the OpenAI API for the engines' task are always allowed.",
         (),
@@ -270,8 +275,8 @@ class Container:
     """Settings of containers, for runtimes that use them."""
 
     os: str = documented("Operating system of the image.", choice("ubuntu", "openeuler"))
-    shm_size: str = documented("Size of /dev/shm in the container.", "16g")
-    mounts: tuple[str, ...] = documented("More bind mounts, as SOURCE:TARGET or SOURCE:TARGET:ro.", ())
+    shm_size: str = documented("Size of /dev/shm in the container.", typed("size", "16g"))
+    mounts: tuple[str, ...] = documented("More bind mounts, as SOURCE:TARGET or SOURCE:TARGET:ro.", typed("mount", ()))
 
 
 @dataclass(frozen=True)
@@ -284,9 +289,9 @@ class Description:
         "Documented deployment whose settings are taken where this inventory has none; the playbook recipes lists them.",
         "",
     )
-    release: str = documented("Release of vLLM-Ascend. Default: 0.23.0.", "")
+    release: str = documented("Release of vLLM-Ascend. Default: 0.23.0.", typed("release"))
     release_base: str = documented(
-        "For a release that the collection does not know: the known release to derive it from.", ""
+        "For a release that the collection does not know: the known release to derive it from.", typed("release")
     )
     releases: dict[str, t.Any] = documented(
         "Releases that the collection does not know, or corrections of known ones: name to {base: a known release, vllm: ..., cann: ..., "
@@ -299,12 +304,12 @@ class Description:
         "site. Default: the wheel if it is built for the hosts' chip, else source.",
         choice("", "wheel", "source", "site"),
     )
-    engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", "")
+    engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", typed("release"))
     runtime: str = documented("What runs the services.", choice(*RUNTIMES))
     deployment: str = documented("Name of the deployment; prefix of units, programs and containers.", "inference")
     root: str = documented("Directory that contains all files on a host.", "/opt/ascend-inference")
     user: str = documented(
-        "User that runs the units of the runtime systemd. Default: service_user of the role service.", ""
+        "User that runs the units of the runtime systemd. Default: service_user of the role service.", typed("user")
     )
     kv_transfer: str = documented(
         "How the KV cache reaches decode: mooncake, mooncake_hybrid, mooncake_layerwise, mooncake_v2, mooncake_pull, "
@@ -328,11 +333,13 @@ class Description:
         "Number of NPUs per host, or a list of device ids. 0: all NPUs of the hardware. May differ per host.",
         number(0, 0),
     )
-    interface: str = documented("Network interface that holds the host's address. May differ per host.", "")
-    image: str = documented("Container image. Default: the image of the release for the hardware.", "")
+    interface: str = documented(
+        "Network interface that holds the host's address. May differ per host.", typed("interface")
+    )
+    image: str = documented("Container image. Default: the image of the release for the hardware.", typed("image"))
     container: Container = documented("Settings of containers.", factory(Container))
     kubernetes: Kubernetes = documented("Settings of the runtime kubernetes.", factory(Kubernetes))
-    cann_path: str = documented("Installation directory of CANN.", "/usr/local/Ascend")
+    cann_path: str = documented("Installation directory of CANN.", typed("directory", "/usr/local/Ascend"))
     args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", mapping())
     env: dict[str, t.Any] = documented("Environment variables of all engines.", mapping())
     router: Router = documented("The router in front of the engines, and the optional TLS frontend.", factory(Router))
@@ -406,8 +413,8 @@ def read_hosts(
         hardware = _hardware(reader, name, variables.get(PREFIX + "hardware"), description)
         hosts[name] = Host(
             name=name,
-            address=str(variables.get(PREFIX + "address") or variables.get("ansible_host") or name),
-            interface=str(variables.get(PREFIX + "interface") or description.interface),
+            address=_address(reader, name, variables),
+            interface=_text(reader, name, "interface", variables) or description.interface,
             hardware=hardware,
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(inventory[name].get("groups", ()))),
@@ -415,6 +422,34 @@ def read_hosts(
             here=variables.get("ansible_connection") == "local",
         )
     return hosts, reader.findings
+
+
+def _address(reader: Reader, host: str, variables: t.Mapping[str, t.Any]) -> str:
+    """A host's address: its own variable, Ansible's, or its name. An invalid one is replaced by a documentation address (RFC 5737)."""
+    if problem_of(host):
+        reader.add(f"{_shown_name(host)}.inventory_hostname", host, problem_of(host), rule="VARIABLE-TEXT")
+    given = [(name, str(variables[name])) for name in (PREFIX + "address", "ansible_host") if variables.get(name)]
+    variable, address = (*given, ("inventory_hostname", host))[0]
+    problem = problem_of(address, "address")
+    if problem:
+        reader.add(f"{_shown_name(host)}.{variable}", address, problem, rule="VARIABLE-TEXT")
+        return "192.0.2.2" if reader.other else "192.0.2.1"
+    return address
+
+
+def _shown_name(name: str) -> str:
+    """A host's name with control characters as escapes."""
+    return repr(name)[1:-1] if problem_of(name) else name
+
+
+def _text(reader: Reader, host: str, name: str, variables: t.Mapping[str, t.Any]) -> str:
+    """A variable of a host; its kind has the same name as the variable."""
+    text = str(variables.get(PREFIX + name) or "")
+    problem = problem_of(text, name)
+    if problem:
+        reader.add(f"{_shown_name(host)}.{PREFIX}{name}", text, problem, rule="VARIABLE-TEXT")
+        return "substitute" if reader.other else ""
+    return text
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import typing as t
 
+from ...module_utils.tools.text import visible
 from ..description.findings import Finding, grouped, places
 from ..description.values import natural
 from .check_plan import observed
@@ -53,7 +54,7 @@ def check_report(
 
 
 def _text(value: t.Any) -> str:
-    return html.escape("" if value is None else str(value))
+    return html.escape("" if value is None else visible(str(value)))
 
 
 def _head(case: Observed, findings: t.Sequence[Record], run: t.Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ import html
 import itertools
 import typing as t
 
+from ...module_utils.tools.text import visible
 from ..description.values import natural, read_json
 from .plan_table import count, spans
 
@@ -85,7 +86,7 @@ def plan_page(plan: Plan) -> str:
 
 def text(value: t.Any) -> str:
     """A value of the plan as escaped text."""
-    return html.escape(str(value))
+    return html.escape(visible(str(value)))
 
 
 def by_kind(plan: Plan) -> dict[str, list[Plan]]:
@@ -241,7 +242,7 @@ def _findings(plan: Plan) -> str:
     if not plan["findings"]:
         return ""
     items = "".join(
-        f"<li><b>{text(item['severity'])}</b> {text(item['path'])}: {text(item['message'])} <small>{text(item['id'])}</small></li>"
+        f"<li><b>{text(item['severity'])}</b> {text(item['path'])}: {text(item['problem'])} <small>{text(item['id'])}</small></li>"
         for item in plan["findings"]
     )
     return f"<h2>Findings</h2><ul>{items}</ul>"

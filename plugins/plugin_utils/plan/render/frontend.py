@@ -15,9 +15,9 @@ import typing as t
 
 from ...description.variables import Host, Router
 from ..deployment import Context
-from ..routers.client_paths import LISTED, client_paths
 from ..routers.registry import flavour_of
 from ..service import File, Health, Port, Service, Start, Stop, bracketed
+from .client_paths import LISTED, client_paths
 
 NAME = "frontend"
 PROGRAM = "/usr/sbin/nginx"

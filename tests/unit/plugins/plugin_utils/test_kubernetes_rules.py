@@ -17,7 +17,6 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
     [
         ({"deployment": "Demo"}, "K8S-MANIFEST", "metadata.name"),
         ({"deployment": "d" * 55}, "K8S-MANIFEST", "metadata.name"),
-        ({"image": "a b"}, "K8S-MANIFEST", "image"),
         ({"kubernetes__limits": {"memory": "20Gib"}}, "K8S-MANIFEST", "limits[memory]"),
         ({"kubernetes__requests": {"cpu": "9"}}, "K8S-MANIFEST", "requests[cpu]"),
         (

@@ -115,7 +115,7 @@ def poisoned(value):
 
 def test_every_value_is_escaped():
     plan = copy.deepcopy(PLAN)
-    plan["findings"] = [{"severity": "warning", "path": "x", "message": "m", "id": "I", "value": "", "fix": ""}]
+    plan["findings"] = [{"severity": "warning", "path": "x", "problem": "m", "id": "I", "value": "", "fix": ""}]
     wrong = poisoned(plan)
     for service, right in zip(wrong["services"], plan["services"], strict=True):
         service["kind"] = right["kind"]

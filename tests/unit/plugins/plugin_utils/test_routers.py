@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.client_paths import refused_path
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import registry
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base import (
     ANSWERED,
@@ -24,7 +25,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base
     Place,
     url,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.client_paths import refused_path
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts

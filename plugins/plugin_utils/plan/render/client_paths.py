@@ -9,8 +9,8 @@ import re
 import typing as t
 
 from ..deployment import Context
-from ..render.vllm import merged
-from .base import Flavour
+from ..routers.base import Flavour
+from .vllm import merged
 
 LISTED = "/v1/models"  # the only path for GET
 GENERATE = ("/v1/chat/completions", "/v1/completions", "/v1/responses")

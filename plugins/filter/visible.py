@@ -1,0 +1,23 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter _visible: text of another program, for a message."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils.tools.text import visible
+
+
+def visible_filter(text: t.Any) -> str:
+    """Adapter: anything that has a text."""
+    return str(visible(str(text)))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_visible": visible_filter}

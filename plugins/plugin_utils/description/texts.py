@@ -1,0 +1,76 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Validation of texts in variables.
+
+No text may contain control characters: a line end would also end a line of a unit, a script or a configuration.
+A text that is written there without quotes, or that a program could read as an option, has a kind. The whole text must match its pattern.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+# C0, DEL and C1 (ISO 6429), the separators that Unicode counts as line ends, and the marks that reverse the direction of text.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+WITHIN_LINES = re.compile(
+    CONTROL.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f")
+)  # all of them but newline and tab
+
+
+class Kind(t.NamedTuple):
+    """A kind of text: the pattern of the whole text, and its description for messages."""
+
+    pattern: re.Pattern[str]
+    expected: str
+
+
+IPV6 = r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[\w.-]+)?"
+KINDS: dict[str, Kind] = {
+    "address": Kind(re.compile(rf"\w[\w.-]*|{IPV6}", re.ASCII), "an IP address or a host name"),
+    "directory": Kind(re.compile(r"/[\w./+@-]*", re.ASCII), "an absolute path of letters, digits and . _ / + @ -"),
+    "group": Kind(re.compile(r"\w[\w.-]*", re.ASCII), "the name of an inventory group"),
+    "image": Kind(
+        re.compile(r"[\w\[][\w./:@+\[\]-]*", re.ASCII),
+        "the name of an image, such as quay.io/ascend/vllm-ascend:v0.23.0",
+    ),
+    "interface": Kind(re.compile(r"\w[\w.:@-]*", re.ASCII), "the name of a network interface, such as eth0"),
+    "mount": Kind(re.compile(r"[\w/][^:,]*:/[^:,]*(:[A-Za-z,]+)?"), "SOURCE:TARGET or SOURCE:TARGET:ro"),
+    "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
+    "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),
+    # useradd(8), with the capitals that directories of users have
+    "user": Kind(
+        re.compile(r"[A-Za-z_][\w.-]{0,31}", re.ASCII), "the name of a user: a letter, then letters, digits and . _ -"
+    ),
+}
+
+
+def problem_of(text: str, kind: str = "", lines: bool = False) -> str:
+    """The problem of a text, without the text itself; empty if it is valid.
+
+    ``kind`` is a key of ``KINDS`` or empty; ``lines`` allows several lines, for values that are always quoted. An empty text is valid for each kind.
+    """
+    found = (WITHIN_LINES if lines else CONTROL).search(text)
+    if found:
+        return f"the text has the control character U+{ord(found.group()):04X} at position {found.start() + 1}"
+    if kind and text and not KINDS[kind].pattern.fullmatch(text):
+        return f"{KINDS[kind].expected} is expected"
+    return ""
+
+
+def controls_within(value: t.Any, path: str) -> t.Iterator[tuple[str, str]]:
+    """Path and problem of every text in free data (mappings, lists) that has a control character; keys have no lines."""
+    if isinstance(value, t.Mapping):
+        for key in value:
+            problem = problem_of(str(key))
+            if problem:
+                yield path, f"a key of it cannot be used: {problem}"
+            yield from controls_within(value[key], f"{path}.{key}")
+    elif isinstance(value, (list, tuple, set)):
+        for index, item in enumerate(value):
+            yield from controls_within(item, f"{path}[{index}]")
+    elif isinstance(value, str):
+        problem = problem_of(value, lines=True)
+        if problem:
+            yield path, problem
