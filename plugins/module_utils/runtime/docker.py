@@ -3,14 +3,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Containers of Docker, over its command line.
 
-Settings: ``deployment``, the label of all its containers; from the role ``pull``, ``log_size`` and ``log_copies``.
+Settings: ``deployment``, the label of all its containers; from the role ``pull``, ``log_size``, ``log_copies``, ``user``, the user of
+the processes, and ``group``, the group of the devices.
 """
 
 from __future__ import annotations
 
 import datetime
+import grp
 import hashlib
 import json
+import pwd
 
 from .base import Runtime, RuntimeProblem, state, stop_time
 
@@ -121,6 +124,11 @@ def creation(service, settings):
         f"--workdir={container['work_directory']}",
     ]
     argv += [f"--{name}={container[key]}" for name, key in (("ipc", "ipc"), ("shm-size", "shm_size")) if container[key]]
+    argv += ["--security-opt=no-new-privileges", "--cap-drop=ALL"]
+    argv += [f"--cap-add={name}" for name in container["capabilities"]]
+    argv += identity(settings) if container["user"] == "service" else []
+    # Temporary files are in memory. exec: compilers write libraries there.
+    argv += ["--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777"] if container["read_only"] else []
     argv += [f"--ulimit={name}={value}" for name, value in sorted(container["ulimits"].items())]
     argv += [f"--device={path}:{path}:rwm" for path in container["devices"]]
     argv += [f"--volume={mount}" for mount in container["mounts"]]
@@ -131,6 +139,22 @@ def creation(service, settings):
     argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
     # The service's script replaces the image's entry point: it sources the image's login shell files.
     return [*argv, "--entrypoint=/bin/sh", container["image"], service["work_directory"] + "/run.sh"]
+
+
+def identity(settings):
+    """Options that run the processes as the services' user, with the group of the devices.
+
+    With numeric ids: the image contains neither. A user that does not exist yet (check mode) is passed by name.
+    """
+    try:
+        user = pwd.getpwnam(settings["user"])
+    except KeyError:
+        return ["--user=" + settings["user"]]
+    found = [f"--user={user.pw_uid}:{user.pw_gid}"]
+    try:
+        return [*found, "--group-add={}".format(grp.getgrnam(settings["group"]).gr_gid)]
+    except KeyError:  # no driver here
+        return found
 
 
 def fingerprint(argv):

@@ -275,6 +275,14 @@ class Container:
     """Settings of containers, for runtimes that use them."""
 
     os: str = documented("Operating system of the image.", choice("ubuntu", "openeuler"))
+    user: str = documented(
+        "User of the processes: the services' user of the host, or root for images that require it.",
+        choice("service", "root"),
+    )
+    read_only: bool = documented(
+        "Read-only root file system for engines' containers. Those of the router and the store's master always have one.",
+        False,
+    )
     shm_size: str = documented("Size of /dev/shm in the container.", typed("size", "16g"))
     mounts: tuple[str, ...] = documented("More bind mounts, as SOURCE:TARGET or SOURCE:TARGET:ro.", typed("mount", ()))
 

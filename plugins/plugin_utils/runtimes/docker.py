@@ -5,9 +5,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import posixpath
 import typing as t
 
 from .base import Runtime
+
+if t.TYPE_CHECKING:
+    from ..plan.deployment import Context
+    from ..plan.service import Service
 
 
 class Docker(Runtime):
@@ -15,10 +21,26 @@ class Docker(Runtime):
 
     name = "docker"
     contained = True
+    own_user = True
     engines = ("vllm_ascend",)  # there is no image of the CPU engine
 
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "docker", "unit": unit}
+
+    def named(self, context: Context, service: Service) -> Service:
+        """The service as in ``Runtime``; what it writes is in the one folder of its own that its container may write to.
+
+        An image does not know the services' user: without a home and a name of their own, programs look for both and fail
+        (Python's getpass, caches below the home).
+        """
+        found = super().named(context, service)
+        own = (
+            {}
+            if context.description.container.user == "root"
+            else {"HOME": service.scratch_directory, "LOGNAME": "service"}
+        )
+        mark = posixpath.join(service.scratch_directory, "started.digest")
+        return dataclasses.replace(found, digest_file=mark, env={**own, **found.env})
 
     def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
         return {"deployment": deployment}

@@ -11,6 +11,7 @@ import typing as t
 from ...description.variables import Host
 from ...releases.matrix import IMAGE, IMAGE_SUFFIX
 from ..deployment import Context
+from .npu import rank_table_path
 
 DEVICES = ("/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc")
 READ_ONLY = (
@@ -39,9 +40,11 @@ def image(context: Context, host: Host) -> str:
 
 
 def container(context: Context, host: Host, name: str, directory: str, accelerated: bool = True) -> dict[str, t.Any]:
-    """The container of one service.
+    """The container of one service, with the least privileges.
 
-    All NPUs of a host are passed to the container and selected by ASCEND_RT_VISIBLE_DEVICES, by physical id.
+    All NPUs of a host are passed to the container and selected by ASCEND_RT_VISIBLE_DEVICES, by physical id. A service can
+    access only its own directory, and write only to its work directory; it cannot access secrets of others or files that root reads or runs.
+    Engines of a host share memory (HCCL), so they use the host's; services without NPUs do not need it.
     """
     settings, wide = context.description.container, host.hardware == "950"
     devices = [f"/dev/davinci{number}" for number in host.devices] if accelerated else []
@@ -50,16 +53,22 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
     model = context.description.model.path
     mounts = [f"{path}:{path}:ro" for path in sorted(files)]
     mounts += [f"{model}:{model}:ro"] if accelerated and model.startswith("/") else []
-    mounts += [f"{path}:{path}" for path in (context.directory, posixpath.join(context.description.root, "cache"))]
-    mounts += settings.mounts
+    if accelerated and "llmdatadist" in context.everywhere:
+        mounts.append(f"{rank_table_path(context)}:{rank_table_path(context)}:ro")
+    work = posixpath.join(directory, "work")
+    mounts += [f"{directory}:{directory}:ro", f"{work}:{work}", *settings.mounts]
     return {
         "name": context.runtime.unit(context.description.deployment, name),
         "image": image(context, host),
         "devices": devices + shared,
         "mounts": mounts,
         "network": "host",
-        "ipc": "host",
-        "shm_size": settings.shm_size,
+        "ipc": "host" if accelerated else "private",
+        "shm_size": settings.shm_size if accelerated else "",
+        "user": settings.user,
+        # Without this capability root of the container could not read files of the services' user.
+        "capabilities": ["DAC_OVERRIDE"] if settings.user == "root" else [],
+        "read_only": settings.read_only or not accelerated,
         "ulimits": {"memlock": -1, "nofile": 1048576},
-        "work_directory": posixpath.join(directory, "work"),
+        "work_directory": work,
     }

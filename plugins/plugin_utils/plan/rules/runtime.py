@@ -237,3 +237,19 @@ def user(case: Case) -> t.Iterator[Finding]:
     """
     if case.context.description.user == "root":
         yield Finding.at("inference_user", "root", "services would run as root")
+
+
+@RULES.rule(
+    "CONTAINER-ROOT",
+    "Set inference_container.user to service, or accept this rule if the image requires root.",
+    "docker run --user; least privilege",
+    "warning",
+)
+def container_root(case: Case) -> t.Iterator[Finding]:
+    """Processes in containers run as root.
+
+    A process that escapes from its container through a defect of the kernel, the driver or the container engine is root on the host.
+    """
+    context = case.context
+    if context.contained and not case.in_pods and context.description.container.user == "root":
+        yield Finding.at("inference_container.user", "root", "processes in containers would run as root")

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime import docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import LABEL, Docker, creation
 from ansible_collections.ascend.inference.plugins.modules import service_state as module
 
-SETTINGS = {"deployment": "x", "pull": "missing", "log_size": "50m", "log_copies": 3}
+SETTINGS = {"deployment": "x", "pull": "missing", "log_size": "50m", "log_copies": 3, "user": "svc", "group": "npu"}
 
 
 class Engine:
@@ -77,6 +79,7 @@ def engine():
 def service(name, **container):
     planned = {"name": "x-" + name, "image": "image:1", "network": "host", "ipc": "host", "shm_size": "16g"}
     planned.update(ulimits={"nofile": 10, "memlock": -1}, devices=["/dev/davinci0"], mounts=["/m:/m:ro"])
+    planned.update(user="service", capabilities=[], read_only=False)
     planned.update(work_directory="/d/" + name, **container)
     found = {"name": name, "unit": "x-" + name, "digest": "d", "digest_file": None, "newer": [], "stop_timeout": 90}
     return dict(found, digest="", container=planned, stop_signal="TERM", work_directory="/d/" + name)
@@ -102,6 +105,9 @@ def test_the_command_has_all_that_is_planned_and_no_more():
         "--workdir=/d/a",
         "--ipc=host",
         "--shm-size=16g",
+        "--security-opt=no-new-privileges",
+        "--cap-drop=ALL",
+        "--user=svc",
         "--ulimit=memlock=-1",
         "--ulimit=nofile=10",
         "--device=/dev/davinci0:/dev/davinci0:rwm",
@@ -119,6 +125,28 @@ def test_the_command_has_all_that_is_planned_and_no_more():
         "image:1",
         "/d/a/run.sh",
     ]
+
+
+def test_processes_are_those_of_the_services_user_by_number(monkeypatch):
+    user = types.SimpleNamespace(pw_uid=990, pw_gid=991)
+    monkeypatch.setattr(docker.pwd, "getpwnam", {"svc": user}.__getitem__)
+    monkeypatch.setattr(docker.grp, "getgrnam", {}.__getitem__)
+    assert docker.identity(SETTINGS) == ["--user=990:991"]
+    monkeypatch.setattr(docker.grp, "getgrnam", {"npu": types.SimpleNamespace(gr_gid=1000)}.__getitem__)
+    assert docker.identity(SETTINGS) == ["--user=990:991", "--group-add=1000"]
+
+
+def test_an_image_that_insists_on_root_gets_the_one_capability_that_reading_needs():
+    argv = creation(service("a", user="root", capabilities=["DAC_OVERRIDE"]), SETTINGS)
+    assert [word for word in argv if word.startswith(("--user", "--cap"))] == [
+        "--cap-drop=ALL",
+        "--cap-add=DAC_OVERRIDE",
+    ]
+
+
+def test_a_read_only_container_has_a_folder_for_the_moment():
+    argv = creation(service("a", read_only=True), SETTINGS)
+    assert "--read-only" in argv and any(word.startswith("--tmpfs=/tmp:") for word in argv)
 
 
 @pytest.mark.parametrize("why", ["mounts", "image", "foreign"])

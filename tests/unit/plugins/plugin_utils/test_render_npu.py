@@ -185,6 +185,29 @@ def test_containers_get_devices_and_hccn_conf_without_privileges():
     assert "privileged" not in box
 
 
+@pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router", "mooncake-master"])
+def test_a_container_sees_its_own_folder_and_no_other(name):
+    found = services(runtime="docker", kv_transfer="mooncake+store")
+    box, own = found[name]["container"], found[name]["work_directory"]
+    written = [mount for mount in box["mounts"] if not mount.endswith(":ro")]
+    assert written == [f"{own}/work:{own}/work"] and f"{own}:{own}:ro" in box["mounts"]
+    root = "/opt/ascend-inference"
+    assert all(mount.startswith(own) for mount in box["mounts"] if mount.startswith(root))
+    assert found[name]["digest_file"].startswith(f"{own}/work/") and found[name]["env"]["HOME"] == f"{own}/work"
+    engine = bool(box["devices"])
+    assert (box["ipc"], box["read_only"], bool(box["shm_size"])) == (
+        ("host", False, True) if engine else ("private", True, False)
+    )
+    assert (box["user"], box["capabilities"]) == ("service", [])
+
+
+def test_llmdatadist_in_containers_reads_the_table_of_all_hosts():
+    found = services(runtime="docker", kv_transfer="llmdatadist", release="0.11.0")
+    table = found["prefill-0"]["env"]["DISAGGREGATED_PREFILL_RANK_TABLE_PATH"]
+    assert f"{table}:{table}:ro" in found["prefill-0"]["container"]["mounts"]
+    assert not [mount for mount in found["router"]["container"]["mounts"] if "ranktable" in mount]
+
+
 def test_systemd_needs_no_container():
     assert services()["prefill-0"]["container"] is None
 

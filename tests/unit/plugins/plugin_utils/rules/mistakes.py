@@ -531,6 +531,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W("MODEL-NAME", "p2p", {"inference_model.name": "qwen 3"}),
     W("RELEASE-CANDIDATE", "p2p", {"inference_release": "0.22.1rc1"}),
     W("IMAGE-TAG", "docker", {"inference_image": "registry.example/vllm-ascend-own:latest"}),
+    W("CONTAINER-ROOT", "docker", {"inference_container.user": "root"}),
     M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0"}),
     W("IMAGE-UNUSED", "p2p", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3"}),
     M("CPU-RUNTIME", "cpu", {"inference_runtime": "docker"}),
