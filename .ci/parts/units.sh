@@ -8,6 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
 .ci/apt libibverbs1 libnuma1 librdmacm1 # libraries of the real store in one test
+.ci/apt systemd # its systemd-analyze judges the units
 
 on_controller() { # 3.N PYTEST-ARGUMENT...
     local version=$1 folder

@@ -28,6 +28,12 @@ READ_ONLY_950 = ("/etc/hccl_rootinfo.json", "/lib/route.conf", "/usr/bin/urma_ad
 SOURCES = "/vllm-workspace/vllm-ascend"  # vLLM-Ascend's sources in an image, including the proxies
 
 
+def device_files(host: Host) -> tuple[str, ...]:
+    """The device files of a host's NPUs: one of each NPU, and the shared ones."""
+    shared = (*DEVICES, *(DEVICES_950 if host.hardware == "950" else ()))
+    return (*(f"/dev/davinci{number}" for number in host.devices), *shared)
+
+
 def image(context: Context, host: Host) -> str:
     """The image for a host: inference_image, else upstream's name by hardware and operating system."""
     if context.description.image:
@@ -47,8 +53,7 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
     Engines of a host share memory (HCCL), so they use the host's; services without NPUs do not need it.
     """
     settings, wide = context.description.container, host.hardware == "950"
-    devices = [f"/dev/davinci{number}" for number in host.devices] if accelerated else []
-    shared = [*DEVICES, *(DEVICES_950 if wide else ())] if accelerated else []
+    devices = list(device_files(host)) if accelerated else []
     files = [*READ_ONLY, *(READ_ONLY_950 if wide else ())] if accelerated else []
     model = context.description.model.path
     mounts = [f"{path}:{path}:ro" for path in sorted(files)]
@@ -60,7 +65,7 @@ def container(context: Context, host: Host, name: str, directory: str, accelerat
     return {
         "name": context.runtime.unit(context.description.deployment, name),
         "image": image(context, host),
-        "devices": devices + shared,
+        "devices": devices,
         "mounts": mounts,
         "network": "host",
         "ipc": "host" if accelerated else "private",

@@ -13,6 +13,7 @@ from ...description.variables import Host
 from ..deployment import Context
 from ..ports import EPHEMERAL, random_pools
 from ..service import Port, Service
+from .container import device_files
 from .mooncake import segment_bytes
 
 MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
@@ -39,6 +40,7 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
         "interface": host.interface,
         "hardware": host.hardware,
         "devices": list(host.devices),
+        "device_files": list(device_files(host)) if npu else [],
         "reserved_ports": reserved,
         "sysctl": _sysctl([*ports, *pools], npu),
         "store_mib": _store_mib(context, services),

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The units that the role service writes, judged by systemd itself: they can be read, and how much they leave open."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import jinja2
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "service"
+ENGINES = ("prefill", "decode", "colocated", "encode")
+MOST = {"engine": 5.0, "other": 3.0}  # exposure, of 10
+FRONTED = {
+    "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
+    "inference_secrets": {"client_keys": "y"},
+}
+
+analyze = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
+
+
+def planned(name, changes):
+    """A plan, and one of its services of each kind."""
+    plan = launch_plan(*family(name, changes))
+    return plan, {service["kind"]: service for service in plan["services"]}
+
+
+CASES = [
+    (*case, kind)
+    for case in (("both", FRONTED), ("cpu", {"inference_runtime": "systemd"}))
+    for kind in planned(*case)[1]
+]
+IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
+
+
+def unit(folder, name, changes, kind):
+    """Render a unit of the plan as the role does; returns its file. Paths of programs and folders become ones that are here."""
+    plan, services = planned(name, changes)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ROLE / "templates"), undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.tests["match"] = lambda text, pattern: bool(re.match(pattern, text))
+    host = next(host for host in plan["hosts"] if host["name"] == services[kind]["host"])
+    constants = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    text = environment.get_template("systemd/unit.service.j2").render(
+        item=services[kind],
+        service_plan=plan,
+        service_systemd_restart_delay=5,
+        service_systemd_restart_delay_max=60,
+        ansible_managed="managed",
+        __service_target=plan["runtime_settings"]["target"],
+        __service_here=[],
+        __service_user="daemon",
+        __service_driver_group="HwHiAiUser",
+        __service_systemd_version="252",
+        __service_engine_kinds=constants["__service_engine_kinds"],
+        __service_device_files=host["device_files"],
+    )
+    path = folder / services[kind]["unit"]
+    path.write_text(text)
+    return path, services[kind], host
+
+
+def values(path, name):
+    """The values of a directive, in order."""
+    return [line.partition("=")[2] for line in path.read_text().splitlines() if line.startswith(name + "=")]
+
+
+@analyze
+@pytest.mark.parametrize(("name", "changes", "kind"), CASES, ids=IDS)
+def test_little_is_left_open(tmp_path, name, changes, kind):
+    path, _service, _host = unit(tmp_path, name, changes, kind)
+    argv = ["systemd-analyze", "security", "--offline=yes", "--no-pager", str(path)]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    found = re.search(r"Overall exposure level for .*: ([\d.]+)", done.stdout)
+    assert found, done.stdout + done.stderr
+    assert float(found.group(1)) <= MOST["engine" if kind in ENGINES else "other"], done.stdout
+
+
+@analyze
+@pytest.mark.parametrize(("name", "changes", "kind"), CASES, ids=IDS)
+def test_systemd_reads_every_line(tmp_path, name, changes, kind):
+    path, _service, _host = unit(tmp_path, name, changes, kind)
+    path.write_text(re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", path.read_text(), flags=re.M))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True)
+    about = [line for line in done.stderr.splitlines() if path.name in line]
+    assert not about, about
+
+
+def test_an_engine_reaches_the_npus_of_its_host_and_no_other_device(tmp_path):
+    path, _service, host = unit(tmp_path, "both", FRONTED, "decode")
+    assert values(path, "DevicePolicy") == ["closed"] and not values(path, "PrivateDevices")
+    allowed = [value.partition(" ")[0] for value in values(path, "DeviceAllow")]
+    assert allowed == [*host["device_files"], "char-infiniband*"]
+    assert {f"/dev/davinci{number}" for number in host["devices"]} < set(allowed)
+    assert {"/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"} < set(allowed)
+    assert values(path, "SupplementaryGroups") == ["HwHiAiUser"]
+
+
+@pytest.mark.parametrize("kind", ["router", "frontend", "mooncake_master"])
+def test_what_needs_no_npu_reaches_none(tmp_path, kind):
+    path, service, _host = unit(tmp_path, "both", FRONTED, kind)
+    assert values(path, "PrivateDevices") == ["yes"] and not values(path, "SupplementaryGroups")
+    writable = values(path, "ReadWritePaths")[0].split()
+    assert writable == [str(pathlib.PurePath(service["digest_file"]).parent), service["scratch_directory"]]
+    assert values(path, "ProtectSystem") == ["strict"]
+
+
+def test_a_root_in_a_home_stays_readable(tmp_path):
+    changes = {**FRONTED, "inference_root": "/home/x/ascend"}
+    assert values(unit(tmp_path, "both", changes, "router")[0], "ProtectHome") == ["read-only"]
+    assert values(unit(tmp_path, "both", FRONTED, "router")[0], "ProtectHome") == ["yes"]
+
+
+def test_hosts_without_npus_have_no_device_files():
+    plan = planned("cpu", {"inference_runtime": "systemd"})[0]
+    assert [host["device_files"] for host in plan["hosts"]] == [[]]
+    assert json.dumps(plan)
