@@ -18,7 +18,7 @@ HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV 
 def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
     """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
 
-    Returns ``{deployment, healthy, services, hosts, findings}``: each service with its host; problems of a host or of
+    Returns ``{deployment, healthy, services, hosts, findings, advisories}``: each service with its host; problems of a host or of
     the deployment as a whole as texts. ``healthy`` is True if every service runs, responds and there are no findings.
     """
     services, hosts, findings = [], {}, []
@@ -35,7 +35,20 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         and bool(services)
         and not any(service["findings"] or service["state"] != "running" for service in services)
     )
-    return {"deployment": deployment, "healthy": healthy, "services": services, "hosts": hosts, "findings": findings}
+    return {
+        "deployment": deployment,
+        "healthy": healthy,
+        "services": services,
+        "hosts": hosts,
+        "findings": findings,
+        "advisories": _advisories(planned),
+    }
+
+
+def _advisories(planned: t.Any) -> list[str]:
+    """Security advisories for the plan's release and settings. They were known at planning, so the status does not fail because of them."""
+    found = (planned or {}).get("findings", [])
+    return [f"{item['problem']}. {item['fix']}" for item in found if item["id"] == "ADVISORY"]
 
 
 def _problem(result: t.Mapping[str, t.Any]) -> str:
@@ -151,6 +164,7 @@ def _findings(report: t.Mapping[str, t.Any]) -> list[str]:
         for service in report["services"]
         for text in service["findings"]
     ]
+    lines += [f"security advisory: {text}" for text in report["advisories"]]
     return ["", *lines] if lines else []
 
 

@@ -13,7 +13,7 @@ from ..routers.base import Flavour
 from .vllm import merged
 
 LISTED = "/v1/models"  # the only path for GET
-GENERATE = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
+GENERATE = ("/v1/chat/completions", "/v1/completions")  # supported by every router; /v1/responses is not
 EMBED = ("/v1/embeddings",)
 SCORE = ("/v1/rerank", "/v1/score")
 # vLLM's options --task (up to 0.10), --runner and --convert (from 0.10 on) with the paths that their values enable

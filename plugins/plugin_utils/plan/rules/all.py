@@ -22,6 +22,7 @@ from . import (
     ports,
     router,
     runtime,
+    security,
     sizes,
     software,
     store,
@@ -44,6 +45,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Environment": (*environment.RULES, *environment_values.RULES),
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
+    "Security": security.RULES,
     **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},
     "What is installed": software.RULES,
 }

@@ -202,13 +202,13 @@ COMPLETIONS = ["/v1/chat/completions", "/v1/completions"]
 @pytest.mark.parametrize(
     ("changes", "paths"),
     [
-        ({}, [*COMPLETIONS, "/v1/models", "/v1/responses"]),
+        ({}, [*COMPLETIONS, "/v1/models"]),
         ({"inference_args.task": "embed"}, ["/v1/embeddings", "/v1/models"]),
         ({"inference_args.convert": "embed"}, ["/v1/embeddings", "/v1/models"]),
         ({"inference_args.runner": "pooling"}, ["/v1/embeddings", "/v1/models", "/v1/rerank", "/v1/score"]),
         (
             {"inference_router.frontend_paths": ["/v1/messages"]},
-            [*COMPLETIONS, "/v1/messages", "/v1/models", "/v1/responses"],
+            [*COMPLETIONS, "/v1/messages", "/v1/models"],
         ),
     ],
     ids=["generate", "task", "convert", "runner", "more"],

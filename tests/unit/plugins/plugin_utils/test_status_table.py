@@ -35,6 +35,18 @@ def test_one_line_for_each_service():
     assert len(lines) == 3
 
 
+def test_advisories_of_the_plan_are_named_and_no_reason_to_fail():
+    findings = [
+        {"id": "ADVISORY", "problem": "0.13.0 has CVE-1", "fix": "Set it."},
+        {"id": "OTHER", "problem": "x", "fix": ""},
+    ]
+    report = status_report(
+        "x", {"n1": result(row())}, {"services": [], "runtime_facts": {"in_cluster": False}, "findings": findings}
+    )
+    assert report["well"] and report["advisories"] == ["0.13.0 has CVE-1. Set it."]
+    assert status_table(report)[3:] == ["", "security advisory: 0.13.0 has CVE-1. Set it."]
+
+
 def test_findings_and_logs_follow_the_table():
     silent = row(answers=False, findings=["does not answer"], log=["boom"])
     report = status_report("x", {"n1": result(silent, findings=["no room"])})

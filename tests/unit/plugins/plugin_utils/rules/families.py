@@ -129,13 +129,13 @@ FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
 }
 
 
-# Warnings about what most families are meant to be: without a frontend, on addresses of a network.
-USUAL = frozenset({"ROUTER-OPEN"})
+# Warnings about what families are meant to be: without a frontend, on addresses of a network, of an old release.
+OLD = ("p2p-0.13", "p2p-0.11", "layerwise-0.11", "llmdatadist", "kubernetes")
 
 
 def unusual(name: str, findings: t.Iterable[dict[str, t.Any]]) -> list[dict[str, t.Any]]:
     """The findings without the usual warnings of the family."""
-    usual = USUAL - ({"ROUTER-OPEN"} if name == "cpu" else set())
+    usual = ({"ROUTER-OPEN"} if name != "cpu" else set()) | ({"ADVISORY"} if name in OLD else set())
     return [finding for finding in findings if finding["id"] not in usual]
 
 

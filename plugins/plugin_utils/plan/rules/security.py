@@ -1,0 +1,80 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Security rules: published advisories, and settings that allow others to run code."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.findings import Finding
+from ...releases.advisories import ADVISORIES, CONDITIONS, fixed_release
+from .base import Case, Rules
+from .engine_view import EngineView
+
+RULES = Rules()
+
+
+def _images(view: EngineView) -> bool:
+    """Whether clients may send images. A plan does not contain the model's modalities, but it contains a limit of zero."""
+    limits = view.mapping("limit-mm-per-prompt")
+    return not limits or limits.get("image") != 0
+
+
+def _downloaded(case: Case, view: EngineView) -> str:
+    """The model whose repository's code runs; empty if it is a directory of the hosts, or no code runs."""
+    model = view.instance.pool.model or case.context.description.model.path
+    return model if _on(view, "trust-remote-code") and not model.startswith("/") else ""
+
+
+EXPOSED: dict[str, t.Callable[[Case, EngineView], bool]] = {
+    "always": lambda case, view: True,
+    "embeds": lambda case, view: _on(view, "enable-prompt-embeds"),
+    "images": lambda case, view: _images(view),
+    "mooncake": lambda case, view: case.context.p2p.startswith("mooncake") or case.context.store,
+    "optimized": lambda case, view: bool(view.env.get("PYTHONOPTIMIZE")),
+    "downloaded": lambda case, view: bool(_downloaded(case, view)),
+    "untrusted": lambda case, view: not _on(view, "trust-remote-code"),
+}
+
+
+def _on(view: EngineView, flag: str) -> bool:
+    return view.table.get(flag, ("false",)) in ((), ("true",), ("True",))
+
+
+@RULES.rule(
+    "ADVISORY",
+    "Accept this rule only if only you reach the engines and choose the model.",
+    "CVEProject/cvelistV5, pypa/advisory-database",
+    "warning",
+)
+def advisory(case: Case) -> t.Iterator[Finding]:
+    """A published security advisory affects this release with these settings.
+
+    The vulnerability and its exploitation are public.
+    """
+    release = case.context.release
+    for item in ADVISORIES:
+        if item.affects(release.vllm) and any(EXPOSED[item.when](case, view) for view in case.engine_views):
+            fixed = fixed_release(item, release)
+            fix = f"Set inference_release to {fixed}." if fixed else f"No known release has vLLM {item.fixed}."
+            score = f" (CVSS {item.score})" if item.score else ""
+            problem = f"{item.id}{score}, fixed in vLLM {item.fixed}: {item.effect}; {CONDITIONS[item.when]}"
+            yield Finding.at("inference_release", release.name, f"{release.name} has {problem}", fix)
+
+
+@RULES.rule(
+    "REMOTE-CODE",
+    "Remove trust-remote-code if vLLM supports the model's architecture without it; else download the model to a directory and review its code.",
+    "vLLM docs/usage/security.md; transformers: auto_map",
+    "warning",
+)
+def remote_code(case: Case) -> t.Iterator[Finding]:
+    """trust-remote-code is on for a model that is not a directory of the hosts.
+
+    Python code of the model's repository runs with the privileges of the engine. A change of the repository changes the code.
+    """
+    for view in case.engine_views:
+        model = _downloaded(case, view)
+        if model:
+            yield Finding.at(view.path("trust-remote-code"), "true", f"the engine downloads and runs code of {model}")

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Security advisories: their ranges, the release that has the fix, and which settings are exposed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.security import EXPOSED
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.advisories import (
+    ADVISORIES,
+    CONDITIONS,
+    fixed_release,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+KNOWN = {advisory.id: advisory for advisory in ADVISORIES}
+
+
+def named(name, changes):
+    """Ids of the advisories that a plan names."""
+    findings = launch_plan(*family(name, changes))["findings"]
+    return {re.search(r"has (\S+)", item["problem"])[1].rstrip(",") for item in findings if item["id"] == "ADVISORY"}
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES, ids=lambda item: item.id)
+def test_a_row_is_a_range_that_ends_and_a_known_condition(advisory):
+    assert re.fullmatch(r"(CVE|PYSEC)-\d{4}-\d+", advisory.id)
+    assert numbers(advisory.introduced) < numbers(advisory.fixed)
+    assert advisory.when in CONDITIONS and re.fullmatch(r"(\d\d?\.\d)?", advisory.score)
+    assert not advisory.affects(advisory.fixed) and not advisory.affects("main")
+    assert len(KNOWN) == len(ADVISORIES)
+
+
+def test_every_condition_can_be_told_from_settings():
+    assert set(EXPOSED) == set(CONDITIONS)
+
+
+@pytest.mark.parametrize(
+    ("id_", "inside", "outside"),
+    [
+        ("CVE-2026-22807", ("0.10.1", "0.11.0", "0.13.0"), ("0.10.0", "0.14.0", "0.23.0")),
+        ("CVE-2026-22778", ("0.8.3", "0.14.0"), ("0.8.2", "0.14.1")),
+        ("CVE-2025-32444", ("0.6.5", "0.8.4"), ("0.8.5", "0.8.5.post1", "0.9.1")),
+    ],
+)
+def test_ranges(id_, inside, outside):
+    assert all(KNOWN[id_].affects(version) for version in inside)
+    assert not any(KNOWN[id_].affects(version) for version in outside)
+
+
+def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one():
+    assert fixed_release(KNOWN["CVE-2026-22807"], RELEASES["0.13.0"]) == "0.18.0"
+    assert fixed_release(KNOWN["PYSEC-2026-2303"], RELEASES["0.23.0"]) == "0.24.0rc1"
+    assert fixed_release(KNOWN["CVE-2026-114053"], RELEASES["0.23.0"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "ids"),
+    [
+        ("p2p-0.13", {}, {"CVE-2026-22807", "CVE-2026-22778"}),
+        ("p2p-0.13", {"inference_args.limit-mm-per-prompt": {"image": 0}}, {"CVE-2026-22807"}),
+        (
+            "p2p-0.13",
+            {"inference_args.trust-remote-code": False},
+            {"CVE-2026-22807", "CVE-2026-22778", "CVE-2026-27893"},
+        ),
+        ("p2p", {}, set()),
+        ("p2p", {"inference_args.enable-prompt-embeds": True}, {"PYSEC-2026-2303"}),
+        ("p2p", {"inference_model.path": "owner/name"}, {"CVE-2026-114053"}),
+        ("cpu", {"inference_model.path": "owner/name"}, set()),
+    ],
+)
+def test_a_plan_names_the_advisories_that_its_settings_are_exposed_to(name, changes, ids):
+    assert named(name, changes) == ids
+
+
+def test_the_finding_says_which_release_has_the_fix():
+    findings = [item for item in launch_plan(*family("p2p-0.13", {}))["findings"] if item["id"] == "ADVISORY"]
+    assert all(item["fix"].startswith("Set inference_release to 0.18.0.") for item in findings)
+    assert {item["severity"] for item in findings} == {"warning"}
