@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import typing as t
 
@@ -245,45 +246,54 @@ def key(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "ROUTER-OPEN",
-    "Set inference_router.frontend to nginx with client_keys in inference_secrets; or set inference_router.bind to 127.0.0.1 "
-    "behind a gateway of your own; or accept this rule where only trusted machines reach the port.",
-    "vllm-ascend load_balance_proxy_server_example.py (0.13 on): /instances/add asks for no key; vllm-router 0.1.17: /add_worker",
+    "Set inference_router.bind to an address of the cluster's private network, and for clients inference_router.frontend to nginx "
+    "with client_keys in inference_secrets; or accept this rule if a firewall or gateway restricts access to the port.",
+    "vllm-ascend load_balance_proxy_server_example.py (0.13 on): /instances/add needs no key; vllm-router 0.1.17: /add_worker; "
+    "IANA special-purpose address registries",
     "warning",
 )
 def open_router(case: Case) -> t.Iterator[Finding]:
-    """The router is reachable without a key.
+    """The router is reachable without a key from public networks.
 
-    Whoever reaches its port can use the service, and with a proxy that changes its engines at run time take over all
-    requests, read their prompts and get the engines' key.
+    Everybody who reaches its port can use the service. With a proxy that changes its engines at run time, they can also redirect
+    all requests, read their prompts and get the engines' key.
     """
-    router, words = case.named("router"), case.context.description.router
+    # Private addresses (RFC 1918, unique local, loopback, documentation) give no finding: without a frontend the router must
+    # listen there, and a warning in almost every plan would hide the others. All addresses of a host (0.0.0.0, ::) do, because
+    # the plan does not contain the host's other networks. Host names are not resolved: planning needs no network.
+    router, settings = case.named("router"), case.context.description.router
     if not router or case.in_pods:
         return
-    listens = (flags(case).get("host") or (words.bind or router.address,))[0]
-    place = path(case, "host") if path(case, "host") != "inference_router.flavour" else "inference_router.bind"
-    if _loopback(listens) or case.named("frontend") and listens not in ("0.0.0.0", "::"):
+    address = (flags(case).get("host") or (settings.bind or router.address,))[0]
+    if not _public(address):
         return
+    place = path(case, "host") if path(case, "host") != "inference_router.flavour" else "inference_router.bind"
     found = flavour_of(case.context)
-    beside = "beside its frontend " if case.named("frontend") else ""
-    changes = f", {' and '.join(found.private)} included" if found.private else ""
+    changes = f", including {' and '.join(found.private)}" if found.private else ""
+    beside = ", besides its frontend," if case.named("frontend") else ""
     port_ = router.port("api").first
-    problem = f"the {found.name} router answers anybody who reaches {bracketed(listens)}:{port_} {beside}without a key{changes}"
-    yield Finding.at(place, words.bind, problem)
+    problem = f"the {found.name} router{beside} accepts requests without a key on {bracketed(address)}:{port_}{changes}"
+    yield Finding.at(place, settings.bind, problem)
 
 
-def _loopback(address: str) -> bool:
-    return address in ("localhost", "::1") or address.startswith("127.")
+def _public(address: str) -> bool:
+    """Whether an address is all addresses of a host or globally reachable; False for names."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return found.is_unspecified or found.is_global
 
 
 @RULES.rule(
     "FRONTEND-PATHS",
-    "Remove the path; the operator asks the router itself, on the cluster's network.",
+    "Remove the path. The operator can use it on the router's own port, in the cluster's network.",
     "design of the frontend: an allow-list",
 )
 def frontend_paths(case: Case) -> t.Iterator[Finding]:
-    """A path of the frontend is none, or not for clients.
+    """A path of the frontend is invalid or not for clients.
 
-    nginx does not start, or a client changes the router or reads what it is not meant to.
+    nginx does not start, or clients can change the router or read data of others.
     """
     for index, path_ in enumerate(case.context.description.router.frontend_paths):
         problem = refused_path(path_, flavour_of(case.context))

@@ -491,7 +491,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("ROUTER-RECOMPUTE", "p2p", {f"{ROUTER}.flavour": "vllm_router"}, f"{D}.args.additional-config"),
     M("ROUTER-PORT", "p2p", {f"{ROUTER}.args.port": 9000}),
     M("ROUTER-KEY", "p2p", {f"{ROUTER}.flavour": "epd", "inference_secrets.api_key": "x"}, also="ROUTER-POOLS"),
-    W("ROUTER-OPEN", "cpu", {f"{ROUTER}.bind": "0.0.0.0"}),
+    W("ROUTER-OPEN", "p2p", {f"{ROUTER}.bind": "0.0.0.0"}, f"{ROUTER}.bind"),
     M(
         "FRONTEND-PATHS",
         "p2p",

@@ -15,7 +15,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.base i
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import (
     FAMILIES,
     family,
-    unusual,
+    without_advisories,
 )
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import MISTAKES
 
@@ -38,7 +38,7 @@ LOWER = (
 def judged(name, changes):
     """Every finding that is not accepted: those of a plan, or the errors that refuse it."""
     try:
-        found = unusual(name, launch_plan(*family(name, changes))["findings"])
+        found = without_advisories(name, launch_plan(*family(name, changes))["findings"])
         return [finding for finding in found if finding["severity"] != "accepted"]
     except PlanError as error:
         return [finding.as_dict() for finding in error.findings]
@@ -141,5 +141,5 @@ def test_a_socket_s_path_may_have_all_the_bytes_that_the_kernel_gives(family_, c
 
 def test_an_ignored_rule_is_accepted_and_the_plan_says_so():
     changes = {"inference_pools.decode.args.gpu-memory-utilization": 1.5, "inference_rules_ignore": ["GPU-MEMORY"]}
-    findings = unusual("p2p", launch_plan(*family("p2p", changes))["findings"])
+    findings = launch_plan(*family("p2p", changes))["findings"]
     assert [(finding["id"], finding["severity"]) for finding in findings] == [("GPU-MEMORY", "accepted")]
