@@ -77,7 +77,9 @@ npu:
   returned: when O(devices) are given
   type: dict
 hccn:
-  description: As M(ascend.inference.hccn_info) returns it, with C(warnings); or only C(error).
+  description:
+    - As M(ascend.inference.hccn_info) returns it, with C(warnings); or only C(error).
+    - C(hccn_conf_access) has C(mode), C(owner) and C(group) of O(hccn_conf). It is empty if there is no file.
   returned: when O(devices) are given
   type: dict
 """
@@ -86,6 +88,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.hccn.conf import read_access
 from ..module_utils.hccn.gather import BASIC
 from ..module_utils.hccn.report import report
 from ..module_utils.host.gather import gather_host
@@ -127,7 +130,8 @@ def hccn_part(params):
     """The part ``hccn``: hccn_tool's state of each planned device."""
     tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"])
     queries = BASIC + (DETAILS if params["link_details"] else ())
-    return report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
+    found = report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
+    return dict(found, hccn_conf_access=read_access(params["hccn_conf"]))
 
 
 def attempt(part, params):

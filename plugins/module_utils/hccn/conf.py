@@ -9,7 +9,11 @@ of a key wins; editing the file changes no device until ``hccn_tool -cfg recover
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
 import re
+import stat
 
 _LINE = re.compile(r"([A-Za-z][\w.]*?)_(0|[1-9]\d?)=(.*)\Z")
 _ROUTE = re.compile(r"route_address_([\d.]+)_netmask_([\d.]+)\Z")
@@ -51,6 +55,29 @@ def read_hccn_conf(path):
             return parse_hccn_conf(handle.read())
     except OSError as error:
         return {}, [f"{path} cannot be read: {error.strerror}"]
+
+
+def read_access(path):
+    """Who may read the file: dict(mode, owner, group), as in dict(mode="0640", owner="root", group="HwHiAiUser"); {} if there is none.
+
+    ``mode`` is octal text; ids without a name are numbers as text.
+    """
+    try:
+        found = os.stat(path)
+    except OSError:
+        return {}
+    return dict(
+        mode=f"{stat.S_IMODE(found.st_mode):04o}",
+        owner=_name(pwd.getpwuid, found.st_uid),
+        group=_name(grp.getgrgid, found.st_gid),
+    )
+
+
+def _name(lookup, number):
+    try:
+        return lookup(number)[0]
+    except KeyError:
+        return str(number)
 
 
 def stale_addresses(live, conf, expected=None):

@@ -312,6 +312,42 @@ def no_file(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(place(host), missing, f"/etc/hccn.conf has no address for devices {missing}")
 
 
+DRIVER_GROUP = "HwHiAiUser"  # default of service_driver_group; services get this supplementary group
+
+
+@RULES.rule(
+    "HCCN-CONF-ACCESS",
+    f"As root run: chgrp {DRIVER_GROUP} /etc/hccn.conf && chmod g+r /etc/hccn.conf. If service_driver_group is another group, use its name.",
+    "vLLM-Ascend installation guide: containers mount /etc/hccn.conf; systemd.exec(5) SupplementaryGroups=",
+    "warning",
+)
+def conf_access(case: Observed) -> t.Iterator[Finding]:
+    """The user of the services cannot read /etc/hccn.conf.
+
+    Engines do not run as root. They read device addresses there; without them KV transfer fails or returns wrong data.
+    """
+    for host, facts in case.gathered("hccn"):
+        access = facts.get("hccn_conf_access")
+        users = _users(case, host)
+        if not access or not users or users == {"root"}:
+            continue
+        mode = int(access["mode"], 8)
+        by_owner = users == {access["owner"]} and mode & 0o400
+        by_group = access["group"] == DRIVER_GROUP and mode & 0o040
+        if not (mode & 0o004 or by_owner or by_group):
+            problem = f"/etc/hccn.conf ({access['owner']}:{access['group']}, mode {access['mode']}) is not readable for the services"
+            yield Finding.at(place(host), access["mode"], problem)
+
+
+def _users(case: Observed, host: Record) -> set[str]:
+    """Users of a host's engines; "" stands for service_user of the role. Empty for runtimes without a separate user."""
+    if not case.plan["runtime_facts"]["own_user"]:
+        return set()
+    user = case.plan["user"]
+    engines = [service for service in case.services(host["name"]) if service["devices"]]
+    return {"root" if (service.get("container") or {}).get("user") == "root" else user for service in engines}
+
+
 @RULES.rule(
     "RAIL-DIFFERS",
     "Set the same value on all devices (hccn_config for mtu and netmask, the switch port for speed).",

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 
 import ascend_cluster
 import pytest
@@ -26,6 +28,8 @@ def test_all_parts_of_a_healthy_host(cluster, run_module, tmp_path):
     assert result["npu"]["npus"][0]["board"]["firmware_version"] and result["npu"]["npus"][0]["sdid"] is not None
     assert result["npu"]["warnings"] == []
     assert result["hccn"]["devices"][1]["optical"]["rx_power_low_thres_milliwatts"] == 0.1445
+    assert result["hccn"]["hccn_conf_access"]["mode"] == f"{os.stat(host['hccn_conf']).st_mode & 0o7777:04o}"
+    assert result["hccn"]["hccn_conf_access"]["owner"] == pwd.getpwuid(os.getuid()).pw_name
     assert result["host"]["system"]["machine"] and result["host"]["user"]["uid"] >= 0
     assert result["host"]["models"][0]["exists"] and result["host"]["disks"][0]["free_mib"] > 0
 

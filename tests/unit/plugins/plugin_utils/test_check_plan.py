@@ -143,6 +143,7 @@ def one_host(number):
         },
         "hccn": {
             "hccn_conf": {},
+            "hccn_conf_access": {"mode": "0640", "owner": "root", "group": "HwHiAiUser"},
             "stale": [],
             "devices": [
                 {
@@ -222,6 +223,11 @@ FAULTS = [
         "HCCN-STALE",
         "n1 device 2",
         lambda data: data["n1"]["hccn"].update(stale=[{"device_id": 2, "live": "10.9.1.99", "file": "10.9.1.12"}]),
+    ),
+    (
+        "HCCN-CONF-ACCESS",
+        "n2",
+        lambda data: data["n2"]["hccn"]["hccn_conf_access"].update(owner="root", group="root", mode="0640"),
     ),
     ("TLS-DIFFERS", "n3 device 2", link("n3", 2, tls_enabled=True)),
     ("HCCN-ANSWER", "n1 device 1", link("n1", 1, errors={"lldp": "Command execute failed!"})),
@@ -610,6 +616,36 @@ def test_most_rules_are_seen_red_here():
         "NPU-COUNT",
         "SYSCTL-MAPS",
     }, "cover the new rule with a fault"
+
+
+@pytest.mark.parametrize(
+    ("changes", "access", "found"),
+    [
+        ({}, {"mode": "0644", "owner": "root", "group": "root"}, False),
+        ({}, {"mode": "0600", "owner": "root", "group": "HwHiAiUser"}, True),
+        ({}, {"mode": "0640", "owner": "root", "group": "HwHiAiUser"}, False),
+        ({}, {}, False),
+        ({"inference_user": "npu"}, {"mode": "0600", "owner": "npu", "group": "npu"}, False),
+        (
+            {"inference_user": "root"},
+            {"mode": "0600", "owner": "root", "group": "root"},
+            False,
+        ),
+        ({"inference_runtime": "docker"}, {"mode": "0640", "owner": "root", "group": "root"}, True),
+        (
+            {"inference_runtime": "docker", "inference_container": {"user": "root"}},
+            {"mode": "0640", "owner": "root", "group": "root"},
+            False,
+        ),
+    ],
+)
+def test_hccn_conf_must_be_readable_for_the_services(changes, access, found):
+    deployment = plan(**changes)
+    data = facts(deployment)
+    for host in data.values():
+        host["hccn"]["hccn_conf_access"] = access
+    ids = [item["path"] for item in check_plan(deployment, data) if item["id"] == "HCCN-CONF-ACCESS"]
+    assert ids == (list(HOSTS) if found else [])
 
 
 def test_rules_of_other_deployments_are_seen_red():
