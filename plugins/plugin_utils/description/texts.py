@@ -36,7 +36,9 @@ KINDS: dict[str, Kind] = {
         "the name of an image, such as quay.io/ascend/vllm-ascend:v0.23.0",
     ),
     "interface": Kind(re.compile(r"\w[\w.:@-]*", re.ASCII), "the name of a network interface, such as eth0"),
-    "mount": Kind(re.compile(r"[\w/][^:,]*:/[^:,]*(:[A-Za-z,]+)?"), "SOURCE:TARGET or SOURCE:TARGET:ro"),
+    # The rule MOUNT-FORM checks the parts, and CANN-PATH whether a path is absolute.
+    "mount": Kind(re.compile(r'[\w/][^;&|<>`$"]*'), "SOURCE:TARGET or SOURCE:TARGET:ro"),
+    "path": Kind(re.compile(r"[\w./][\w./+@-]*", re.ASCII), "a path of letters, digits and . _ / + @ -"),
     "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
     "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),
     # useradd(8), with the capitals that directories of users have

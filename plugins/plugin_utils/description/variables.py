@@ -347,7 +347,7 @@ class Description:
     image: str = documented("Container image. Default: the image of the release for the hardware.", typed("image"))
     container: Container = documented("Settings of containers.", factory(Container))
     kubernetes: Kubernetes = documented("Settings of the runtime kubernetes.", factory(Kubernetes))
-    cann_path: str = documented("Installation directory of CANN.", typed("directory", "/usr/local/Ascend"))
+    cann_path: str = documented("Installation directory of CANN.", typed("path", "/usr/local/Ascend"))
     args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", mapping())
     env: dict[str, t.Any] = documented("Environment variables of all engines.", mapping())
     router: Router = documented("The router in front of the engines, and the optional TLS frontend.", factory(Router))

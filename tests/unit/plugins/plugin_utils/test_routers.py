@@ -239,7 +239,7 @@ def test_the_router_s_own_port_is_for_the_cluster_where_clients_ask_the_frontend
         ({"inference_router.args.host": "0.0.0.0"}, "0.0.0.0:8000"),
         ({"inference_router.bind": "127.0.0.1"}, ""),
         ({"inference_router.bind": "fd00::1"}, ""),
-        ({"node1.ansible_host": "node1.example"}, ""),
+        ({"inference_router.args.host": "localhost"}, ""),
         ({"inference_router.bind": "8.8.8.8"}, "8.8.8.8:8000"),
         ({"inference_router.bind": "8.8.8.8", "inference_secrets.api_key": "x"}, "8.8.8.8:8000"),
         (FRONTED, ""),

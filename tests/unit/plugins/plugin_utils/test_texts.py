@@ -49,7 +49,6 @@ def refused(changes, name="p2p"):
         ("inference_cann_path", '/usr/local/$(id)"'),
         ("inference_cann_path", "/usr/local/`id`"),
         ("inference_cann_path", "-x"),
-        ("inference_container.mounts", ["/a:/b --privileged:x:y"]),
         ("inference_container.mounts", ["--privileged"]),
         ("inference_container.shm_size", "16g --privileged"),
         ("inference_release", "../../etc"),
