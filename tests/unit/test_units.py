@@ -14,6 +14,7 @@ import subprocess
 import jinja2
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.filter.linked import linked
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -48,14 +49,15 @@ def unit(folder, name, changes, kind):
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ROLE / "templates"), undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    environment.filters["ascend.inference._linked"] = linked
     environment.tests["match"] = lambda text, pattern: bool(re.match(pattern, text))
     host = next(host for host in plan["hosts"] if host["name"] == services[kind]["host"])
     constants = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    defaults = yaml.safe_load((ROLE / "defaults" / "main.yml").read_text())
     text = environment.get_template("systemd/unit.service.j2").render(
         item=services[kind],
         service_plan=plan,
-        service_systemd_restart_delay=5,
-        service_systemd_restart_delay_max=60,
+        **{name: value for name, value in defaults.items() if name.startswith("service_systemd_")},
         ansible_managed="managed",
         __service_target=plan["runtime_settings"]["target"],
         __service_here=[],

@@ -70,7 +70,7 @@ def advisory(case: Case) -> t.Iterator[Finding]:
     "warning",
 )
 def remote_code(case: Case) -> t.Iterator[Finding]:
-    """trust-remote-code is on for a model that is not a directory of the hosts.
+    """The option trust-remote-code is on for a model that is not a directory of the hosts.
 
     Python code of the model's repository runs with the privileges of the engine. A change of the repository changes the code.
     """

@@ -43,7 +43,7 @@ def test_advisories_of_the_plan_are_named_and_no_reason_to_fail():
     report = status_report(
         "x", {"n1": result(row())}, {"services": [], "runtime_facts": {"in_cluster": False}, "findings": findings}
     )
-    assert report["well"] and report["advisories"] == ["0.13.0 has CVE-1. Set it."]
+    assert report["healthy"] and report["advisories"] == ["0.13.0 has CVE-1. Set it."]
     assert status_table(report)[3:] == ["", "security advisory: 0.13.0 has CVE-1. Set it."]
 
 
