@@ -20,6 +20,7 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
+  - ascend.inference.attributes
   - ascend.inference.attributes.info_module
   - ascend.inference.kubernetes
 """
