@@ -214,7 +214,7 @@ class TestLocal:
     def test_another_key_does_not_verify(self):
         run = dataclasses.replace(LOCAL, secrets={"api_key": KEY + "x"}).play("verify", *LOUD)
         assert run.code != 0
-        assert "HTTP 401" in run.output and "the API key" in run.output, run.output
+        assert "HTTP 401" in run.output and "The API key differs" in run.output, run.output
 
     @pytest.mark.parametrize("name", WRONG)
     def test_wrong_wiring_is_seen_and_put_right(self, name):
