@@ -50,8 +50,12 @@ class Waiter:
                 seen = start_ids.setdefault(item["name"], [])
                 if now["start_id"] and now["start_id"] not in seen:  # a program that is being started has no pid yet
                     seen.append(now["start_id"])
-                if not now["up"] or len(seen) > 1 + self.restarts:
+                if not now["up"]:
                     failed[item["name"]] = "is not running: {} {}".format(now["state"], now["detail"]).rstrip()
+                elif len(seen) > 1 + self.restarts:
+                    failed[item["name"]] = (
+                        f"exits after its start (number of restarts: {len(seen) - 1})"
+                    )
                 elif self.clock() - begin > item["timeout"]:
                     failed[item["name"]] = "runs, but {} did not answer within {} s".format(
                         item["url"], item["timeout"]

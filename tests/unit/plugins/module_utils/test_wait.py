@@ -66,6 +66,7 @@ def test_dead_service_fails_at_once():
 def test_restart_between_two_polls_is_seen(restarts, good):
     (ready, failed), _now = wait(Runtime({"a": UP}, {"a": REBORN}), {"a": 3}, [service("a")], restarts)
     assert (list(ready), list(failed)) == ((["a"], []) if good else ([], ["a"]))
+    assert good or failed["a"] == "exits after its start (number of restarts: 1)"
 
 
 def test_a_service_without_a_pid_yet_was_not_restarted():
