@@ -4,7 +4,8 @@
 """Callback count_modules: one line for each module that Ansible starts on a host, into the file that COUNT_MODULES names.
 
 Each is a Python start there, over its connection; an action such as template or copy starts several, so tasks are no measure of it.
-The lines are ``HOST<tab>MODULE<tab>TASK``, below a line ``# PLAYBOOK`` for each run. ANSIBLE_CALLBACK_PLUGINS names this folder, ANSIBLE_CALLBACKS_ENABLED count_modules.
+The lines are ``HOST<tab>MODULE<tab>TASK``, below a line ``# PLAYBOOK`` for each run. ANSIBLE_CALLBACK_PLUGINS names this
+folder, ANSIBLE_CALLBACKS_ENABLED count_modules.
 """
 
 from __future__ import annotations

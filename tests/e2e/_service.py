@@ -73,7 +73,7 @@ class Deployment:
                 argv, env=environment, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
             )
             lines = [line.rstrip("\n").split("\t") for line in started if not line.startswith("#")]
-        modules = [(host, module, task) for host, module, task in lines]
+        modules = [tuple(fields) for fields in lines]
         run = Run(done.returncode, done.stdout, round(time.monotonic() - begin, 1), modules)
         if self.records:
             with (self.records / "output.log").open("a") as file:

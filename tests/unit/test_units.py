@@ -82,7 +82,7 @@ def values(path, name):
 def test_little_is_left_open(tmp_path, name, changes, kind):
     path, _service, _host = unit(tmp_path, name, changes, kind)
     argv = ["systemd-analyze", "security", "--offline=yes", "--no-pager", str(path)]
-    done = subprocess.run(argv, capture_output=True, text=True)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
     found = re.search(r"Overall exposure level for .*: ([\d.]+)", done.stdout)
     assert found, done.stdout + done.stderr
     assert float(found.group(1)) <= MOST["engine" if kind in ENGINES else "other"], done.stdout
@@ -93,7 +93,9 @@ def test_little_is_left_open(tmp_path, name, changes, kind):
 def test_systemd_reads_every_line(tmp_path, name, changes, kind):
     path, _service, _host = unit(tmp_path, name, changes, kind)
     path.write_text(re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", path.read_text(), flags=re.M))
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False
+    )
     about = [line for line in done.stderr.splitlines() if path.name in line]
     assert not about, about
 

@@ -53,9 +53,7 @@ class Waiter:
                 if not now["up"]:
                     failed[item["name"]] = "is not running: {} {}".format(now["state"], now["detail"]).rstrip()
                 elif len(seen) > 1 + self.restarts:
-                    failed[item["name"]] = (
-                        f"exits after its start (number of restarts: {len(seen) - 1})"
-                    )
+                    failed[item["name"]] = f"exits after its start (number of restarts: {len(seen) - 1})"
                 elif self.clock() - begin > item["timeout"]:
                     failed[item["name"]] = "runs, but {} did not answer within {} s".format(
                         item["url"], item["timeout"]

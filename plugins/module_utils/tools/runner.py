@@ -113,6 +113,8 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
     if max(len(out), len(err)) >= most:
         note = b"\nstopped: the tool printed more than %d MiB" % (most // 2**20)
         out, err = (out + note, err) if merged else (out, err + note)
+        # A tool that ended by itself before it was killed did so with output that is cut off: no success either.
+        return Output(argv, process.returncode or -signal.SIGKILL, _decode(out), _decode(err), False)
     return Output(argv, process.returncode, _decode(out), _decode(err), False)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import jinja2
 import pytest
@@ -61,7 +62,7 @@ def test_a_name_that_no_service_has():
 
 def unit(name, version, connector="llmdatadist"):
     """A service's unit as lines."""
-    given = plan(connector)
+    given = {**plan(connector), "root": "/opt/ascend-inference"}
     words = {
         "service_plan": given,
         "__service_here": given["services"],
@@ -77,6 +78,7 @@ def unit(name, version, connector="llmdatadist"):
     }
     environment = jinja2.Environment(trim_blocks=True)
     environment.filters["ascend.inference._linked"] = linked
+    environment.tests["match"] = lambda text, pattern: bool(re.match(pattern, text))
     return environment.from_string(UNIT.read_text(encoding="utf-8")).render(words).splitlines()
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing as t
 
 import pytest
@@ -17,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.texts
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
+NOTHING = types.NoneType
 CONTROLS = ("\n", "\r", "\x00", "\x1b[2J", "\x7f", "\x9b", "\u2028", "\u202e")
 
 
@@ -69,11 +71,8 @@ def texts_of(record, path):
     hints = t.get_type_hints(record)
     for field in dataclasses.fields(record):
         kind, place = hints[field.name], f"{path}.{field.name}"
-        kind = (
-            next((part for part in t.get_args(kind) if part is not type(None)), kind)
-            if type(None) in t.get_args(kind)
-            else kind
-        )
+        if NOTHING in t.get_args(kind):
+            kind = next((part for part in t.get_args(kind) if part != NOTHING), kind)
         if dataclasses.is_dataclass(kind):
             yield from texts_of(kind, place)
         elif kind is str and "choices" not in field.metadata:

@@ -68,7 +68,7 @@ def test_of_the_environment(name, text):
         ("p2p", {"node1.inference_interface": "a12345678901234"}),
         ("p2p", {"inference_user": "vllm-user"}),
         ("p2p", {"inference_cann_path": "/opt/ascend"}),
-        ("p2p", {"inference_router.bind": "0.0.0.0"}),
+        ("p2p", {"inference_router.bind": "192.168.7.1"}),
         ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
         ("docker", {"inference_container.shm_size": "64g"}),
         ("docker", {"inference_image": f"registry.example:5000/ascend/vllm-ascend@{DIGEST}"}),
