@@ -40,6 +40,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan 
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.pairs import fabric_peers, fabric_plane
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.verify_text import verify_text
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, upstream_proxies
 from ansible_collections.ascend.inference.tests.simulator.fake_host import LIBRARIES, write_model
 
@@ -278,7 +279,7 @@ class Deployment:
             for one, mark in zip(logs, marks, strict=True)
         ]
         report = verdict(section, responses, read)
-        return "" if report["verified"] else "\n".join(report["summary"] + report["failures"]), report
+        return "" if report["verified"] else "\n".join(verify_text(report)), report
 
     def close(self):
         """Stop everything."""
