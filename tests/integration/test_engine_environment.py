@@ -74,7 +74,7 @@ def test_a_package_for_another_chip_is_refused_after_its_installation(tmp_path, 
     assert done.code == 0, done.output
     done = play(tmp_path, "vllm_ascend", **variables, vllm_ascend_device_type="A3")
     assert done.code != 0
-    assert "is built for A2" in done.text and "this host needs A3" in done.text
+    assert "is built for A2" in done.text and "localhost needs A3" in done.text
     assert not (tmp_path / "venvs/current").exists()
     assert play(tmp_path, "vllm_ascend", **variables, vllm_ascend_device_type="A2").code == 0
 

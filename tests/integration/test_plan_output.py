@@ -66,7 +66,7 @@ def test_a_refused_description_is_printed_once_as_text(tmp_path):
     assert run.code != 0
     for error in ("unknown rule id NOPE. [IGNORE-UNKNOWN]", "[DEPLOYMENT-NAME]", "[VARIABLE-UNKNOWN]"):
         assert run.output.count(error) == 1, run.output
-    assert "\n   Why: It accepts nothing," in run.output and "\\n" not in run.output
+    assert "\n   Why: The id has no effect," in run.output and "\\n" not in run.output
 
 
 def test_a_fact_cache_keeps_nothing_of_a_plan(tmp_path, monkeypatch):

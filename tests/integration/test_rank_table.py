@@ -87,7 +87,7 @@ def test_the_table_is_written_from_all_hosts_and_follows_them(site):
     with ascend_cluster.edit(site.made["node1"]["state"]) as state:
         right, state["devices"][1]["vnic"] = state["devices"][1]["vnic"], None
     run = site.play()
-    assert run.code != 0 and "node1 device 1: device_ip is not known" in run.text, run.output
+    assert run.code != 0 and "node1 device 1: device_ip is unknown" in run.text, run.output
     assert "hccn_tool -i 1 -vnic -g shows no address" in run.text
     assert not site.root.exists()
 

@@ -42,7 +42,7 @@ def test_a_package_that_the_empty_lists_do_not_name_is_found_after_an_update(tmp
     run = play(tmp_path, "system_packages", system_packages_names=["sl=0-none"], system_packages_purpose="The test")
     assert run.code != 0
     assert names(empty_lists), "the lists were not updated"
-    assert "The test needs sl=0-none, and localhost cannot install them" in run.text
+    assert "The test needs sl=0-none, but localhost cannot install them" in run.text
     assert 'Fix: run "apt-get update" as root on localhost' in run.text
 
 
