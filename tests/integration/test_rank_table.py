@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """LLMDataDist's rank table as the role service writes it: from the simulated NPUs of all hosts, on each host.
 
-Both hosts of the inventory are this machine and write the same files; nothing is started.
+Both hosts of the inventory are this machine and write the same files, so one fork does it; nothing is started.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Site:
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_HOME": str(self.folder / "ansible"),
         }
-        argv = [str(PROGRAM), "-i", str(self.folder / "inventory.yml"), str(self.folder / "playbook.yml"), *options]
+        argv = [str(PROGRAM), "--forks", "1", "-i", str(self.folder / "inventory.yml")]
+        argv += [str(self.folder / "playbook.yml"), *options]
         done = subprocess.run(
             argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )

@@ -8,6 +8,9 @@ from __future__ import annotations
 import zlib
 
 import pytest
+
+pytest.importorskip("yaml", reason="a target plans nothing")
+pytest.importorskip("ansible.errors", reason="a target plans nothing")
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import (
     addresses,
     capacity,
