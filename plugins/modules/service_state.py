@@ -16,7 +16,7 @@ description:
   - A service is restarted only if its configuration at start differs from the plan. It writes its digest to a file at its
     start, so an interrupted run is completed by the next one.
   - With O(wait), polls the health URLs and processes of all services in parallel. A slow engine gets its whole timeout; an
-    exited exited exited one fails within a second, with the last lines of its log.
+    exited one fails within a second, with the last lines of its log.
 attributes:
   check_mode:
     description: Can run in check_mode and return changed status prediction without modifying target.

@@ -5,7 +5,7 @@
 
 Every pool has a part of each range, and an instance's position in it is derived from its slot on the host: adding an
 instance never changes another's ports. Ports are assigned here, once for each process; renderers only print them. The ranges
-in in in which engines bind random ports (AscendDirect, transfer engine, store clients; Mooncake's sources, see the rules page) are
+in which engines bind random ports (AscendDirect, transfer engine, store clients; Mooncake's sources, see the rules page) are
 avoided.
 """
 
