@@ -42,9 +42,16 @@ ORDER = (
     "docs",
     "conformance",
 )
-# Scenarios about the test nodes themselves (every other scenario fails when they do), and one whose services the simulated
-# clusters of tests/unit/simulator run as well.
-LONG_ONLY = {"molecule-nodes", "molecule-engine", "molecule-layerwise_2p1d"}
+# Scenarios about the test nodes themselves (every other scenario fails when they do), and scenarios whose parts others test:
+# layerwise_2p1d the simulated clusters of tests/unit/simulator; colocated_pool e2e-local (the real master, store and router) and e2e-faults
+# (the Ascend connectors); llmdatadist_w8a8 integration (software from git, empty package lists, a rank table of A3) and llmdatadist_1p2d.
+LONG_ONLY = {
+    "molecule-nodes",
+    "molecule-engine",
+    "molecule-layerwise_2p1d",
+    "molecule-colocated_pool",
+    "molecule-llmdatadist_w8a8",
+}
 LONG = bool(os.environ.get("LONG"))
 SCRIPTS = {"conformance", "e2e", "integration", "parsers"}  # in tests/; the others are programs of .ci/parts/
 
