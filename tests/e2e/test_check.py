@@ -21,10 +21,10 @@ import ascend_cluster  # noqa: E402 - its folder is no package; the simulators i
 PLAYBOOK = os.environ.get("CHECK_PLAYBOOK", str(REPOSITORY / "playbooks" / "check.yml"))
 FOUR = {
     "hosts": 4,
-    "devices": 16,
+    "devices": 8,  # half of an A3: the simulated tools start for each value of each device
     "pools": {
-        "prefill": {"instances": 2, "data_parallel_size": 2, "tensor_parallel_size": 8},
-        "decode": {"data_parallel_size": 32},
+        "prefill": {"instances": 2, "data_parallel_size": 2, "tensor_parallel_size": 4},
+        "decode": {"data_parallel_size": 16},
     },
 }
 # Findings about the machine that runs this test are not findings of simulated hosts.
@@ -176,11 +176,11 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
     change(folder, "node1", device(0, link="DOWN"))
     change(folder, "node1", device(7, processes=[{"pid": 4242, "name": "python3", "memory": 900}]))
     change(folder, "node2", device(4, present=False))
-    change(folder, "node2", device(9, ip=["10.21.2.99", "255.255.255.0"]))
+    change(folder, "node2", device(1, ip=["10.21.2.99", "255.255.255.0"]))
     change(folder, "node3", lambda state: state.update(driver="25.5.2", tool="25.5.2"))
-    change(folder, "node1", device(12, sdid=(2 << 22) | (6 << 18) | 12))
+    change(folder, "node1", device(6, sdid=(2 << 22) | (3 << 18) | 6))
     change(folder, "node3", device(2, net_health="Socket fail"))
-    (folder / "network.json").write_text(json.dumps({"dead": ["192.3.2.188"]}))
+    (folder / "network.json").write_text(json.dumps({"dead": ["192.3.2.196"]}))
     done, findings, _accepted = check(folder)
     assert done.returncode != 0
     assert sorted(findings) == sorted(
@@ -190,14 +190,14 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
             ("LINK-DOWN", "node1 device 0"),
             ("NPU-BUSY", "node1 device 7"),
             ("NPU-ABSENT", "node2 device 4"),
-            ("HCCN-STALE", "node2 device 9"),
+            ("HCCN-STALE", "node2 device 1"),
             ("DRIVER-DIFFERS", "node3"),
-            ("SDID-TWICE", "node1 device 12"),
+            ("SDID-TWICE", "node1 device 6"),
             ("NET-HEALTH", "node3 device 2"),
-            ("PEER-UNREACHABLE", "node3 device 11"),
+            ("PEER-UNREACHABLE", "node3 device 3"),
         ]
     )
-    assert "node2 device 9" in done.stdout
+    assert "node2 device 1" in done.stdout
 
 
 def run(folder, *arguments, playbook=PLAYBOOK):
