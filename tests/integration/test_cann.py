@@ -19,13 +19,15 @@ ARCH = platform.machine()
 @pytest.fixture
 def install(tmp_path, monkeypatch):
     """Run the role for a version, with packages from a folder on the controller."""
-    for version in (OLD, NEW):
-        packages.build_all(tmp_path / "packages", version, "a3")
     monkeypatch.setenv("ASCEND_SIMULATOR_ROOT", str(tmp_path / "root"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    built = set()
 
     def run(version, fail="", **variables):
         monkeypatch.setenv("ASCEND_SIMULATOR_CANN_FAIL", fail)
+        if version not in built:
+            packages.build_all(tmp_path / "packages", version, "a3")
+            built.add(version)
         given = {
             "cann_version": version,
             "cann_hardware": "a3",
@@ -40,11 +42,9 @@ def install(tmp_path, monkeypatch):
     return run
 
 
-def test_install_again_upgrade_and_side_by_side(tmp_path, install):
+def test_install_upgrade_side_by_side_and_again(tmp_path, install):
     done = install(OLD)
     assert done.code == 0, done.output
-    done = install(OLD)
-    assert (done.code, done.changed) == (0, 0), done.output
     done = install(NEW)
     assert done.code == 0 and done.changed > 0, done.output
     ascend = tmp_path / "Ascend"
@@ -60,14 +60,20 @@ def test_install_again_upgrade_and_side_by_side(tmp_path, install):
     assert (done.code, done.changed) == (0, 0), done.output
 
 
-@pytest.mark.parametrize("mode", ["toolkit:nothing", "kernels:half", "nnal:quietly"])
+# tests/unit/plugins/module_utils/test_cann.py has the judgement on each kind of failure.
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param("toolkit:nothing", marks=pytest.mark.long),
+        "kernels:half",
+        pytest.param("nnal:quietly", marks=pytest.mark.long),
+    ],
+)
 def test_a_broken_installation_is_noticed_and_the_next_run_repairs_it(install, mode):
     done = install(NEW, fail=mode)
     assert done.code != 0, done.output  # exit status 0 of the installer does not prove the installation
     done = install(NEW)
     assert done.code == 0 and done.changed > 0, done.output
-    done = install(NEW)
-    assert (done.code, done.changed) == (0, 0), done.output
 
 
 def test_a_package_with_another_checksum_is_not_run(tmp_path, install):

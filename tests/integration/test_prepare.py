@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 
+import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE
 from ansible_collections.ascend.inference.tests.simulator import wheels
 from ansible_collections.ascend.inference.tests.simulator.cann import packages
@@ -59,6 +60,7 @@ def inventory(tmp_path):
     return place
 
 
+@pytest.mark.long  # molecule/install runs the same playbook on a systemd host, twice
 def test_everything_the_plan_names_is_there_and_stays(tmp_path):
     packages.build_all(tmp_path / "packages", CANN, "a3")
     wheels.stack(tmp_path / "wheels", RELEASE, chip="A3")

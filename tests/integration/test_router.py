@@ -51,6 +51,7 @@ def again(tmp_path, variables, text):
     assert (done.code, done.changed) == (0, 0), done.output
 
 
+@pytest.mark.long  # molecule/install and mooncake_1p1d install the proxy from a tree
 def test_from_a_tree(tmp_path, variables):
     variables.update(router_script_origin="tree", router_script_tree=str(tmp_path / "tree"))
     again(tmp_path, variables, "print('one')\n")
