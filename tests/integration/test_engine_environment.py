@@ -44,6 +44,7 @@ def variables(tmp_path):
     }
 
 
+@pytest.mark.long  # molecule/install does it on a systemd host, with the lock and the link
 def test_wheels_locked_linked_and_not_needed_again(tmp_path, variables):
     wheels.stack(tmp_path / "wheels", RELEASE)
     variables["vllm_ascend_device_type"] = "A2"  # of the simulated wheel

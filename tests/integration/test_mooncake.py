@@ -45,18 +45,28 @@ def variables(tmp_path):
     }
 
 
-def test_wheel_of_the_release(tmp_path, variables):
+@pytest.fixture
+def offline(tmp_path, variables):
+    """Variables for a folder with the simulated wheel of one version."""
     wheels.mooncake(tmp_path / "wheels", "0.3.11.post1")
-    variables.update(mooncake_find_links=[str(tmp_path / "wheels")], mooncake_offline=True, mooncake_glibc="2.17")
-    done = play(tmp_path, "mooncake", **variables)
+    links = [str(tmp_path / "wheels")]
+    return {**variables, "mooncake_find_links": links, "mooncake_offline": True, "mooncake_glibc": "2.17"}
+
+
+@pytest.mark.long  # molecule/install installs the wheel, twice
+def test_wheel_of_the_release(tmp_path, offline):
+    done = play(tmp_path, "mooncake", **offline)
     assert done.code == 0, done.output
     shutil.rmtree(tmp_path / "wheels")
-    done = play(tmp_path, "mooncake", **variables)
+    done = play(tmp_path, "mooncake", **offline)
     assert (done.code, done.changed) == (0, 0), done.output
-    done = play(tmp_path, "mooncake", **{**variables, "mooncake_glibc": "9.35"})
+
+
+def test_a_wheel_that_cannot_be_installed_is_refused_with_a_fix(tmp_path, offline):
+    done = play(tmp_path, "mooncake", **{**offline, "mooncake_glibc": "9.35"})
     assert done.code != 0
     assert "needs glibc 9.35 or later" in done.text and "mooncake_method to source" in done.text
-    done = play(tmp_path, "mooncake", **{**variables, "mooncake_version": "0.3.12"})
+    done = play(tmp_path, "mooncake", **{**offline, "mooncake_version": "0.3.12"})
     assert done.code != 0
     assert "has mooncake-transfer-engine-npu==0.3.12" in done.text and "mooncake_find_links" in done.text
 
