@@ -12,11 +12,13 @@ with_collections
 flock --close .cache/locks/images bash .ci/parts/images.sh
 
 steps_of() { # SCENARIO
-    case ${LONG:+long}$1 in
-        install) echo create, prepare, converge, idempotence, verify, side_effect, cleanup ;;
-        layerwise_2p1d | llmdatadist_w8a8) echo create, prepare, converge, verify ;;
-        colocated_pool) echo create, prepare, converge, verify, side_effect, cleanup ;;
+    case ${LONG:+long-}$1 in
+        mooncake_1p1d) echo create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
+        docker_pd) echo create, prepare, converge, idempotence, verify, side_effect, cleanup ;;
+        install) echo create, prepare, converge, idempotence, verify, side_effect ;;
         llmdatadist_1p2d) echo create, prepare, converge, verify, side_effect ;;
+        long-install) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, side_effect back.yml, cleanup ;;
+        long-llmdatadist_1p2d) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect faults.yml, side_effect, cleanup ;;
         *) echo syntax, create, prepare, check, converge, idempotence, verify, side_effect, cleanup ;;
     esac
 }
