@@ -147,6 +147,14 @@ def parent(pid: int) -> int:
         return -1
 
 
+def forked(pid: int) -> bool:
+    """Whether a process runs its parent's program (PF_FORKNOEXEC of the kernel's flags); False if it does not exist."""
+    try:
+        return bool(int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6]) & 0x40)
+    except OSError:
+        return False
+
+
 def say(text: str) -> None:
     """Print progress, visible with ``pytest -s`` and in the report of a failed test."""
     print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)

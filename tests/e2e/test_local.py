@@ -190,7 +190,10 @@ class TestLocal:
         names = ("plan_file", "verify_file", "check_json", "check_html")
         run = LOCAL.play("site", *LOUD, **{f"inference_{name}": str(LOCAL.records / name) for name in names})
         assert run.code == 0, run.output
-        assert sorted(LOCAL.processes()) == ["decode-0", "prefill-0", "router"]
+        running = LOCAL.processes()
+        assert sorted(running) == ["decode-0", "prefill-0", "router"]
+        for name in ("decode-0", "prefill-0"):  # else each of them imports torch and vLLM again
+            assert sum(map(service.forked, running[name])) == 2, "the engine core and its worker are no forks"
         prove_transfer()
 
     def test_second_run_changes_nothing(self):

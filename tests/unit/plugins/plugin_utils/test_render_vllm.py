@@ -47,3 +47,11 @@ def test_a_dotted_flag_reaches_the_command_line_as_it_is_written():
     at = argv.index("--compilation-config.cudagraph_mode")
     assert argv[at + 1] == "FULL_DECODE_ONLY"
     assert plan["findings"] == []
+
+
+@pytest.mark.parametrize(("env", "method"), [({}, "fork"), ({"VLLM_WORKER_MULTIPROC_METHOD": "spawn"}, "spawn")])
+def test_an_engine_on_cpu_forks_its_processes_unless_told_otherwise(env, method):
+    """`vllm serve` chooses spawn where the environment has no choice, before it loads our plugin."""
+    plan = launch_plan(*family("cpu", {"inference_env": env}))
+    engines = [service["env"] for service in plan["services"] if service["kind"] in ("prefill", "decode", "colocated")]
+    assert engines and {engine["VLLM_WORKER_MULTIPROC_METHOD"] for engine in engines} == {method}
