@@ -32,4 +32,8 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_check_facts": facts_filter, "_fabric_peers": peers_filter, "_fabric_plane": fabric_plane}
+        return {
+            "_check_facts": facts_filter,
+            "_fabric_peers": peers_filter,
+            "_fabric_plane": fabric_plane,
+        }

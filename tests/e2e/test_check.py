@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
+import socket
 import subprocess
 import sys
 
@@ -129,6 +131,7 @@ def test_a_healthy_cluster_passes(tmp_path):
     done, findings, _accepted = check(cluster(tmp_path, TWO))
     assert findings == []
     assert done.returncode == 0, done.stdout
+    assert re.search(r"(\d+) of \1 TCP connections between hosts were tested", " ".join(done.stdout.split()))
     assert "no findings" in (tmp_path / "report.html").read_text()
 
 
@@ -272,6 +275,24 @@ def test_all_hosts_unreachable_is_one_report_with_the_reasons(tmp_path):
     assert findings == [("HOST-UNREACHABLE", "node0"), ("HOST-UNREACHABLE", "node1")]
     assert "2 places (node0" in done.stdout or "Connection refused" in done.stdout
     assert done.stdout.count("onnection refused") <= 10  # two for each host, and the report
+
+
+def test_a_port_that_drops_connections_is_named_and_a_free_one_passes(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    with socket.socket() as full:  # with a full backlog the kernel drops further connections, as a firewall does
+        full.bind(("127.0.0.2", 22000))  # prefill's first KV port on node0
+        full.listen(0)
+        waiting = [socket.socket() for _number in range(4)]
+        for item in waiting:
+            item.setblocking(False)
+            item.connect_ex(("127.0.0.2", 22000))
+        done, findings, _accepted = check(folder)
+        for item in waiting:
+            item.close()
+    assert done.returncode != 0
+    assert findings == [("PORT-BLOCKED", "node0")]
+    text = " ".join(done.stdout.split())
+    assert "node1 cannot connect to ports 22000 (prefill-0 kv): 1 of" in text and "no answer in 3 s" in text
 
 
 def test_an_empty_inventory_is_named(tmp_path):

@@ -11,7 +11,8 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..plan.rules.base import Rule, judge
-from . import completeness, fabric, host, model, model_memory, npu, reach, versions
+from . import completeness, fabric, host, model, model_memory, npu, reach, tcp, versions
+from .connections import MODES, planned_connections
 from .observed import Observed
 from .pairs import planned_pairs
 from .thresholds import thresholds
@@ -25,7 +26,8 @@ FIRST: tuple[Rule, ...] = (
     *npu.RULES,
     *versions.RULES,
 )
-RULES: tuple[Rule, ...] = tuple(sorted((*FIRST, *reach.RULES), key=lambda rule: rule.id))
+SECOND: tuple[Rule, ...] = (*reach.RULES, *tcp.RULES)
+RULES: tuple[Rule, ...] = tuple(sorted((*FIRST, *SECOND), key=lambda rule: rule.id))
 SEVERITIES = ("error", "warning", "remark", "accepted")
 
 # Findings (right) that are suppressed at a place that has the finding on the left, which causes them.
@@ -66,11 +68,17 @@ PREVENT_PINGS = (*BREAK_PINGS, "HOST-ANSWER", "HCCN-ANSWER", "NPU-ADDRESS", "FAC
 def observed(
     plan: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any] | None = None
 ) -> Observed:
-    """The input of rules and pages. ``options``: ``thresholds`` (dict), ``ping`` (mode), ``left_out`` (host names)."""
+    """The input of rules and pages. ``options``: ``thresholds`` (dict), ``ping`` and ``tcp`` (modes), ``left_out`` (host names)."""
     options = options or {}
     left_out = frozenset(options.get("left_out") or ())
     pairs, wanted = planned_pairs(plan, str(options.get("ping") or "plan"), left_out)
-    return Observed(plan, facts, thresholds(options.get("thresholds")), left_out, tuple(pairs), wanted)
+    tcp_mode = str(options.get("tcp") or "listen")
+    if tcp_mode not in MODES:
+        raise ValueError(f"unknown mode {tcp_mode!r}; known modes: {', '.join(MODES)}")
+    tested = tcp_mode != "none" and not plan["runtime_facts"]["in_cluster"]
+    connections, total = planned_connections(plan, left_out) if tested else ({}, 0)
+    limits = thresholds(options.get("thresholds"))
+    return Observed(plan, facts, limits, left_out, tuple(pairs), wanted, connections, total)
 
 
 def check_plan(
@@ -82,7 +90,7 @@ def check_plan(
     """Findings for the plan's hosts as plain data, most severe first; those of rules in ``ignored`` are ``accepted``.
 
     An unknown id in ``ignored`` is itself a finding. ``options``: see :func:`observed`. Raises ValueError for
-    an unknown threshold or ping mode.
+    an unknown threshold or mode.
     """
     case = observed(plan, facts, options)
     findings = judge(case, FIRST, ignored)
@@ -90,7 +98,7 @@ def check_plan(
     broken, silent = (
         frozenset(_place(error) for error in errors if error.id in ids) for ids in (BREAK_PINGS, PREVENT_PINGS)
     )
-    findings += judge(dataclasses.replace(case, broken=broken, silent=silent), reach.RULES, ignored)
+    findings += judge(dataclasses.replace(case, broken=broken, silent=silent), SECOND, ignored)
     findings = without_consequences(findings)
     known = {rule.id for rule in RULES}
     findings += [

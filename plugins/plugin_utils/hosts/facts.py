@@ -17,8 +17,8 @@ def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[
     """Facts of each planned host.
 
     ``results`` maps a host to what role host_check recorded: ``{gather: <result of check_info>, ping: <result of hccn_ping>,
-    runtime: {error}, later: {...}}``, each optional; ``gather`` may hold results of npu_info and hccn_info as its parts. A
-    failed module becomes ``{error: message}`` of its facts; a connection lost at any task becomes
+    runtime: {error}, tcp: {listen, connect, controller: <results of port_probe>}, later: {...}}``, each optional; ``gather``
+    may hold results of npu_info and hccn_info as its parts. A failed module becomes ``{error: message}`` of its facts; a connection lost at any task becomes
     ``unreachable: message``. A host without any record has no facts.
     ``later`` are options of roles that run after the check and provide facts that it would report as missing.
     """
@@ -33,9 +33,14 @@ def _facts(result: Record) -> dict[str, t.Any]:
     if "failed" in gathered and gathered["failed"] or "msg" in gathered:
         found["gather"] = {"error": _message(gathered)}
     found.update({part: _part(gathered[part]) for part in PARTS if _gathered(gathered.get(part))})
-    for kind in ("ping", "runtime"):
-        answer = result.get(kind) or {}
-        if answer.get("unreachable"):
+    tcp = result.get("tcp") or {}
+    steps = [tcp[step] for step in ("listen", "connect") if _gathered(tcp.get(step))]
+    parts = {kind: result.get(kind) or {} for kind in ("ping", "runtime")}
+    parts.update(
+        tcp={key: value for step in steps for key, value in step.items()}, controller=tcp.get("controller") or {}
+    )
+    for kind, answer in parts.items():
+        if answer.get("unreachable") and kind != "controller":
             found["unreachable"] = _message(answer)
         elif "msg" in answer:
             found[kind] = {"error": _message(answer)}

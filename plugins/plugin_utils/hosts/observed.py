@@ -18,7 +18,7 @@ ENGINES = ("prefill", "decode", "colocated", "encode")
 @dataclass(frozen=True)
 class Observed:
     """``plan`` as ``launch_plan`` returns it; ``facts`` as ``check_facts`` does: a host's name to the parts ``host``,
-    ``npu``, ``hccn``, ``ping`` and ``runtime``, each a module's result or ``{error: message}``, and ``unreachable`` if the
+    ``npu``, ``hccn``, ``ping``, ``tcp``, ``controller`` and ``runtime``, each a module's result or ``{error: message}``, and ``unreachable`` if the
     connection failed. ``left_out`` are planned hosts that --limit excludes; they are not checked."""
 
     plan: Record
@@ -27,6 +27,8 @@ class Observed:
     left_out: frozenset[str] = frozenset()
     pairs: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()  # pairs to ping, see pairs.py
     wanted_pairs: int = 0  # total number of pairs in the plan
+    connections: t.Mapping[str, t.Mapping[str, t.Any]] = field(default_factory=dict)  # to test, see connections.py
+    wanted_connections: int = 0  # total number in the plan
     broken: frozenset[str] = frozenset()  # hosts and devices with an error that explains failed pings
     silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not run
 

@@ -19,6 +19,7 @@ from .observed import Observed, Record, fabric_address, links_by_device, npus_by
 from .reach import Pings, coverage, pings
 from .report_style import STYLE
 from .report_text import verdict
+from .tcp import tcp_coverage
 from .versions import COLUMNS, odd_ones, versions
 
 RANK = {"idle": 0, "ok": 1, "warning": 2, "error": 3}
@@ -66,6 +67,7 @@ def _head(case: Observed, findings: t.Sequence[Record], run: t.Mapping[str, str]
         ("Release", f"{plan['release']}, runtime {plan['runtime']}"),
         ("Hosts", f"{answered} of {len(plan['hosts'])} answered; {len(plan['services'])} services"),
         ("Pings", coverage(case) or "none planned"),
+        ("Connections", tcp_coverage(case)),
         ("Left out", ", ".join(sorted(case.left_out))),
         ("Date", run.get("date", "")),
         ("Command", run.get("command", "")),

@@ -12,6 +12,7 @@ from .check_plan import observed
 from .model_memory import memory_lines
 from .observed import Record
 from .reach import coverage
+from .tcp import tcp_coverage
 
 
 def check_text(
@@ -24,7 +25,12 @@ def check_text(
     case = observed(plan, facts, options)
     lines = [f"{plan['deployment']}: {verdict(findings)}."]
     answered = len(case.hosts()) - len(case.unreachable())
-    lines.append(f"{answered} of {len(plan['hosts'])} planned hosts answered" + _also(coverage(case)) + ".")
+    lines.append(
+        f"{answered} of {len(plan['hosts'])} planned hosts answered"
+        + _also(coverage(case))
+        + _also(tcp_coverage(case))
+        + "."
+    )
     if case.left_out:
         lines.append(f"Excluded by --limit, not checked: {', '.join(sorted(case.left_out))}.")
     lines += memory_lines(case)

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import reach
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan, observed
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connections import planned_connections, port_probes
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.pairs import planned_pairs
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
@@ -63,7 +64,29 @@ def facts(wanted=None):
     """A healthy A3 cluster of three hosts with four dies each, in which every planned ping is answered."""
     found = {name: one_host(number) for number, name in enumerate(HOSTS, 1)}
     answer_pings(wanted or plan(), found)
+    answer_connections(wanted or plan(), found)
     return found
+
+
+def answer_connections(wanted, found):
+    """Every planned connection succeeds, each to a temporary listener."""
+    probes = port_probes(wanted, found)
+    for name in HOSTS:
+        answers = [
+            {"name": peer["name"], "address": peer["address"], "port": port, "state": "open", "reason": "", "ms": 0.1}
+            for peer in probes[name]["peers"]
+            for port in peer["ports"]
+        ]
+        found[name]["tcp"] = {"listening": probes[name]["listen"], "failed": {}, "answers": answers}
+    found[HOSTS[0]]["controller"] = {"answers": []}
+
+
+def block(data, *cuts, state="timeout", reason="no answer in 3 s"):
+    """Connections from a host to another fail: each cut is (source, target) or (source, target, ports)."""
+    for source, target, *ports in cuts:
+        for answer in data[source]["tcp"]["answers"]:
+            if answer["name"] == target and (not ports or answer["port"] in ports[0]):
+                answer.update(state=state, reason=reason)
 
 
 def answer_pings(wanted, found, average=0.02):
@@ -191,6 +214,7 @@ def model(host, **values):
 
 
 OURS = "/opt/ascend-inference/deployments/inference/services/prefill-0"
+CLOSED = {"name": "n1", "address": "10.0.0.1", "port": 8000, "state": "timeout", "reason": "no answer in 3 s"}
 HELD = {"address": "0.0.0.0", "port": 7100, "pid": 7, "command": "nginx", "service": ""}
 
 FAULTS = [
@@ -247,6 +271,9 @@ FAULTS = [
     ),
     ("PEER-UNREACHABLE", "n2 device 3", lambda data: lose(data, ("n2", 3, "10.8.1.13"))),
     ("PEER-SLOW", "n2 device 3", lambda data: data["n2"]["ping"]["matrix"]["3"]["10.8.1.13"].update(average_ms=500.0)),
+    ("PORT-BLOCKED", "n1", lambda data: block(data, ("n1", "n2"), ("n2", "n1"))),
+    ("PORTS-UNTESTED", "n2", lambda data: data["n2"].pop("tcp")),
+    ("CONTROLLER-ROUTER", "n1", lambda data: data["n1"].update(controller={"answers": [CLOSED]})),
     ("PINGS-MISSING", "n2", lambda data: data["n2"]["ping"]["matrix"].pop("3")),
     ("PINGS-MISSING", "n2", lambda data: data["n2"].pop("ping")),
     (
@@ -476,6 +503,102 @@ def test_one_lost_pair_is_one_finding_of_that_pair():
     found = reached(wide_plan(), lambda source, target: {source, target} == pair)
     assert [entry[0] for entry in found] == ["h0 device 0"]
     assert "h4 device 1 is not reachable" in found[0][1] and "either" in found[0][1]
+
+
+ALL = ("n1", "n2", "n3")
+
+
+@pytest.mark.parametrize(
+    ("cuts", "state", "path", "texts"),
+    [
+        ([("n1", "n2"), ("n2", "n1")], "timeout", "n1", ["nothing passes between it and n2", "13 of 13", "no answer"]),
+        ([("n2", "n1"), ("n3", "n1")], "timeout", "n1", ["no other host can connect to it", "12 of 12"]),
+        ([("n2", "n1"), ("n3", "n1")], "refused", "n1", ["although the host listens"]),
+        ([("n1", "n2"), ("n1", "n3")], "timeout", "n1", ["it cannot connect to any other host"]),
+        ([(a, b) for a in ALL for b in ALL if a != b], "timeout", "n1", ["no connection from or to another host"]),
+        (
+            [("n2", "n1", [22000, 22003]), ("n3", "n1", [22000, 22003])],
+            "timeout",
+            "n1",
+            ["n2, n3", "22000, 22003 (prefill-0 kv)"],
+        ),
+        ([("n2", "n1", [20000])], "timeout", "n1", ["n2 cannot connect to ports 20000 (ascend_direct)"]),
+        ([("n1", "n3")], "unreachable", "n3", ["n1 cannot connect to ports"]),
+    ],
+)
+def test_a_firewall_is_one_finding_with_its_cause(cuts, state, path, texts):
+    data = facts()
+    block(data, *cuts, state=state, reason={"timeout": "no answer in 3 s"}.get(state, "connection refused"))
+    found = [finding for finding in check_plan(plan(), data) if finding["id"] == "PORT-BLOCKED"]
+    assert [finding["path"] for finding in found] == [path]
+    for text in texts:
+        assert text in found[0]["problem"]
+    assert " port " in found[0]["value"]
+
+
+def test_a_refused_connection_counts_only_where_a_listener_ran():
+    data = facts()
+    block(data, ("n2", "n1"), ("n3", "n1"), state="refused", reason="connection refused")
+    data["n1"]["tcp"]["listening"] = []
+    assert check_plan(plan(), data) == []
+    data = facts()
+    block(data, *((name, "n1") for name in HOSTS), state="refused", reason="connection refused")
+    (found,) = check_plan(plan(), data)  # the host does not reach its own listener either: it ended too early
+    assert (found["id"], found["severity"], found["path"]) == ("PORTS-UNTESTED", "remark", "n1")
+
+
+def test_a_lost_host_explains_connections_that_fail_or_are_missing():
+    data = facts()
+    block(data, ("n1", "n2"), ("n3", "n2"))
+    data["n2"] = {"unreachable": "ssh: Connection timed out"}
+    assert [(item["id"], item["path"]) for item in check_plan(plan(), data)] == [("HOST-UNREACHABLE", "n2")]
+
+
+def test_connections_are_the_plan_s():
+    wanted, total = planned_connections(plan())
+    purposes = {target.purpose for target in wanted["n2"]["n1"]}
+    assert purposes == {"prefill-0 kv", "ascend_direct", "transfer_engine"}  # the router is on n1
+    assert {target.purpose for target in wanted["n1"]["n2"]} == {
+        *purposes - {"prefill-0 kv"},
+        "decode-0 kv",
+        "decode-0 api",
+    }
+    assert [target.port for target in wanted["n2"]["n1"] if target.name == "kv"] == [22000, 22003]  # both ends
+    assert "n3" not in wanted["n2"]  # two decode instances do not talk to each other
+    assert total == sum(len(ports) for targets in wanted.values() for ports in targets.values())
+    spanning = plan(inference_pools={"prefill": {"tensor_parallel_size": 4}, "decode": {"data_parallel_size": 8}})
+    between = planned_connections(spanning)[0]
+    assert {target.name for target in between["n3"]["n2"]} == {"dp_rpc", "hccl"}
+    assert planned_connections(plan(), ["n2"])[0].keys() == {"n1", "n3"}
+
+
+def test_connections_of_many_hosts_are_bounded_and_cover_all_together():
+    large, total = planned_connections(wide_plan(hosts=80))
+    assert {len(targets) for targets in large.values()} == {32}
+    assert {host for targets in large.values() for host in targets} == {f"h{number}" for number in range(80)}
+    assert total > sum(len(ports) for targets in large.values() for ports in targets.values())
+
+
+def test_a_running_deployment_gets_no_listener_on_its_ports_and_is_hardly_disturbed():
+    data = facts()
+    for name in HOSTS:
+        data[name]["host"]["listening"] = [dict(HELD, service=OURS, port=port) for port in (*range(7000, 30000), 8000)]
+    probes = port_probes(plan(), data)
+    assert {name: probe["listen"] for name, probe in probes.items()} == dict.fromkeys((*HOSTS, "localhost"), [])
+    assert probes["n2"]["peers"] == [{"name": "n1", "address": "10.0.0.1", "ports": [22000, 22003]}]
+    answer_connections(plan(), data)
+    assert check_plan(plan(), data) == []
+
+
+def test_nothing_is_tested_where_nobody_wants_it():
+    data = facts()
+    assert port_probes(plan(), data, "none") == {}
+    assert not any(probe["listen"] for probe in port_probes(plan(), data, "connect").values())
+    for name in HOSTS:
+        data[name].pop("tcp")
+    assert check_plan(plan(), data, (), {"tcp": "none"}) == []
+    with pytest.raises(ValueError, match="some"):
+        check_plan(plan(), data, (), {"tcp": "some"})
 
 
 def test_pairs_are_the_plan_s_and_bounded():
@@ -762,7 +885,8 @@ def test_what_role_model_will_repair_after_the_check_is_not_complained_about():
 
 def recorded(facts_):
     """A host's facts as role host_check records them."""
-    return {"gather": {kind: facts_[kind] for kind in ("host", "npu", "hccn")}, "ping": facts_["ping"]}
+    gathered = {kind: facts_[kind] for kind in ("host", "npu", "hccn")}
+    return {"gather": gathered, "ping": facts_["ping"], "tcp": {"connect": facts_["tcp"]}}
 
 
 @pytest.mark.parametrize(

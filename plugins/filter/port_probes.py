@@ -1,0 +1,30 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter port_probes: TCP connections between hosts to test."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.hosts.connections import port_probes
+from ..plugin_utils.hosts.facts import check_facts
+
+
+def probes_filter(plan: t.Any, results: t.Any, mode: t.Any = "listen", left_out: t.Any = ()) -> dict[str, t.Any]:
+    """The ports that each host listens on and connects to."""
+    try:
+        return port_probes(plain(plan), check_facts(plain(plan), plain(results)), str(mode), plain(list(left_out)))
+    except ValueError as error:
+        raise AnsibleFilterError(f"port_probes: {error}") from error
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_port_probes": probes_filter}

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""port_probe: listeners on free ports only, that end; connections told apart by what happens to them."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.host import facts, port_probe
+
+
+@pytest.fixture
+def listening(run_module, tmp_path):
+    """``listening(ports, **options)`` starts a listener on 127.0.0.1; it is stopped after the test."""
+
+    def start(ports, **options):
+        given = {"name": "n1", "address": "127.0.0.1", "ports": ports, **options}
+        return run_module("port_probe", state="listen", directory=str(tmp_path), **given)
+
+    yield start
+    run_module("port_probe", state="stopped", directory=str(tmp_path), name="n1")
+
+
+@pytest.fixture
+def ports():
+    """Two free ports."""
+    sockets = [socket.socket() for _number in range(2)]
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    numbers = [item.getsockname()[1] for item in sockets]
+    for item in sockets:
+        item.close()
+    return numbers
+
+
+def states(run_module, numbers, name="n1", address="127.0.0.1", **options):
+    peers = [{"name": name, "address": address, "ports": numbers}]
+    return [answer["state"] for answer in run_module("port_probe", peers=peers, **options)["answers"]]
+
+
+def marks(tmp_path):
+    return [item["pid"] for item in facts.own_processes() if item["service"] == f"{tmp_path}/services/port-probe-n1"]
+
+
+def test_free_ports_are_open_while_it_listens_and_refused_afterwards(run_module, listening, ports, tmp_path):
+    assert states(run_module, ports) == ["refused", "refused"]
+    found = listening(ports)
+    assert (sorted(found["listening"]), found["failed"], found["changed"]) == (sorted(ports), {}, False)
+    for _attempt in range(3):
+        assert states(run_module, ports) == ["open", "open"]
+    (pid,) = marks(tmp_path)
+    assert run_module("port_probe", state="stopped", directory=str(tmp_path), name="n1")["stopped"] == [pid]
+    assert states(run_module, ports) == ["refused", "refused"]
+    for port in ports:  # a service can bind the port at once, without SO_REUSEADDR
+        with socket.socket() as service:
+            service.bind(("127.0.0.1", port))
+
+
+def test_a_port_in_use_is_left_alone_and_connected_to(run_module, listening, ports):
+    with socket.socket() as service:
+        service.bind(("127.0.0.1", ports[0]))
+        service.listen(5)
+        found = listening(ports)
+        assert found["listening"] == [ports[1]] and "in use" in found["failed"][str(ports[0])]
+        assert states(run_module, ports) == ["open", "open"]
+
+
+def test_the_listener_of_another_host_is_no_success(run_module, listening, ports):
+    listening(ports)
+    assert states(run_module, ports, name="n9") == ["stranger", "stranger"]
+    assert states(run_module, ports) == ["open", "open"]
+
+
+def test_it_ends_by_itself_and_a_second_one_replaces_the_first(listening, ports, tmp_path):
+    listening(ports)
+    listening(ports, lifetime=2)
+    assert len(marks(tmp_path)) == 1
+    end = time.monotonic() + 20
+    while marks(tmp_path) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert marks(tmp_path) == []
+
+
+def test_dropped_packets_are_a_timeout(run_module, ports):
+    with socket.socket() as full:  # a full backlog: the kernel drops further connections, as a firewall does
+        full.bind(("127.0.0.1", ports[0]))
+        full.listen(0)
+        waiting = [socket.socket() for _number in range(4)]
+        for item in waiting:
+            item.setblocking(False)
+            item.connect_ex(("127.0.0.1", ports[0]))
+        time.sleep(0.2)
+        begin = time.monotonic()
+        assert states(run_module, [ports[0]], timeout=0.5) == ["timeout"]
+        assert time.monotonic() - begin < 5
+        for item in waiting:
+            item.close()
+
+
+def test_an_address_of_another_host_cannot_be_bound(listening, ports):
+    found = listening(ports, address="192.0.2.1")  # RFC 5737: a documentation address
+    assert found["listening"] == [] and set(found["failed"]) == set(map(str, ports))
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (OSError(113, "No route to host"), "unreachable"),
+        (OSError(111, "Connection refused"), "refused"),
+        (OSError(110, "Connection timed out"), "timeout"),
+        (OSError(99, "Cannot assign requested address"), "failed"),
+    ],
+)
+def test_errors_are_told_apart(monkeypatch, run_module, error, state):
+    def fail(*_arguments):
+        raise error
+
+    monkeypatch.setattr(port_probe.socket, "create_connection", fail)
+    assert states(run_module, [1]) == [state]
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"workers": -1}, {"state": "listen"}, {"state": "stopped"}])
+def test_impossible_options_are_refused(run_module, options):
+    assert run_module("port_probe", **options)["failed"]
