@@ -25,6 +25,12 @@ options:
     type: list
     elements: path
     default: []
+  user:
+    description:
+      - User of the services. Its access to O(models) and O(disks) is tested, which needs root. By default that of the connected user, who
+        must also be able to write to O(disks).
+    type: str
+    default: ""
   reference:
     description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
     type: float

@@ -110,13 +110,19 @@ SPEC = dict(
     disks=dict(type="list", elements="path", default=[]),
     cann_path=dict(type="path", default="/usr/local/Ascend"),
     reference=dict(type="float"),
+    user=dict(type="str", default=""),
 )
 
 
 def host_part(params):
     """The part ``host``."""
     return gather_host(
-        params["models"], params["every_byte"], params["disks"], params["reference"], params["cann_path"]
+        params["models"],
+        params["every_byte"],
+        params["disks"],
+        params["reference"],
+        params["cann_path"],
+        params["user"],
     )
 
 

@@ -96,6 +96,13 @@ models:
   type: list
   elements: dict
   sample: [{path: /models/ds, exists: true, config: {head_dim: 128}, quantized: true, fingerprint: 0c1f}]
+access:
+  description:
+    - What O(user) cannot use of O(models) and O(disks), as sentences by path. C(exists) tells whether the user exists; if not, an ordinary
+      user without groups was tested. C(models) and C(roots) are null if the connected user cannot become O(user).
+  returned: success
+  type: dict
+  sample: {user: ascend-inference, exists: true, models: {/models/ds: ["/models/ds (owner root, group root, mode 0700)"]}, roots: {/opt: []}}
 system:
   description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that it resolves to, and whether systemd runs it.
   returned: success
@@ -116,12 +123,15 @@ def main():
             "models": {"type": "list", "elements": "path", "default": []},
             "every_byte": {"type": "bool", "default": False},
             "reference": {"type": "float"},
+            "user": {"type": "str", "default": ""},
             "disks": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
     )
     wanted = module.params
-    found = gather_host(wanted["models"], wanted["every_byte"], wanted["disks"], wanted["reference"])
+    found = gather_host(
+        wanted["models"], wanted["every_byte"], wanted["disks"], wanted["reference"], user=wanted["user"]
+    )
     for warning in found.pop("warnings"):
         module.warn(visible(warning))
     module.exit_json(changed=False, **found)

@@ -114,6 +114,7 @@ class Host:
             "disks": [],
             "models": [dict(model_facts(str(self.model)), path=plan["model"]["path"])],
             "system": {},
+            "access": {},
         }
         hccn = Tool(str(self.bin / "hccn_tool"), 60)
         npu = gather(Tool(str(self.bin / "npu-smi"), 60))

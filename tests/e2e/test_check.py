@@ -58,6 +58,7 @@ def cluster(folder, shape, generation="a3", **variables):
     (folder / "model" / "config.json").write_text('{"head_dim": 128}')
     (folder / "model" / "model.safetensors").write_bytes(b"\2\0\0\0\0\0\0\0{}")  # no tensors
     (folder / "model" / "tokenizer.json").write_text("{}")
+    (folder / "model" / "chat_template.jinja").write_text("{{ messages }}")
     (folder / "inventory.yml").write_text(yaml.safe_dump(inventory(folder, hosts, shape, variables)))
     return folder
 

@@ -48,18 +48,23 @@ def model_facts(path, every_byte=False):
     # type: (str, bool) -> t.Dict[str, t.Any]
     """Facts of one model folder.
 
-    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, weights}``.
+    ``{path, exists, config, config_error, quantized, size_mib, files, fingerprint, missing, damaged, tokenizer, chat_template,
+    weights}``.
     ``config`` has the keys of config.json (and of its text_config) that matter to engines. ``fingerprint`` is equal for equal
     folders. ``missing`` names weights that the index lists and that are not there, links without target, and "weights" if there
     are none. ``damaged`` names weights whose size is not what their header announces. ``tokenizer`` is false where none of its
     files is there. ``weights`` is what ``model_weights.weight_sizes`` returns.
     """
     found = {"path": path, "exists": os.path.isdir(path), "config": {}, "config_error": "", "quantized": False}
-    found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False, weights={})
+    found.update(size_mib=0, files=0, fingerprint="", missing=[], damaged=[], tokenizer=False)
+    found.update(chat_template=False, weights={})
     if not found["exists"]:
         return found
     found["config"], found["config_error"] = read_config(os.path.join(path, "config.json"))
-    names = sorted(name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name)))
+    try:
+        names = sorted(name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name)))
+    except OSError as error:
+        return dict(found, config_error=f"is in a folder that cannot be read: {error.strerror or error}")
     found["quantized"] = any(name.startswith("quant_model_description") for name in names)
     found["files"] = len(names)
     found["size_mib"] = sum(os.path.getsize(os.path.join(path, name)) for name in names) // 2**20
@@ -67,8 +72,26 @@ def model_facts(path, every_byte=False):
     found["missing"] = missing_files(path)
     found["damaged"] = damaged_files(path)
     found["tokenizer"] = any(name in TOKENIZERS or name.endswith(".tiktoken") for name in names)
+    found["chat_template"] = has_chat_template(path, names)
     found["weights"] = weight_sizes(path)
     return found
+
+
+def has_chat_template(path, names):
+    # type: (str, t.List[str]) -> bool
+    """Whether the folder has a chat template: a file of its own, one in tokenizer_config.json, or a tokenizer that includes it.
+
+    Places: transformers, utils/hub.py (CHAT_TEMPLATE_FILE and its folder) and tokenizer_config.json; Mistral's tekken.json.
+    """
+    if {"chat_template.jinja", "chat_template.json", "tekken.json"} & set(names):
+        return True
+    if os.path.isdir(os.path.join(path, "additional_chat_templates")):
+        return True
+    try:
+        with open(os.path.join(path, "tokenizer_config.json"), encoding="utf-8") as handle:
+            return bool(json.load(handle).get("chat_template"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def missing_files(path):
@@ -120,12 +143,19 @@ def fingerprint(path, names, every_byte):
         whole = os.path.join(path, name)
         size = os.path.getsize(whole)
         total.update(f"{name}\0{size}\0".encode())
-        with open(whole, "rb") as handle:
-            if size <= SMALL or every_byte:
-                for block in iter(lambda: handle.read(EDGE), b""):  # noqa: B023 - consumed before the next file
-                    total.update(block)
-            else:
-                total.update(handle.read(EDGE))
-                handle.seek(-EDGE, os.SEEK_END)
-                total.update(handle.read(EDGE))
+        try:
+            _add_content(total, whole, size <= SMALL or every_byte)
+        except OSError:
+            total.update(b"unreadable")  # reported as a problem of access
     return total.hexdigest()
+
+
+def _add_content(total, path, whole):
+    with open(path, "rb") as handle:
+        if whole:
+            for block in iter(lambda: handle.read(EDGE), b""):
+                total.update(block)
+            return
+        total.update(handle.read(EDGE))
+        handle.seek(-EDGE, os.SEEK_END)
+        total.update(handle.read(EDGE))

@@ -11,13 +11,14 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..plan.rules.base import Rule, judge
-from . import completeness, fabric, host, model, model_memory, npu, reach, tcp, versions
+from . import access, completeness, fabric, host, model, model_memory, npu, reach, tcp, versions
 from .connections import MODES, planned_connections
 from .observed import Observed
 from .pairs import planned_pairs
 from .thresholds import thresholds
 
 FIRST: tuple[Rule, ...] = (
+    *access.RULES,
     *completeness.RULES,
     *fabric.RULES,
     *host.RULES,
@@ -56,6 +57,8 @@ CONSEQUENCES = {
     "MODEL-INCOMPLETE": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-DAMAGED": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-MISSING": ("MODEL-INCOMPLETE", "MODEL-DIFFERS"),
+    # what the connected user cannot read either looks missing or damaged
+    "MODEL-ACCESS": ("MODEL-CHAT-TEMPLATE", "MODEL-DAMAGED", "MODEL-DIFFERS", "MODEL-MISSING", "MODEL-TOKENIZER"),
 }
 # Errors that explain failed pings of their device or host, and errors that explain pings that were not run.
 BREAK_PINGS = (

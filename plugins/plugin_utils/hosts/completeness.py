@@ -15,7 +15,7 @@ from .observed import ENGINES, Observed, Record, links_by_device, npus_by_device
 RULES = Rules()
 TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
 TOOLS.update(tcp="port_probe", controller="port_probe of the controller")
-HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system")
+HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system", "access")
 NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",)}
 INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
 

@@ -328,7 +328,7 @@ def conf_access(case: Observed) -> t.Iterator[Finding]:
     """
     for host, facts in case.gathered("hccn"):
         access = facts.get("hccn_conf_access")
-        users = _users(case, host)
+        users = service_users(case, host)
         if not access or not users or users == {"root"}:
             continue
         mode = int(access["mode"], 8)
@@ -339,7 +339,7 @@ def conf_access(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(place(host), access["mode"], problem)
 
 
-def _users(case: Observed, host: Record) -> set[str]:
+def service_users(case: Observed, host: Record) -> set[str]:
     """Users of a host's engines; "" stands for service_user of the role. Empty for runtimes without a separate user."""
     if not case.plan["runtime_facts"]["own_user"]:
         return set()

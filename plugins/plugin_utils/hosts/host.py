@@ -272,7 +272,7 @@ def same_machine(case: Observed) -> t.Iterator[Finding]:
             continue
         first = owners.setdefault((system["machine_id"], ",".join(addresses)), host["name"])
         if first != host["name"]:
-            problem = f"this is this is this is the same machine as {first}: machine id and addresses are equal"
+            problem = f"this is the same machine as {first}: machine id and addresses are equal"
             yield Finding.at(place(host), system.get("hostname", ""), problem)
 
 

@@ -125,6 +125,28 @@ def model_tokenizer(case: Observed) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "MODEL-CHAT-TEMPLATE",
+    "Copy the model's tokenizer_config.json or chat_template.jinja there, or set chat-template in the pool's args. For a model without "
+    "chat accept the finding.",
+    "vLLM documentation, OpenAI-compatible server: chat template",
+    "remark",
+)
+def model_chat_template(case: Observed) -> t.Iterator[Finding]:
+    """The model's folder has no chat template.
+
+    Requests to /v1/chat/completions are refused; /v1/completions works.
+    """
+    if case.plan["model"].get("source"):
+        return
+    for host, model in _models(case):
+        engines = [service["argv"] for service in case.services(host["name"]) if service["kind"] in ENGINES]
+        elsewhere = all({"--chat-template", "--tokenizer", "--tokenizer-mode"} & set(argv) for argv in engines)
+        if model["exists"] and model.get("chat_template") is False and not elsewhere:
+            problem = f"{model['path']} has no chat_template.jinja, and its tokenizer_config.json has no chat_template"
+            yield Finding.at(place(host), model["path"], problem)
+
+
+@RULES.rule(
     "MODEL-UNQUANTIZED",
     "Copy quant_model_description.json there, choose the quantised model, or remove quantization from the pool's args.",
     "knowledge_failures, topology and arguments: T15",

@@ -130,7 +130,7 @@ def test_the_terminal_gets_the_verdict_the_coverage_and_the_evidence():
     text = check_text(plan(), data, check_plan(plan(), data))
     assert text.splitlines()[:2] == [
         "inference: not ready to deploy: 1 error, 0 warnings.",
-        "3 of 3 planned hosts answered, 8 of 8 pairs of devices were pinged.",
+        "3 of 3 planned hosts answered, 8 of 8 pairs of devices were pinged, 26 of 26 TCP connections between hosts were tested.",
     ]
     assert "ERROR n1 device 2 = Critical: npu-smi reports health Critical. [NPU-HEALTH]" in text
     options = {"left_out": ["n3"]}

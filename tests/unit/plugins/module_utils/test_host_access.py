@@ -1,0 +1,133 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Access of the services' user, tried as that user: files, folders, parents, links; and models that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.host import access as access_module
+from ansible_collections.ascend.inference.plugins.module_utils.host.access import access
+from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+@pytest.fixture
+def model():
+    """A readable model in a folder that every user can enter."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "models" / "ds").mkdir(parents=True, mode=0o755)
+    for name in ("config.json", "a.safetensors", "b.safetensors"):
+        (folder / "models" / "ds" / name).write_text("{}")
+    yield folder / "models" / "ds"
+    shutil.rmtree(str(folder))
+
+
+def problems(user, model):
+    return access(user, [str(model)], [str(model.parent.parent / "root")])
+
+
+@as_root
+@pytest.mark.parametrize("user", ["nobody", "nosuchuser"])
+def test_a_model_for_everybody_is_no_problem(model, user):
+    found = problems(user, model)
+    assert found["models"] == {str(model): []} and list(found["roots"].values()) == [[]]
+    assert found["exists"] is (user == "nobody")
+
+
+@as_root
+def test_unreadable_files_are_named_with_owner_and_mode(model):
+    (model / "b.safetensors").chmod(0o600)
+    (found,) = problems("nobody", model)["models"][str(model)]
+    assert found == f"{model / 'b.safetensors'} (owner root, group root, mode 0600)"
+    for number in range(9):
+        (model / f"c{number}.bin").write_text("")
+        (model / f"c{number}.bin").chmod(0o600)
+    assert problems("nobody", model)["models"][str(model)][-1] == "5 more files"
+
+
+@as_root
+def test_a_closed_parent_is_named_once(model):
+    model.parent.chmod(0o700)
+    found = problems("nobody", model)
+    assert [entry.split(" ")[0] for entry in found["models"][str(model)]] == [str(model.parent)]
+
+
+@as_root
+def test_a_closed_folder_and_a_link_into_one_are_named(model):
+    hidden = model.parent / "blobs"
+    hidden.mkdir()
+    (hidden / "d").write_text("{}")
+    (model / "d.safetensors").symlink_to(hidden / "d")
+    assert problems("nobody", model)["models"][str(model)] == []
+    hidden.chmod(0o700)
+    (found,) = problems("nobody", model)["models"][str(model)]
+    assert found.startswith(str(model / "d.safetensors"))
+    hidden.chmod(0o755)
+    model.chmod(0o711)
+    assert [entry.split(" ")[0] for entry in problems("nobody", model)["models"][str(model)]] == [str(model)]
+
+
+@as_root
+def test_the_root_below_a_closed_folder_cannot_be_used(model):
+    model.parent.parent.chmod(0o700)
+    (found,) = problems("nobody", model)["roots"].values()
+    assert found[0].startswith(str(model.parent.parent))
+
+
+def test_the_connected_user_has_to_write_into_the_root(model, monkeypatch):
+    assert list(problems("", model)["roots"].values()) == [[]]
+    monkeypatch.setattr(access_module.os, "access", lambda path, mode: mode == os.X_OK or mode == os.R_OK)
+    (found,) = problems("", model)["roots"].values()
+    assert found[0].startswith(str(model.parent.parent))
+
+
+def test_another_user_is_unknown_to_one_who_is_not_root(model, monkeypatch):
+    monkeypatch.setattr(access_module.os, "geteuid", lambda: 4242)
+    found = problems("nobody", model)
+    assert (found["models"], found["roots"]) == (None, None)
+
+
+@as_root
+def test_facts_of_a_model_that_cannot_be_read_are_no_traceback(model):
+    (model / "a.safetensors").chmod(0o600)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgid(65534)
+            os.setuid(65534)
+            first = model_facts(str(model))
+            os.write(writing, json.dumps([first["exists"], first["damaged"]]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with open(reading, "rb") as pipe:
+        exists, damaged = json.loads(pipe.read().decode())
+    assert exists and "a.safetensors cannot be read: Permission denied" in damaged
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "has"),
+    [
+        ("chat_template.jinja", "x", True),
+        ("chat_template.json", "{}", True),
+        ("tekken.json", "{}", True),
+        ("tokenizer_config.json", '{"chat_template": "x"}', True),
+        ("tokenizer_config.json", '{"chat_template": null}', False),
+        ("tokenizer_config.json", "no json", False),
+        ("tokenizer.json", "{}", False),
+    ],
+)
+def test_a_chat_template_is_found_at_each_of_its_places(model, name, text, has):
+    (model / name).write_text(text)
+    assert model_facts(str(model))["chat_template"] is has
