@@ -50,6 +50,7 @@ COLUMNS = {
 _TITLE = re.compile(
     "|".join(re.escape(title).replace(r"\ ", r"\s+") for title in sorted(COLUMNS, key=len, reverse=True))
 )
+_UNKNOWN = ([], r"\S+")  # a column of a newer tool: its value is skipped, and a warning names it
 _ROLES = {"Process id": "process", "Health": "card", "Bus-Id": "chip"}
 
 
@@ -62,20 +63,47 @@ def header_layout(cells, text, line):
     role = next((_ROLES[cell] for cell in cells[1:3] if cell in _ROLES), None)
     if role is None or cells[0][:1].isdigit():
         return None
-    return _layout(role, [_titles(cell, text, line) for cell in cells])
+    titles = [_titles(cell) for cell in cells]
+    new = unknown_titles(titles)
+    if new and not _complete(role, titles):
+        raise ParseError(f"unknown column {new[0]!r}", text, line)
+    return _layout(role, titles)
 
 
-def _titles(cell, text, line):
-    rest = _TITLE.sub(" ", cell)
-    if rest.strip():
-        raise ParseError(f"unknown column {rest.strip()!r}", text, line)
-    return [" ".join(title.split()) for title in _TITLE.findall(cell)]
+def _titles(cell):
+    """The titles of a header cell in order; what is between known titles is an unknown one for each part between wide gaps."""
+    found, end = [], 0
+    for match in _TITLE.finditer(cell):
+        found += _parts(cell[end : match.start()]) + [" ".join(match.group(0).split())]
+        end = match.end()
+    return found + _parts(cell[end:])
+
+
+def _parts(text):
+    return [part for part in re.split(r"\s{2,}", text.strip()) if part]
+
+
+def unknown_titles(titles):
+    """The titles of a layout (lists by cell) that this reader does not know: columns of a newer tool."""
+    return [title for cell in titles for title in cell if title not in COLUMNS]
+
+
+def _complete(role, titles):
+    """Whether a known layout of this role has exactly the known titles: then a column was added, and none was renamed."""
+    known = [[title for title in cell if title in COLUMNS] for cell in titles]
+    known = [cell for cell in known if cell]
+    return any(layout.role == role and layout.titles == known for layout in [CARD, *CHIPS, *PROCESSES])
 
 
 def _layout(role, titles):
-    fields = [field for cell in titles for title in cell for field in COLUMNS[title][0]]
-    patterns = [re.compile(r"\s+".join(COLUMNS[title][1] for title in cell) + r"\Z") for cell in titles]
-    return Layout(role, titles, fields, patterns)
+    fields = [field for cell in titles for title in cell for field in COLUMNS.get(title, _UNKNOWN)[0]]
+    return Layout(role, titles, fields, [_pattern(cell) for cell in titles])
+
+
+def _pattern(titles):
+    if len(titles) == 1 and titles[0] not in COLUMNS:  # a cell of its own may hold any text
+        return re.compile(r".*\Z")
+    return re.compile(r"\s+".join(COLUMNS.get(title, _UNKNOWN)[1] for title in titles) + r"\Z")
 
 
 def read_row(layout, cells):
@@ -89,7 +117,7 @@ def read_row(layout, cells):
 
 
 def _known(*cells):
-    titles = [_titles(cell, "", None) for cell in cells]
+    titles = [_titles(cell) for cell in cells]
     return _layout(_ROLES[cells[1]], titles)
 
 

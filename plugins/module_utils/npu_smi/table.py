@@ -15,7 +15,7 @@ from collections import namedtuple
 
 from ..tools.tables import box_lines, misaligned
 from ..tools.text import ParseError, count, is_null, number
-from .columns import CARD, CHIPS, PROCESSES, header_layout, read_row
+from .columns import CARD, CHIPS, PROCESSES, header_layout, read_row, unknown_titles
 
 HEALTH_VALUES = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")
 FIELDS = [
@@ -64,7 +64,7 @@ def parse_info(text):
     _infer_npu_ids(npus, rows, warnings)
     _refuse_duplicates(npus, text)
     _attach_processes(npus, rows, warnings)
-    warnings += _inconsistencies(npus, body)
+    warnings += _inconsistencies(npus, body) + _new_columns(rows)
     title = next((row.values for row in rows if row.role == "title"), {})
     generation = _generation(npus, rows, warnings)
     for npu in npus:
@@ -267,6 +267,12 @@ def _inconsistencies(npus, body):
     elif body[-1].kind == "row":
         found.append("the table has no closing border: it may be cut off")
     return found
+
+
+def _new_columns(rows):
+    layouts = [row.layout.titles for row in rows if row.layout]
+    new = sorted({title for titles in layouts for title in unknown_titles(titles)})
+    return [f"unknown column {title!r}: its values are not evaluated" for title in new]
 
 
 def _generation(npus, rows, warnings):

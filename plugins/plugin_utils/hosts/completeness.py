@@ -163,7 +163,9 @@ def warnings(case: Observed) -> t.Iterator[Finding]:
         for kind in ("host", "npu", "hccn"):
             for warning in case.part(host, kind).get("warnings") or []:
                 if not _has_own_finding(str(warning)):
-                    yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", connection.in_one_line(str(warning)))
+                    severity = "remark" if str(warning).startswith("unknown column ") else ""
+                    text = connection.in_one_line(str(warning))
+                    yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", text, severity=severity)
 
 
 def _has_own_finding(warning: str) -> bool:

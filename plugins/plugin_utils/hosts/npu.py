@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ..description.findings import Finding
@@ -208,6 +209,29 @@ def memory_errors(case: Observed) -> t.Iterator[Finding]:
             limit = case.thresholds.ecc_isolated_pages
             problem = f"{isolated} isolated memory pages (allowed: {limit})"
             yield Finding.at(place(host, device), isolated, problem, severity="warning")
+
+
+KNOWN_ECC = re.compile(r"(?:^|_)(?:single|double)_bit_(?:error_count|aggregate_total_err_cnt|isolated_pages_count)$")
+
+
+@RULES.rule(
+    "NPU-ECC-UNKNOWN",
+    "Look the counter up in the driver's npu-smi reference.",
+    "npu-smi reference, info -t ecc",
+    "remark",
+)
+def unknown_counters(case: Observed) -> t.Iterator[Finding]:
+    """npu-smi reports memory errors under a name that this collection does not know.
+
+    A counter of a newer driver is not evaluated, and may mean a fault.
+    """
+    for host, device, _service, npu in case.each_npu():
+        for name, value in sorted((npu.get("ecc") or {}).items()):
+            error = re.search("err|bit|isolated|fault", name)
+            if error and not KNOWN_ECC.search(name) and isinstance(value, int) and value > 0:
+                yield Finding.at(
+                    place(host, device), f"{name} {value}", f"unknown memory error counter {name} is not 0"
+                )
 
 
 def _counted(ecc: Record, ending: str) -> list[int]:

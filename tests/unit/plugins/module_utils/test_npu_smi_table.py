@@ -413,6 +413,27 @@ def test_closing_warning_is_kept_and_harmless():
     assert len(result["npus"]) == 2
 
 
+@pytest.mark.parametrize("gap", ["Temp(C)           ", "Power(W)    "])
+def test_a_column_of_a_newer_tool_is_named_and_changes_nothing_else(gap):
+    lines = A2.splitlines()
+    start = lines[4].index(gap) + len(gap)
+    for number, text in ((4, "Fan(%)  "), (7, "77      "), (10, "NA      ")):
+        lines[number] = lines[number][:start] + text + lines[number][start:]
+    result = parse_info("\n".join(lines))
+    assert result["npus"] == parse_info(A2)["npus"]
+    assert "unknown column 'Fan(%)': its values are not evaluated" in result["warnings"]
+
+
+def test_a_cell_of_a_newer_tool_may_hold_anything():
+    lines = A2.splitlines()
+    for number, text in ((4, "Remark"), (5, "Serial"), (7, "see the log"), (8, "1"), (10, ""), (11, "NA")):
+        lines[number] += f" {text:<12} |"
+    result = parse_info("\n".join(lines))
+    assert result["npus"] == parse_info(A2)["npus"]
+    new = [warning.split(":")[0] for warning in result["warnings"] if "unknown column" in warning]
+    assert new == ["unknown column 'Remark'", "unknown column 'Serial'"]
+
+
 def test_no_process_part_is_said():
     result = parse_info(FIRST)
     assert any("no process part" in warning for warning in result["warnings"])

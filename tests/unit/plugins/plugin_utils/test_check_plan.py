@@ -343,6 +343,8 @@ FAULTS = [
     ("MODEL-MEMORY", "n1 prefill-0", model("n1", weights=weights(256))),
     ("MODEL-MEMORY", "n1 prefill-0", model("n1", weights=weights(220))),
     ("MODEL-MEMORY", "n1 prefill-0", model("n1", config={**CONFIG, "max_position_embeddings": 2**21})),
+    ("NPU-ECC-UNKNOWN", "n1 device 3", npu("n1", 3, ecc={"hbm_multi_bit_error_count": 5, "chip_id": 1})),
+    ("TOOL-WARNING", "n1 npu-smi", lambda data: data["n1"]["npu"].update(warnings=["unknown column 'Fan(%)': its"])),
 ]
 ROCE_FAULTS = [
     (
