@@ -21,7 +21,7 @@ options:
     elements: int
     default: []
   link_details:
-    description: Also gather optical module, counters, link history, MTU and speed of each device's RoCE port.
+    description: Also gather optical module, counters, link history, MTU, speed and FEC mode of each device's RoCE port.
     type: bool
     default: true
   npu_smi:
@@ -38,6 +38,10 @@ options:
     description: Number of devices that are queried with hccn_tool at the same time.
     type: int
     default: 16
+  counter_seconds:
+    description: Error counters that are not 0 are read again this many seconds later, to see whether they grow.
+    type: float
+    default: 3
   hccn_conf:
     description: The driver's file of NPU addresses.
     type: path
@@ -74,29 +78,34 @@ npu:
   description:
     - As M(ascend.inference.npu_info) returns it, with C(warnings); or only C(error).
     - The parts C(board) and C(ecc) are queried, too. If they fail for all chips it is only a warning.
+    - C(ecc_growth) of a chip with memory errors has C(seconds) and the C(counters) that grew in that time.
   returned: when O(devices) are given
   type: dict
 hccn:
   description:
     - As M(ascend.inference.hccn_info) returns it, with C(warnings); or only C(error).
+    - C(growth) of a device with error counters that are not 0 has C(seconds) and the C(counters) that grew in that time.
     - C(hccn_conf_access) has C(mode), C(owner) and C(group) of O(hccn_conf). It is empty if there is no file.
   returned: when O(devices) are given
   type: dict
 """
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.hccn.conf import read_access
 from ..module_utils.hccn.gather import BASIC
+from ..module_utils.hccn.growth import read_growth
 from ..module_utils.hccn.report import report
 from ..module_utils.host.gather import gather_host
-from ..module_utils.npu_smi.gather import gather
+from ..module_utils.npu_smi.gather import gather, read_ecc_growth
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import Tool, ToolMissing, find_executable
 
-DETAILS = ("optical", "link_stat", "stats", "mtu", "speed")
+COUNTERS = ("stats", "link_stat")
+DETAILS = ("optical", "mtu", "speed", "fec")
 SPEC = dict(
     devices=dict(type="list", elements="int", default=[]),
     link_details=dict(type="bool", default=True),
@@ -111,6 +120,7 @@ SPEC = dict(
     cann_path=dict(type="path", default="/usr/local/Ascend"),
     reference=dict(type="float"),
     user=dict(type="str", default=""),
+    counter_seconds=dict(type="float", default=3),
 )
 
 
@@ -129,14 +139,20 @@ def host_part(params):
 def npu_part(params):
     """The part ``npu``: npu-smi's table and, if available, boards and memory errors."""
     tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"])
-    return gather(tool, None, extra=("board", "ecc"))
+    begin = time.monotonic()
+    found = gather(tool, None, extra=("board", "ecc"))
+    read_ecc_growth(tool, found, params["counter_seconds"], begin)
+    return found
 
 
 def hccn_part(params):
     """The part ``hccn``: hccn_tool's state of each planned device."""
     tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"])
-    queries = BASIC + (DETAILS if params["link_details"] else ())
+    queries = COUNTERS + BASIC + DETAILS if params["link_details"] else BASIC
+    begin = time.monotonic()
     found = report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
+    if params["link_details"]:
+        read_growth(tool, found["devices"], params["counter_seconds"], params["workers"], begin)
     return dict(found, hccn_conf_access=read_access(params["hccn_conf"]))
 
 

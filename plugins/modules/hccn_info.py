@@ -32,7 +32,7 @@ options:
       - Queries for each device. Each query is one call of the tool.
     type: list
     elements: str
-    choices: [link, net_health, lldp, netdetect, gateway, ip, vnic, tls, optical, link_stat, stats, mac, mtu, speed, route, arp]
+    choices: [link, net_health, lldp, netdetect, gateway, ip, vnic, tls, optical, link_stat, stats, mac, mtu, speed, fec, route, arp]
     default: [link, net_health, lldp, netdetect, gateway, ip, vnic, tls]
   workers:
     description:
@@ -141,6 +141,9 @@ devices:
     speed:
       description: Speed in Mb/s.
       type: int
+    fec:
+      description: Mode of forward error correction in lower case, or V(none). Not every product has this query.
+      type: str
     route:
       description: Routes with C(destination), C(netmask), C(gateway), C(flags) and C(interface).
       type: list

@@ -108,11 +108,11 @@ def _optical(host, device, args):
 
 
 def _link_stat(host, device, args):
-    prefix = f"[devid {device['id']}]"
+    prefix, downs = f"[devid {device['id']}]", _grown(host, device, "link_downs")
     lines = [
         "current time        : Mon Nov  2 10:00:00 2026",
-        f"link up count       : {device.get('link_downs', 0) + 1}",
-        f"link down count     : {device.get('link_downs', 0)}",
+        f"link up count       : {downs + 1}",
+        f"link down count     : {downs}",
         "link change records :",
     ]
     lines.append("    Sun Nov  1 09:00:00 2026    LINK UP")
@@ -122,7 +122,7 @@ def _link_stat(host, device, args):
 def _stat(host, device, args):
     counters = {
         "mac_tx_mac_pause_num": 0,
-        "roce_rx_err_pkt_num": device.get("rx_errors", 0),
+        "roce_rx_err_pkt_num": _grown(host, device, "rx_errors"),
         "nic_tx_all_pkg_num": 1000 + device["id"],
     }
     return say("packet statistics:\n" + "".join(f"{name}:{number}\n" for name, number in counters.items()))
@@ -138,6 +138,20 @@ def _mtu(host, device, args):
 
 def _speed(host, device, args):
     return say("Speed: Unknown!\n" if device["link"] != "UP" else f"Speed: {device['speed']} Mb/s\n")
+
+
+def _fec(host, device, args):
+    mode = device.get("fec", "rs")
+    return say(f"fec mode: {mode} FEC mode\n") if mode else complain("Get unknown option!\n", 3)
+
+
+def _grown(host, device, name):
+    """A counter that grows by ``<name>_grow`` with each reading."""
+    if device.get(name + "_grow"):
+        with host.change():
+            current = host.device(device["id"])
+            current[name] = current.get(name, 0) + current[name + "_grow"]
+    return host.device(device["id"]).get(name, 0)
 
 
 def _route(host, device, args):
@@ -304,6 +318,7 @@ GETS = {
     "-mac": _mac,
     "-mtu": _mtu,
     "-speed": _speed,
+    "-fec": _fec,
     "-route": _route,
     "-arp": _arp,
     "-ping": _ping,

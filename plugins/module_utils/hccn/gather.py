@@ -42,6 +42,7 @@ QUERIES = {
     "mac": _query("-mac", state.parse_mac),
     "mtu": _query("-mtu", state.parse_mtu),
     "speed": _query("-speed", state.parse_speed),
+    "fec": _query("-fec", state.parse_fec),
     "route": _query("-route", state.parse_route),
     "arp": _query("-arp", state.parse_arp),
 }

@@ -214,6 +214,12 @@ def parse_speed(text):
     return None if token.startswith("Unknown") else int(re.match(r"\d+", token).group(0))
 
 
+def parse_fec(text):
+    """``-fec -g`` -> the mode in lower case (``rs``, ``fc``), or ``none``."""
+    token = only(text, r"fec mode:\s*(no|[A-Za-z][\w-]*) FEC mode", "fec mode: ... FEC mode").group(1).lower()
+    return "none" if token == "no" else token
+
+
 def parse_route(text):
     """``-route -g`` -> list of dict(destination, gateway, netmask, flags, interface); no gateway is None, 'default' is 0.0.0.0."""
     lines = _lines(text)

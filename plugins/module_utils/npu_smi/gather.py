@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import time
+
 from ..tools.errors import ToolError, answer
 from .queries import parse_health, parse_pairs, parse_superpod, parse_topology, sdid_errors
 from .table import parse_info
@@ -45,6 +47,33 @@ def gather(tool, parts=None, extra=()):
         result["warnings"] += warnings
     result["warnings"] = list(dict.fromkeys(result["warnings"]))  # a library's warning is in each output
     return result
+
+
+def read_ecc_growth(tool, result, seconds, since, sleep=time.sleep):
+    """Read memory errors of chips that have some again, ``seconds`` after ``since`` (time.monotonic()) or later.
+
+    Adds ``ecc_growth`` to their records: ``{seconds, counters}``, with the counters that grew and by how much.
+    """
+    again = [npu for npu in result["npus"] if _errors(npu.get("ecc"))]
+    if again:
+        sleep(max(0.0, since + seconds - time.monotonic()))
+    passed = round(time.monotonic() - since, 1)
+    for npu in again:
+        first, second = npu["ecc"], dict(npu)
+        try:
+            _plain(tool, "ecc")(second)
+        except ToolError:
+            continue
+        grown = {name: value - (first.get(name) or 0) for name, value in _errors(second["ecc"]).items()}
+        npu["ecc_growth"] = dict(seconds=passed, counters={name: more for name, more in grown.items() if more > 0})
+
+
+def _errors(ecc):
+    return {
+        name: value
+        for name, value in (ecc or {}).items()
+        if name[-3:] != "_id" and isinstance(value, int) and value > 0
+    }
 
 
 def _plain(tool, part):

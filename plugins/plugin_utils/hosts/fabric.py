@@ -21,6 +21,7 @@ FAILURES = "knowledge_failures, host, driver and network:"
 # queries whose failure is an error, and those whose failure only explains other findings; all others are remarks
 DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",)}
 HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",)}
+OPTIONAL = ("fec",)  # not every product and driver has these queries
 REMARK = "remark"
 
 
@@ -58,6 +59,7 @@ def unanswered(case: Observed) -> t.Iterator[Finding]:
     """
     for host, device, record in case.each_link():
         errors = {} if record.get("hung") else record.get("errors") or {}
+        errors = {query: error for query, error in errors.items() if query not in OPTIONAL}
         on = plane(case.plan, host)
         by_severity: dict[str, list[str]] = {}
         for query in sorted(errors):
@@ -350,16 +352,17 @@ def service_users(case: Observed, host: Record) -> set[str]:
 
 @RULES.rule(
     "RAIL-DIFFERS",
-    "Set the same value on all devices (hccn_config for mtu and netmask, the switch port for speed).",
+    "Set the same value on all devices (hccn_config for mtu and netmask, the switch port for speed and FEC).",
     FAILURES + " N3",
     "warning",
 )
 def rail_differs(case: Observed) -> t.Iterator[Finding]:
-    """MTU, speed or netmask of a device's port differs from that of the others.
+    """MTU, speed, FEC mode or netmask of a device's port differs from that of the others.
 
-    Large packets are lost if MTUs differ, a slower port slows down its whole group, and another netmask changes routes.
+    Large packets are lost if MTUs differ, a slower port slows down its whole group, another FEC mode means another cable or switch
+    port setting, and another netmask changes routes.
     """
-    for name, label in (("mtu", "MTU"), ("speed", "speed"), ("netmask", "netmask")):
+    for name, label in (("mtu", "MTU"), ("speed", "speed"), ("fec", "FEC mode"), ("netmask", "netmask")):
         values = {}
         for host, device, record in case.each_link():
             value = (record.get("ip") or {}).get("netmask") if name == "netmask" else record.get(name)
@@ -415,15 +418,36 @@ def optical(case: Observed) -> t.Iterator[Finding]:
     "warning",
 )
 def flaps(case: Observed) -> t.Iterator[Finding]:
-    """The link of a device went down repeatedly since the chip started.
+    """The link of a device goes down while it is checked, or went down repeatedly since the chip started.
 
     All transfers over the link fail each time.
     """
     for host, device, record in case.each_link():
-        downs = (record.get("link_stat") or {}).get("link_down_count")
-        if downs is not None and downs > case.thresholds.link_downs and plane(case.plan, host) == "roce":
-            problem = f"the link went down {downs} times (allowed: {case.thresholds.link_downs}, threshold link_downs)"
-            yield Finding.at(place(host, device), downs, problem)
+        downs = (record.get("link_stat") or {}).get("link_down_count") or 0
+        if plane(case.plan, host) != "roce":
+            continue
+        more = grown(record).get("link_downs", 0)
+        if more:
+            problem = f"the link went down {more} times in {record['growth']['seconds']:g} seconds"
+            yield Finding.at(place(host, device), downs, problem, severity="error")
+        elif downs > case.thresholds.link_downs:
+            limit = f"allowed: {case.thresholds.link_downs}, threshold link_downs"
+            problem = f"the link went down {downs} times since the chip started{_not_now(record)} ({limit})"
+            yield Finding.at(place(host, device), downs, problem, severity=_past(record))
+
+
+def grown(record: Record) -> dict[str, int]:
+    """Error counters of a port that grew between two readings, and by how much."""
+    return (record.get("growth") or {}).get("counters") or {}
+
+
+def _not_now(record: Record) -> str:
+    return f", but not in the last {record['growth']['seconds']:g} seconds" if record.get("growth") else ""
+
+
+def _past(record: Record) -> str:
+    """The severity of errors that are not seen to go on: a remark; empty (a warning) if there was no second reading."""
+    return REMARK if record.get("growth") else ""
 
 
 COUNTERS = (
@@ -442,13 +466,23 @@ COUNTERS = (
     "warning",
 )
 def packet_errors(case: Observed) -> t.Iterator[Finding]:
-    """The port of a device has counted damaged packets.
+    """The port of a device counts damaged packets, or has counted some since the chip started.
 
     Damaged packets are retransmitted; many of them slow down or break transfers.
     """
     for host, device, record in case.each_link():
-        counters = record.get("stats") or {}
-        bad = {name: counters[name] for name in COUNTERS if (counters.get(name) or 0) > case.thresholds.error_packets}
-        if bad and plane(case.plan, host) == "roce":
-            shown = ", ".join(f"{name} {value}" for name, value in bad.items())
-            yield Finding.at(place(host, device), shown, f"damaged packets since the chip started: {shown}")
+        counters, more = record.get("stats") or {}, grown(record)
+        now = {name: more[name] for name in COUNTERS if more.get(name, 0) > case.thresholds.error_packets}
+        before = {
+            name: counters[name] for name in COUNTERS if (counters.get(name) or 0) > case.thresholds.error_packets
+        }
+        bad = now or before
+        if not bad or plane(case.plan, host) != "roce":
+            continue
+        shown = ", ".join(f"{name} {value}" for name, value in bad.items())
+        if now:
+            problem = f"damaged packets in {record['growth']['seconds']:g} seconds: {shown}"
+            yield Finding.at(place(host, device), shown, problem)
+        else:
+            problem = f"damaged packets since the chip started{_not_now(record)}: {shown}"
+            yield Finding.at(place(host, device), shown, problem, severity=_past(record))

@@ -203,8 +203,15 @@ def memory_errors(case: Observed) -> t.Iterator[Finding]:
         ecc = npu.get("ecc") or {}
         double = sum(_counted(ecc, "double_bit_error_count"))
         isolated = sum(_counted(ecc, "isolated_pages_count"))
-        if double > case.thresholds.ecc_double_bit_errors:
-            yield Finding.at(place(host, device), double, f"{double} uncorrected memory errors since the chip started")
+        growth = npu.get("ecc_growth") or {}
+        more = sum(_counted(growth.get("counters") or {}, "double_bit_error_count"))
+        if more:
+            problem = f"{more} uncorrected memory errors in {growth['seconds']:g} seconds"
+            yield Finding.at(place(host, device), double, problem)
+        elif double > case.thresholds.ecc_double_bit_errors:
+            past = f", but not in the last {growth['seconds']:g} seconds" if growth else ""
+            problem = f"{double} uncorrected memory errors since the chip started{past}"
+            yield Finding.at(place(host, device), double, problem, severity="warning" if growth else "")
         elif isolated > case.thresholds.ecc_isolated_pages:
             limit = case.thresholds.ecc_isolated_pages
             problem = f"{isolated} isolated memory pages (allowed: {limit})"

@@ -22,7 +22,7 @@ class Thresholds:
     ecc_isolated_pages: int = 64
     # hccn_tool reference, "link_stat": a stable port has no link changes.
     link_downs: int = 3
-    # hccn_tool reference, "stat": counters of damaged packets stay at zero on a good cable.
+    # hccn_tool reference, "stat": counters of damaged packets do not grow on a good cable.
     error_packets: int = 0
     # A pair is slow compared with others: ping times of one fabric differ by less than a factor of ten.
     slow_pair_factor: float = 10.0

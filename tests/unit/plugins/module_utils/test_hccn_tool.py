@@ -108,6 +108,8 @@ ANSWERS = {
     "mac": (tool.parse_mac, "mac addr: 02:00:5E:aa:00:01\n", "02:00:5e:aa:00:01"),
     "mtu": (tool.parse_mtu, "mtu:4200\n", 4200),
     "speed": (tool.parse_speed, "Speed: 200000 Mb/s\n", 200000),
+    "fec": (tool.parse_fec, "fec mode: rs FEC mode\n", "rs"),
+    "fec, none": (tool.parse_fec, "fec mode: no FEC mode\n", "none"),
     "speed, link down": (tool.parse_speed, "Speed: Unknown!\n", None),
     "route": (
         tool.parse_route,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import time
 
 import ascend_cluster
 import pytest
@@ -51,6 +52,21 @@ def test_a_host_without_devices_is_not_asked_for_npus(run_module):
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"workers": -5}, {"devices": [-1]}])
 def test_impossible_options_are_refused(run_module, options):
     assert run_module("check_info", **options)["failed"]
+
+
+def test_error_counters_that_are_not_0_are_read_twice(cluster, run_module):
+    host = cluster(generation="a2", devices=3)["node0"]
+    with ascend_cluster.edit(host["state"]) as state:
+        state["devices"][0].update(rx_errors=17, ecc={"Double Bit Error Count": 3})
+        state["devices"][1].update(rx_errors=5, rx_errors_grow=4, link_downs=2, link_downs_grow=1)
+    begin = time.monotonic()
+    result = ask(run_module, host, devices=[0, 1, 2], counter_seconds=0.5)
+    still, growing, clean = result["hccn"]["devices"]
+    assert still["growth"]["counters"] == {} and still["growth"]["seconds"] >= 0.5
+    assert growing["growth"]["counters"] == {"roce_rx_err_pkt_num": 4, "link_downs": 1}
+    assert "growth" not in clean
+    assert result["npu"]["npus"][0]["ecc_growth"]["counters"] == {} and "ecc_growth" not in result["npu"]["npus"][1]
+    assert time.monotonic() - begin >= 0.5
 
 
 def test_a_hung_chip_is_named_once_and_its_pings_are_given_up(cluster, run_module):

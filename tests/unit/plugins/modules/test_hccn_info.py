@@ -39,9 +39,10 @@ def test_healthy_host(cluster, run_module, driver):
 
 def test_everything_on_request(cluster, run_module):
     host = cluster(generation="a2", devices=2)["node0"]
-    parts = ["optical", "link_stat", "stats", "mac", "mtu", "speed", "route", "arp"]
+    parts = ["optical", "link_stat", "stats", "mac", "mtu", "speed", "fec", "route", "arp"]
     device = ask(run_module, host, gather=parts, devices=[1])["devices"][0]
     assert device["errors"] == {} and device["mtu"] == 1500 and device["speed"] == 200000
+    assert device["fec"] == "rs"
     assert device["mac"] == "02:00:5e:00:00:01" and device["stats"]["nic_tx_all_pkg_num"] == 1001
     assert device["optical"]["present"] is True and device["optical"]["temperature_celsius"] == 44
     assert device["link_stat"]["records"][0]["link"] == "up" and device["arp"]

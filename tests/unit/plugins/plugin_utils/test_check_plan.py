@@ -181,6 +181,7 @@ def one_host(number):
                     "ip": {"address": f"10.9.{number}.{device + 10}", "netmask": "255.255.0.0"},
                     "mtu": 1500,
                     "speed": 200000,
+                    "fec": "rs",
                     "optical": {
                         "present": True,
                         "rx_power0_milliwatts": 1.1,
@@ -205,6 +206,10 @@ def npu(host, device, **values):
 
 def link(host, device, **values):
     return lambda data: data[host]["hccn"]["devices"][device].update(values)
+
+
+def growth(**counters):
+    return {"seconds": 3.0, "counters": counters}
 
 
 def kernel(host, **values):
@@ -354,6 +359,9 @@ ROCE_FAULTS = [
     ),
     ("LINK-FLAPS", "n2 device 1", link("n2", 1, link_stat={"link_down_count": 9})),
     ("PACKET-ERRORS", "n2 device 1", link("n2", 1, stats={"roce_rx_err_pkt_num": 17})),
+    ("LINK-FLAPS", "n2 device 1", link("n2", 1, link_stat={"link_down_count": 2}, growth=growth(link_downs=1))),
+    ("PACKET-ERRORS", "n2 device 1", link("n2", 1, growth=growth(roce_rx_err_pkt_num=5))),
+    ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, fec="none")),
     ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, mtu=9000)),
     ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, speed=100000)),
     ("RAIL-DIFFERS", "n2 device 1", link("n2", 1, ip={"address": "10.9.2.11", "netmask": "255.0.0.0"})),
@@ -671,6 +679,43 @@ def test_a_second_run_by_a_user_who_sees_no_foreign_process_is_green():
     assert {item["severity"] for item in check_plan(plan(), data)} == {"remark"}
     data["n1"]["host"]["user"]["sees_processes"] = True
     assert {item["severity"] for item in check_plan(plan(), data)} == {"error"}
+
+
+def test_errors_of_the_past_that_do_not_go_on_weigh_less():
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
+    link("n2", 1, link_stat={"link_down_count": 9}, stats={"roce_rx_err_pkt_num": 17}, growth=growth())(data)
+    npu("n2", 1, ecc={"hbm_double_bit_error_count": 2}, ecc_growth=growth())(data)
+    found = {finding["id"]: finding for finding in check_plan(wanted, data)}
+    assert {id_: finding["severity"] for id_, finding in found.items()} == {
+        "LINK-FLAPS": "remark",
+        "NPU-ECC": "warning",
+        "PACKET-ERRORS": "remark",
+    }
+    assert all("but not in the last 3 seconds" in finding["problem"] for finding in found.values())
+    link("n2", 1, growth=growth(link_downs=2, roce_rx_err_pkt_num=5))(data)
+    npu("n2", 1, ecc_growth=growth(hbm_double_bit_error_count=1))(data)
+    found = {finding["id"]: finding for finding in check_plan(wanted, data)}
+    assert {id_: finding["severity"] for id_, finding in found.items()} == {
+        "LINK-FLAPS": "error",
+        "NPU-ECC": "error",
+        "PACKET-ERRORS": "warning",
+    }
+    assert "2 times in 3 seconds" in found["LINK-FLAPS"]["problem"]
+    link("n2", 1, growth=growth(link_downs=0, roce_rx_err_pkt_num=5))(data)
+    packets = [
+        item
+        for item in check_plan(wanted, data, (), {"thresholds": {"error_packets": 5}})
+        if item["id"] == "PACKET-ERRORS"
+    ]
+    assert [item["severity"] for item in packets] == ["remark"]
+
+
+def test_a_product_without_fec_is_no_finding():
+    wanted = plan(inference_link="roce")
+    data = facts(wanted)
+    link("n2", 1, fec=None, errors={"fec": "Get unknown option!"})(data)
+    assert check_plan(wanted, data) == []
 
 
 def test_a_switch_without_lldp_is_a_remark():
