@@ -13,6 +13,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
@@ -20,6 +21,8 @@ from ..plugin_utils.views.plan_table import plan_table
 ARGUMENTS = {
     "show": {"type": "str", "default": "table"},
     "only": {"type": "bool", "default": False},
+    "model_facts": {"type": "str", "default": ""},
+    "ignore": {"type": "list", "elements": "str", "default": []},
 }
 
 
@@ -36,7 +39,7 @@ class ActionModule(ActionBase):
         with garbage_collection_suspended():
             try:
                 plan = planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
-                self._show(plan, options["show"])
+                self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
                 return {**result, "failed": True, **self._refusal(str(error), options["show"])}
             except ValueError as error:
@@ -51,11 +54,23 @@ class ActionModule(ActionBase):
         Display().display(report)
         return {"msg": f"{report.splitlines()[0]} They are listed above."}
 
-    def _show(self, plan: dict[str, t.Any], show: str) -> None:
+    def _show(self, plan: dict[str, t.Any], show: str, more: list[str]) -> None:
         if show == "json":
             Display().display(json.dumps(plan, indent=4, sort_keys=True))
         elif show != "none":
-            Display().display("\n".join(plan_table(plan, show)))
+            Display().display("\n".join(plan_table(plan, show) + more))
+
+
+def memory(plan: dict[str, t.Any], options: t.Mapping[str, t.Any]) -> list[str]:
+    """The memory table, if the facts of a check are given. Raises ``PlanError`` if an engine cannot start."""
+    if options["model_facts"]:
+        return plan_memory(plan, options["model_facts"], options["ignore"])
+    if options["show"] == "memory":
+        raise ValueError(
+            "inference_plan_show is 'memory', and inference_model_facts is not set. Fix: set it to the file that the playbook check "
+            "writes with inference_check_json."
+        )
+    return []
 
 
 def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:

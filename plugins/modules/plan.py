@@ -18,9 +18,20 @@ extends_documentation_fragment:
   - ascend.inference.attributes.controller_action
 options:
   show:
-    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(diff) or V(none).
+    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(diff), V(memory) or V(none).
     type: str
     default: table
+  model_facts:
+    description:
+      - File that the playbook C(check) wrote (C(inference_check_json)). With it the memory of each pool is shown, and a plan whose engines
+        cannot start is refused.
+    type: str
+    default: ""
+  ignore:
+    description: Ids of checks whose findings are accepted, for O(model_facts).
+    type: list
+    elements: str
+    default: []
   only:
     description: Whether the following plays match no hosts.
     type: bool

@@ -93,3 +93,30 @@ def test_facts_need_not_be_variables(tmp_path, monkeypatch):
     run = plan(tmp_path, playbook=str(book))
     assert run.code == 0, run.output
     assert file.read_text() == "n1 n2", run.output
+
+
+def facts_of_check(path, gib):
+    """A file as the playbook check writes it: ``gib`` GiB of weights, 64 GiB for each device."""
+    layer = {"split": gib * 2**30 // 8, "key_value": 0, "experts": 0, "copied": 0}
+    weights = {"embedding": 0, "head": 0, "other": 0, "layers": [layer] * 8, "draft": []}
+    heads = {"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, "num_hidden_layers": 8}
+    model = {"path": "/models/qwen-moe", "config": {**heads, "max_position_embeddings": 4096}, "weights": weights}
+    npus = [{"device_id": device, "hbm_total_mib": 65536} for device in range(16)]
+    facts = {name: {"host": {"models": [model]}, "npu": {"npus": npus}} for name in ("n1", "n2")}
+    path.write_text(json.dumps({"findings": [], "facts": facts}))
+    return str(path)
+
+
+def test_the_memory_of_each_pool_is_shown_from_the_facts_of_a_check(tmp_path):
+    run = plan(
+        tmp_path, inference_plan_show="memory", inference_model_facts=facts_of_check(tmp_path / "check.json", 64)
+    )
+    assert run.code == 0, run.output
+    assert "POOL" in run.output and "8.0 GiB" in run.output and "SERVICE" not in run.output
+
+
+def test_a_plan_that_does_not_fit_and_a_table_without_facts_are_refused(tmp_path):
+    run = plan(tmp_path, inference_model_facts=facts_of_check(tmp_path / "check.json", 640))
+    assert run.code != 0 and "the weights of one rank take 80.0 GiB" in " ".join(run.output.split())
+    run = plan(tmp_path, inference_plan_show="memory")
+    assert run.code != 0 and "inference_model_facts is not set" in " ".join(run.output.split())

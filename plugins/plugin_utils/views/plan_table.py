@@ -17,14 +17,15 @@ HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
 
 
 def plan_table(plan: Plan, show: str = "table") -> list[str]:
-    """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment) or ``rules``.
+    """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment), ``memory`` (only the
+    head) or ``rules``.
 
     ``json`` and ``diff`` show the table too. Raises ``ValueError`` for other values.
     """
     if show == "rules":
         return rules_lines()
-    if show not in ("table", "commands", "diff", "json"):
-        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, commands, diff, json, rules")
+    if show not in ("table", "commands", "diff", "json", "memory"):
+        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, commands, diff, json, memory, rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
         f"{plan['runtime']}, {count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
@@ -33,6 +34,8 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
     head += _recipe(plan)
+    if show == "memory":  # follows, from the facts of a check
+        return head
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
 
