@@ -54,6 +54,7 @@ CONSEQUENCES = {
     "HCCN-ANSWER": ("NPU-ADDRESS", "FACTS-MISSING"),
     "DRIVER-OLD": ("DRIVER-DIFFERS",),
     "LINK-DOWN": ("NET-HEALTH", "NET-GATEWAY"),
+    "PEER-UNREACHABLE": ("NET-HEALTH",),
     "MODEL-INCOMPLETE": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-DAMAGED": ("MODEL-DIFFERS", "MODEL-MEMORY"),
     "MODEL-MISSING": ("MODEL-INCOMPLETE", "MODEL-DIFFERS"),
@@ -125,8 +126,16 @@ def without_consequences(findings: t.Sequence[Finding]) -> list[Finding]:
     """
     explained = {(_place(cause), effect) for cause in _effective(findings) for effect in CONSEQUENCES.get(cause.id, ())}
     return [
-        finding for finding in findings if not {(_place(finding), finding.id), (_host(finding), finding.id)} & explained
+        finding
+        for finding in findings
+        if _of_the_unused_plane(finding)
+        or not {(_place(finding), finding.id), (_host(finding), finding.id)} & explained
     ]
+
+
+def _of_the_unused_plane(finding: Finding) -> bool:
+    """Whether it is a remark about RoCE's network check: failed pings over HCCS do not explain it."""
+    return finding.id == "NET-HEALTH" and finding.severity == "remark"
 
 
 def _effective(findings: t.Iterable[Finding]) -> list[Finding]:

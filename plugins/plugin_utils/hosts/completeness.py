@@ -100,7 +100,9 @@ def _host_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
         wanted = HOST_PARTS + (("models",) if _serves_model(case, host) else ())
         gaps = [name for name in wanted if found.get(name) is None]
         if gaps:
-            yield Finding.at(place(host), ", ".join(gaps), f"missing facts of the host: {', '.join(gaps)}")
+            reasons = [str(warning) for warning in found.get("warnings") or [] if _about_interfaces(str(warning))]
+            reason = f" ({'; '.join(reasons)})" if "interfaces" in gaps and reasons else ""
+            yield Finding.at(place(host), ", ".join(gaps), f"missing facts of the host: {', '.join(gaps)}{reason}")
 
 
 def _serves_model(case: Observed, host: Record) -> bool:
@@ -162,13 +164,19 @@ def warnings(case: Observed) -> t.Iterator[Finding]:
     for host in case.hosts():
         for kind in ("host", "npu", "hccn"):
             for warning in case.part(host, kind).get("warnings") or []:
-                if not _has_own_finding(str(warning)):
+                if not _has_own_finding(str(warning), host):
                     severity = "remark" if str(warning).startswith("unknown column ") else ""
                     text = connection.in_one_line(str(warning))
                     yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", text, severity=severity)
 
 
-def _has_own_finding(warning: str) -> bool:
-    """Whether another rule (health, super device ids, missing facts, memory errors) reports the same fact."""
+def _about_interfaces(warning: str) -> bool:
+    return "interfaces are unknown" in warning or "ip -json address" in warning
+
+
+def _has_own_finding(warning: str, host: Record) -> bool:
+    """Whether another rule (health, super device ids, missing facts, memory errors, hccn.conf of A2) reports the same fact."""
+    if _about_interfaces(warning) or ("hccn.conf cannot be read" in warning and host["hardware"] != "a3"):
+        return True
     own = ("has no card row", "SDID ", "All queries of all devices failed", "unknown health value", "ecc: ", "board: ")
     return any(text in warning for text in own)
