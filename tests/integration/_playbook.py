@@ -41,12 +41,25 @@ class Run:
         return " ".join(self.output.replace("\\n", " ").replace("\\", "").split())
 
 
-def play(folder: pathlib.Path, role: str, *options: str, facts: bool = True, **variables: t.Any) -> Run:
-    """Run ``role`` on localhost with ``variables``; a playbook is written into ``folder``."""
+def play(
+    folder: pathlib.Path,
+    role: str,
+    *options: str,
+    facts: bool = True,
+    within: t.Sequence[str] = (),
+    defaults: dict[str, t.Any] | None = None,
+    **variables: t.Any,
+) -> Run:
+    """Run ``role`` on localhost with ``variables``; a playbook is written into ``folder``.
+
+    ``within`` is a command that runs another one, ``defaults`` are defaults of modules.
+    """
     tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
     book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
     if facts:
         book[0].update(gather_facts=True, gather_subset=["min"])
+    if defaults:
+        book[0].update(module_defaults=defaults)
     place = folder / "playbook.json.yml"
     place.write_text(json.dumps(book), encoding="utf-8")
     variables = {"ansible_python_interpreter": sys.executable, **variables}
@@ -63,7 +76,7 @@ def play(folder: pathlib.Path, role: str, *options: str, facts: bool = True, **v
     }
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_FIND_LINKS"):
         environment.pop(name, None)
-    argv = [str(PROGRAM), "-i", "localhost,", "-e", json.dumps(variables), *options, str(place)]
+    argv = [*within, str(PROGRAM), "-i", "localhost,", "-e", json.dumps(variables), *options, str(place)]
     done = subprocess.run(
         argv, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

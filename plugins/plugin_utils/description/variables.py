@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ..runtimes.registry import NAMES as RUNTIMES
 from .findings import Finding, nearest
+from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
 from .texts import problem_of
@@ -31,6 +32,7 @@ RUN_VARIABLES = {
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "manifests_file": "Kubernetes: file for the manifests.",
+    "outside": "Host outside of the deployment, such as localhost, from which the playbook verify tries the planned ports.",
     "plan": "The plan itself; set by the playbook plan for later playbooks.",
     "plan_file": "File for the plan, as JSON.",
     "model_facts": "File that the playbook check wrote (inference_check_json); plan shows the memory of each pool.",
@@ -348,6 +350,10 @@ class Description:
     image: str = documented("Container image. Default: the image of the release for the hardware.", typed("image"))
     container: Container = documented("Settings of containers.", factory(Container))
     kubernetes: Kubernetes = documented("Settings of the runtime kubernetes.", factory(Kubernetes))
+    firewall: Firewall = documented(
+        "Filter of the planned ports on the hosts, so that only the hosts that need them can connect.",
+        factory(Firewall),
+    )
     cann_path: str = documented("Installation directory of CANN.", typed("path", "/usr/local/Ascend"))
     args: dict[str, t.Any] = documented("Options of vllm serve for all engines, without dashes.", mapping())
     env: dict[str, t.Any] = documented("Environment variables of all engines.", mapping())

@@ -21,6 +21,7 @@ from .deployment import Context
 from .placement import hosts_of, place
 from .ports import assign, short_lists
 from .render.engine import engine_services
+from .render.firewall import firewall_section
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
 from .render.metadata_services import METADATA_SERVICES
@@ -201,6 +202,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "verify": verify_section(context, services),
         "findings": [finding.as_dict() for finding in findings],
     }
+    plan.update(firewall_section(context, services))
     plan.update(context.runtime.section(context, services, plan["hosts"]))
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})

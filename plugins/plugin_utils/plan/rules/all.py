@@ -15,6 +15,7 @@ from . import (
     connectors,
     environment,
     environment_values,
+    firewall,
     host_values,
     json_values,
     model,
@@ -45,7 +46,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Environment": (*environment.RULES, *environment_values.RULES),
     "Router": router.RULES,
     "Names, paths, images, timeouts": runtime.RULES,
-    "Security": security.RULES,
+    "Security": (*security.RULES, *firewall.RULES),
     **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},
     "What is installed": software.RULES,
 }
