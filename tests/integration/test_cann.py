@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import shutil
 
@@ -14,6 +15,11 @@ from ansible_collections.ascend.inference.tests.simulator.cann import packages
 
 OLD, NEW = "8.5.0", "9.1.0"
 ARCH = platform.machine()
+
+
+def checksums(folder):
+    """The checksums of all packages of a folder."""
+    return {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in folder.glob("*")}
 
 
 @pytest.fixture
@@ -32,6 +38,7 @@ def install(tmp_path, monkeypatch):
             "cann_version": version,
             "cann_hardware": "a3",
             "cann_source": str(tmp_path / "packages"),
+            "cann_checksums": checksums(tmp_path / "packages"),
             "cann_install_path": str(tmp_path / "Ascend"),
             "cann_download_directory": str(tmp_path / "cache"),
             "cann_free_mib": 1,
@@ -78,6 +85,18 @@ def test_a_broken_installation_is_noticed_and_the_next_run_repairs_it(install, m
 
 def test_a_package_with_another_checksum_is_not_run(tmp_path, install):
     name = f"Ascend-cann-toolkit_{NEW}_linux-{ARCH}.run"
-    done = install(NEW, cann_checksums={name: "sha256:" + 64 * "0"})
+    wrong = {**checksums(tmp_path / "packages"), name: "sha256:" + 64 * "0"}
+    done = install(NEW, cann_checksums=wrong)
     assert done.code != 0
     assert not (tmp_path / "Ascend").exists()
+
+
+def test_packages_without_a_checksum_are_not_run_unless_this_is_waived(tmp_path, install):
+    name = f"Ascend-cann-toolkit_{NEW}_linux-{ARCH}.run"
+    known = checksums(tmp_path / "packages")
+    del known[name]
+    done = install(NEW, cann_checksums=known)
+    assert done.code != 0 and f"no checksum for {name}." in done.text, done.output
+    assert not (tmp_path / "cache").exists() and not (tmp_path / "Ascend").exists()
+    done = install(NEW, cann_checksums=known, cann_unverified=True)
+    assert done.code == 0, done.output

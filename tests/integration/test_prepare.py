@@ -42,6 +42,7 @@ def inventory(tmp_path):
         "inference_router": {"flavour": "none"},
         "inference_pools": {"colocated": {"tensor_parallel_size": 8}},
         "cann_source": str(tmp_path / "packages"),
+        "cann_unverified": True,
         "cann_download_directory": str(tmp_path / "cache"),
         "cann_free_mib": 1,
         "mooncake_libraries": {},
