@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible.plugins.action import ActionBase
 
-from ..module_utils.install.venv_options import ARGUMENTS, result
+from ..module_utils.install.package_lock import digest
+from ..module_utils.install.venv import read_text, write_atomically
+from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 
 MODULE = "ascend.inference.python_venv"
+DIRECTORY = "inference_lock_directory"
+STRATEGY = "inference_index_strategy"
 
 
 class ActionModule(ActionBase):
@@ -27,10 +32,33 @@ class ActionModule(ActionBase):
         given = dict(self._task.args)
         installed = given.pop("installed", None) or {}
         environments = installed.get("environments", {})
+        directory, strategy = (self._variable(task_vars, name) for name in (DIRECTORY, STRATEGY))
+        _valid, options = (
+            self.validate_argument_spec(argument_spec=ARGUMENTS) if environments or directory else (None, {})
+        )
         if environments and not self._task.delegate_to:
-            _valid, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
             found = result(options, environments.get(options["path"].rstrip("/"), {}).get(options["layer"]))
             if not found["changed"]:
                 return {**done, **found}
+        if strategy:
+            given.setdefault("index_strategy", strategy)
+        lock = lock_path(directory, options) if directory else ""
+        if lock:
+            given.update(hashes=read_text(lock), return_hashes=True)
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
+        text = done.pop("hashes", "")
+        if lock and text and not os.path.exists(lock):
+            os.makedirs(directory, exist_ok=True)
+            write_atomically(lock, text)
         return done
+
+    def _variable(self, variables: t.Any, name: str) -> str:
+        """A variable's text; empty if it is not set."""
+        written = (variables or {}).get(name)
+        return str(self._templar.template(written)) if written else ""
+
+
+def lock_path(directory: str, options: dict[str, t.Any]) -> str:
+    """The lock of an environment's layer on the controller. Other requirements have another file."""
+    name = os.path.basename(options["path"].rstrip("/"))
+    return os.path.join(os.path.expanduser(directory), f"{name}-{options['layer']}-{digest(wanted(options))}.txt")

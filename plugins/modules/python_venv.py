@@ -17,6 +17,12 @@ description:
   - An environment without its stamp, or one whose installation was interrupted, is built again from nothing. With the
     stamp in place and the same requirements nothing is run at all.
   - One process at a time builds below the same folder, also if hosts share it over NFS. The others wait, and find what they need.
+  - C(uv) first writes a lock, the file C(.ascend-inference/LAYER.lock) of the environment, with the versions of all packages and the hashes of
+    their files, and then installs the packages of the lock. They need their hashes, unless one of them has none, such as a folder of sources.
+    An environment that is built again takes the packages of its lock.
+  - A package that several indexes have comes from the first of them, so that nobody can replace it on another one. Extra indexes come before
+    the index. C(pip) has no such order.
+  - C(uv) itself is installed in one version, by its hash.
   - The package index, extra indexes, folders of wheels and the certificate bundle of C(pip)'s own configuration hold for
     C(uv) too. Keep credentials there or in C(.netrc), not in this module's options.
 attributes:
@@ -80,6 +86,15 @@ options:
     type: list
     elements: str
     default: []
+  index_strategy:
+    description:
+      - Which of several indexes C(uv) takes a package from, as its option C(--index-strategy). With V(unsafe-first-match) and
+        V(unsafe-best-match) it takes versions that the first index with the package does not have from others, for indexes that are
+        incomplete mirrors.
+      - The default is the variable C(inference_index_strategy), then E(UV_INDEX_STRATEGY) of the host.
+    type: str
+    choices: [first-index, unsafe-first-match, unsafe-best-match]
+    default: first-index
   no_index:
     description: Install only from O(find_links), without an index.
     type: bool
@@ -110,6 +125,17 @@ options:
     description: Name of a file in the environment for the list of installed packages with versions.
     type: str
     default: ""
+  hashes:
+    description:
+      - Text of a lock that an earlier run wrote, to install the same packages again. One of other requirements is not used.
+      - If the variable C(inference_lock_directory) names a directory on the controller, locks are read from it, and those that are missing are
+        written to it. Then all hosts get the same packages.
+    type: str
+    default: ""
+  return_hashes:
+    description: Return RV(hashes). Set by the action plugin.
+    type: bool
+    default: false
   lock_timeout:
     description: Seconds to wait for another process that builds an environment beside this one.
     type: int
@@ -145,6 +171,10 @@ python:
   returned: always
   type: str
   sample: /opt/ascend-inference/venvs/router/bin/python
+hashes:
+  description: The text of the lock.
+  returned: changed and O(return_hashes) is true
+  type: str
 """
 
 import os
@@ -152,10 +182,16 @@ import sys
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp
+from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp, read_text
 from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.text import visible
+
+
+def strategy(params):
+    """The strategy for several indexes as uv's variable; its own default is that of the option."""
+    wanted_strategy = params["index_strategy"]
+    return {} if wanted_strategy == "first-index" else {"UV_INDEX_STRATEGY": wanted_strategy}
 
 
 def builder(params, inherited):
@@ -167,10 +203,11 @@ def builder(params, inherited):
     }
     more = {
         "sources": params["sources"],
-        "env": {name: str(value) for name, value in params["environment"].items()},
+        "env": {**strategy(params), **{name: str(value) for name, value in params["environment"].items()}},
         "advice": params["advice"],
         "no_index": params["no_index"],
         "inherited": inherited,
+        "given_lock": params["hashes"],
     }
     return Builder(params["path"], params["python"] or sys.executable, params["tools"], options, **more)
 
@@ -187,6 +224,12 @@ def build(params, wish):
         return True
 
 
+def lock_of(params):
+    """What is returned of the lock."""
+    path = Builder(params["path"], "").lock_path(params["layer"])
+    return {"hashes": read_text(path)} if params["return_hashes"] else {}
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -196,6 +239,7 @@ def main():
             is_incomplete(params["path"])
         if found["changed"] and not module.check_mode:
             found["changed"] = build(params, wanted(params))
+            found.update(lock_of(params))
     except (VenvError, Busy, OSError) as error:
         module.fail_json(msg=visible(str(error)), **{**found, "changed": False})
     module.exit_json(**found)

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 
 from ..tools.runner import MOST_LOG, execute
+from . import package_lock
 
 STAMPS = ".ascend-inference"
 MARK = "installing"
@@ -165,23 +166,31 @@ class Builder:
         advice="",
         no_index=False,
         inherited=(),
+        given_lock="",
     ):
         self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
         self.run = run or functools.partial(run_command, inherited=inherited)
         self.own_python = os.path.join(path, "bin", "python")
+        self.given_lock = given_lock
+
+    def lock_path(self, layer):
+        """Path of the layer's lock: versions and hashes of all packages that uv installed."""
+        return os.path.join(self.path, STAMPS, layer + ".lock")
 
     def build(self, layer, wish, fallback=()):
         """Install ``wish`` ({requirements, exclude, imports}) as ``layer``; raises ``VenvError``.
 
         ``fallback`` are additional indexes for a second attempt if the installation fails.
         """
+        if not package_lock.belongs(self.given_lock, wish):
+            self.given_lock = read_text(self.lock_path(layer))  # of an interrupted installation
         if is_incomplete(self.path):
             discard(self.path)
             set_mark(self.path, layer)
             self.must([self.python, "-m", "venv", self.path])
         set_mark(self.path, layer)
-        self._install(wish, list(fallback))
+        self._install(layer, wish, list(fallback))
         self._prove(wish["imports"])
         if wish.get("check"):
             self._agree()
@@ -208,32 +217,101 @@ class Builder:
             discard(self.tools)
             set_mark(self.tools, "uv")
             self.must([self.python, "-m", "venv", self.tools])
-        code, _output = self.run([os.path.join(self.tools, "bin", "python"), "-m", "pip", "install", "-q", "uv"], {})
+        code, output = self._install_uv()
+        if package_lock.tampered(output):
+            raise VenvError(
+                f"uv does not have the hash of its release:\n{tail(output)}\nFix: check the package index or mirror"
+            )
         if not code and os.path.exists(os.path.join(self.tools, STAMPS)):
             write_atomically(stamp_path(self.tools, "uv"), "{}\n")
             os.unlink(os.path.join(self.tools, STAMPS, MARK))
         return "" if code else found
 
-    def _install(self, wish, fallback):
+    def _install_uv(self):
+        handle, path = tempfile.mkstemp(prefix="ascend-inference-", suffix=".txt")
+        with os.fdopen(handle, "w") as stream:
+            stream.write(package_lock.UV)
+        try:
+            options = ["-q", "--only-binary", ":all:", "--require-hashes", "--requirement", path]
+            return self.run([os.path.join(self.tools, "bin", "python"), "-m", "pip", "install"] + options, {})
+        finally:
+            os.unlink(path)
+
+    def _install(self, layer, wish, fallback):
         listing = self.must([self.own_python, "-m", "pip", "config", "list"])
         env = dict(settings(listing, self.options), **self.env)
-        command = self._sourced(self._command(wish))
-        code, output = self.run(command, env)
-        if code and fallback:
+        code, output = self._attempt(layer, wish, env)
+        if code and fallback and not package_lock.tampered(output):
             more = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + fallback).strip()
             env.update(PIP_EXTRA_INDEX_URL=more, UV_EXTRA_INDEX_URL=more)
-            second, more_output = self.run(command, env)
+            code, more_output = self._attempt(layer, wish, env)
             output = output + "\nAgain, with the index {}:\n{}".format(" ".join(fallback), more_output)
-            code = second
         if code:
             raise VenvError(self._failure(wish, output))
+
+    def _attempt(self, layer, wish, env):
+        """Write or take the lock and install it; without uv let pip install the requirements. Exit code and output."""
+        uv, more = self.uv(), self._build_options(wish)
+        if not uv:
+            # pip cannot exclude a dependency: all are installed, which only costs disk space.
+            command = [self.own_python, "-m", "pip", "install", "--compile"] + more + wish["requirements"]
+            return self.run(self._sourced(command), env)
+        lock = self.lock_path(layer)
+        if package_lock.belongs(self.given_lock, wish):
+            write_atomically(lock, self.given_lock)
+        else:
+            code, output = self._compile(uv, wish, more, env, lock)
+            if code:
+                return code, output
+        command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps"]
+        command += ["--require-hashes"] if package_lock.fully_hashed(read_text(lock)) else []
+        code, output = self.run(self._sourced(command + more + ["--requirement", lock]), env)
+        if code and not package_lock.tampered(output):
+            os.unlink(lock)  # the next run may find other versions
+        return code, output
+
+    def _compile(self, uv, wish, more, env, lock):
+        """Resolve the requirements; versions that an earlier layer installed are preferred."""
+        asked, found = lock + ".in", lock + ".new"
+        write_atomically(asked, "\n".join(wish["requirements"]) + "\n")
+        earlier = [name for name in os.listdir(os.path.join(self.path, STAMPS)) if name.endswith(".json")]
+        freeze = self.must([self.own_python, "-m", "pip", "freeze", "--all"]) if earlier else ""
+        write_atomically(found, package_lock.preferences(freeze))
+        command = [
+            uv,
+            "pip",
+            "compile",
+            "--quiet",
+            "--generate-hashes",
+            "--no-header",
+            "--no-annotate",
+            "--python",
+            self.own_python,
+        ]
+        if wish["exclude"]:
+            listed = os.path.join(self.path, STAMPS, "exclude.txt")
+            write_atomically(listed, "\n".join(wish["exclude"]) + "\n")
+            command += ["--excludes", listed]
+        code, output = self.run(self._sourced(command + more + ["--output-file", found, asked]), env)
+        if not code:
+            write_atomically(lock, package_lock.signed(read_text(found), wish))
+            os.unlink(found)
+            os.unlink(asked)
+        return code, output
 
     def _failure(self, wish, output):
         """The message of a failed installation: package and fix."""
         end, missing = tail(output, 40), missing_package(output)
         begin = "installing {} failed".format(", ".join(wish["requirements"]))
-        if missing:
+        if missing and "subsequent index" not in output:
             begin += f": no index or folder of wheels has {missing}"
+        elif package_lock.tampered(output):
+            begin += ": a file differs from the hash in the lock. The index may have been changed; if the file was replaced on purpose, remove the lock"
+        elif "subsequent index" in output:
+            begin += (
+                ": the first index with a package does not have its version. If all indexes are trusted, set inference_index_strategy"
+                " to unsafe-first-match"
+            )
         elif contradiction(output):
             begin += ": the requirements conflict with each other"
         advice = f"\nFix: {self.advice}" if self.advice else ""
@@ -260,24 +338,14 @@ class Builder:
         text = self.must([self.own_python, "-m", "pip", "freeze", "--all"])
         write_atomically(os.path.join(self.path, path), text.rstrip("\n") + "\n")
 
-    def _command(self, wish):
-        uv, more = self.uv(), []
-        if self.no_index:
-            more.append("--no-index")
+    def _build_options(self, wish):
+        """Options of pip and uv alike."""
+        more = ["--no-index"] if self.no_index else []
         if wish.get("build_with_environment"):
             more.append("--no-build-isolation")
         for name in wish.get("no_binary", []):
             more += ["--no-binary", name]
-        if not uv:
-            # pip cannot exclude a dependency: all are installed, which only costs disk space.
-            return [self.own_python, "-m", "pip", "install", "--compile"] + more + wish["requirements"]
-        command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode"]
-        command += ["--index-strategy", "unsafe-best-match"]
-        if wish["exclude"]:
-            listed = os.path.join(self.path, STAMPS, "exclude.txt")
-            write_atomically(listed, "\n".join(wish["exclude"]) + "\n")
-            command += ["--excludes", listed]
-        return command + more + wish["requirements"]
+        return more
 
     def _prove(self, modules):
         """Import the installed modules, which fails if system libraries are missing."""
@@ -311,6 +379,15 @@ def write_atomically(path, text, mode=0o644):
         stream.write(text)
     os.chmod(temporary, mode)
     os.replace(temporary, path)
+
+
+def read_text(path):
+    """A file's text; empty if it does not exist."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def tail(text, lines=15):

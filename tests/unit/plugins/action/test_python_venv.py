@@ -65,3 +65,42 @@ def test_anything_else_is_left_to_the_module(act, installed):
 
 def test_another_host_is_not_judged_by_what_is_known_of_this_one(act):
     assert len(act(known(STAMP), delegate_to="other")[1]) == 1
+
+
+@pytest.fixture
+def act_with_lock(monkeypatch, act, tmp_path):
+    """``act_with_lock(text)`` -> options of the module, whose host has the lock ``text``; locks are in a folder of the controller."""
+
+    def execute(self, name, module_args, task_vars):
+        started.append(module_args)
+        return {"changed": True, "hashes": module_args["hashes"] or text_of["host"]}
+
+    started, text_of = [], {}
+    monkeypatch.setattr(ActionBase, "_execute_module", execute)
+
+    def run(text, **more):
+        text_of["host"] = text
+        action = ActionModule.__new__(ActionModule)
+        action._templar = types.SimpleNamespace(template=lambda written: written)
+        action._task = types.SimpleNamespace(args={**ARGS, **more}, delegate_to=None)
+        variables = {
+            "inference_lock_directory": str(tmp_path / "locks"),
+            "inference_index_strategy": "unsafe-first-match",
+        }
+        assert "hashes" not in action.run(task_vars=variables)
+        return started[-1]
+
+    return run
+
+
+def test_the_first_host_s_lock_is_kept_and_the_others_install_it(act_with_lock, tmp_path):
+    assert act_with_lock("first")["hashes"] == ""
+    (file,) = (tmp_path / "locks").iterdir()
+    assert file.name.startswith("a-router-") and file.read_text() == "first"
+    assert act_with_lock("second")["hashes"] == "first" and file.read_text() == "first"
+    assert act_with_lock("third", requirements=["a==2"])["hashes"] == "", "a lock of other requirements"
+
+
+def test_strategy_of_the_deployment_is_the_default(act_with_lock):
+    assert act_with_lock("x")["index_strategy"] == "unsafe-first-match"
+    assert act_with_lock("x", index_strategy="first-index")["index_strategy"] == "first-index"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.install import venv
+from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock, venv
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import Builder, VenvError
 
 WISH = {"requirements": ["a==1"], "exclude": ["b"], "imports": ["a"]}
@@ -98,25 +98,135 @@ def test_what_others_made_is_never_deleted(tmp_path, name):
 def test_uv_gets_pip_s_configuration_and_the_exclusions(tmp_path):
     commands = Commands()
     builder(tmp_path, commands, uv(tmp_path)).build("base", WISH)
-    (argv,) = commands.with_word("install")
+    (argv,) = commands.with_word("compile")
     environment = commands.environments[commands.calls.index(argv)]
     assert environment["UV_FIND_LINKS"] == "/wheels"
     assert environment["SSL_CERT_FILE"] == "/ca.pem"
     assert pathlib.Path(argv[argv.index("--excludes") + 1]).read_text() == "b\n"
+    assert "--index-strategy" not in argv and "UV_INDEX_STRATEGY" not in environment
 
 
 def test_fallback_index_is_used_only_after_a_failure(tmp_path):
-    commands = Commands(install=[1, 0])
+    commands = Commands(compile=[1, 0])
     builder(tmp_path, commands, uv(tmp_path)).build("base", WISH, ["https://wheels.example/cpu"])
-    first, second = (commands.environments[commands.calls.index(call)] for call in commands.calls[2:4])
-    assert commands.with_word("install")[0] == commands.with_word("install")[1]
+    calls = commands.with_word("compile")
+    second = commands.environments[len(commands.calls) - 1 - commands.calls[::-1].index(calls[1])]
+    assert len(calls) == 2 and calls[0] == calls[1]
     assert second["UV_EXTRA_INDEX_URL"] == "https://wheels.example/cpu"
     assert venv.read_stamp(str(tmp_path / "venv"), "base") == WISH
 
 
+LOCK = "a==1 \\\n    --hash=sha256:00\nc==2 \\\n    --hash=sha256:01 \\\n    --hash=sha256:02\n"
+
+
+class Locking(Commands):
+    """uv writes ``lock`` when it compiles."""
+
+    lock = LOCK
+
+    def __call__(self, argv, env):
+        done = super().__call__(argv, env)
+        if "compile" in argv and not done[0]:
+            pathlib.Path(argv[argv.index("--output-file") + 1]).write_text(self.lock)
+        return done
+
+
+def test_what_is_installed_is_the_lock_with_its_hashes(tmp_path):
+    commands = Locking()
+    made = builder(tmp_path, commands, uv(tmp_path))
+    made.build("base", WISH)
+    (argv,) = commands.with_word("install")
+    assert {"--require-hashes", "--no-deps"} <= set(argv) and "a==1" not in argv
+    assert argv[argv.index("--requirement") + 1] == made.lock_path("base")
+    text = venv.read_text(made.lock_path("base"))
+    assert package_lock.belongs(text, WISH) and text.endswith(LOCK)
+    assert not package_lock.belongs(text, dict(WISH, requirements=["a==2"])) and not package_lock.belongs("", WISH)
+
+
+def test_a_given_lock_is_used_for_its_requirements_only(tmp_path):
+    for number, (wish, compiled) in enumerate([(WISH, 0), (dict(WISH, requirements=["a==2"]), 1)]):
+        commands = Locking()
+        text = package_lock.signed(LOCK + "d==4 \\\n    --hash=sha256:03\n", WISH)
+        tools = uv(tmp_path / str(number))
+        made = Builder(str(tmp_path / str(number) / "venv"), "python3", tools, run=commands, given_lock=text)
+        made.build("base", wish)
+        assert len(commands.with_word("compile")) == compiled
+        assert ("d==4" in venv.read_text(made.lock_path("base"))) == (not compiled)
+
+
+class Killed(BaseException):
+    """The end of the module."""
+
+
+def test_an_interrupted_installation_is_repeated_with_its_lock(tmp_path):
+    tools = uv(tmp_path)
+
+    def killed(argv, env):
+        if "install" in argv:
+            raise Killed
+        return locking(argv, env)
+
+    locking = Locking()
+    with pytest.raises(Killed):
+        Builder(str(tmp_path / "venv"), "python3", tools, run=killed).build("base", WISH)
+    commands = Locking()
+    builder(tmp_path, commands, tools).build("base", WISH)
+    assert commands.with_word("compile") == [] and len(commands.with_word("install")) == 1
+
+
+def test_a_lock_that_cannot_be_installed_is_written_anew(tmp_path):
+    tools = uv(tmp_path)
+    with pytest.raises(VenvError):
+        builder(tmp_path, Locking(install=[1]), tools).build("base", WISH)
+    commands = Locking()
+    builder(tmp_path, commands, tools).build("base", WISH)
+    assert len(commands.with_word("compile")) == 1
+
+
+def test_a_package_without_a_hash_needs_none_and_the_others_do(tmp_path):
+    assert package_lock.fully_hashed(LOCK) and not package_lock.fully_hashed(LOCK + "s @ file:///src\n")
+    commands = Locking()
+    commands.lock = LOCK + "s @ file:///src\n"
+    builder(tmp_path, commands, uv(tmp_path)).build("base", WISH)
+    assert "--require-hashes" not in commands.with_word("install")[0]
+
+
+def test_a_file_with_another_hash_is_an_error_and_no_reason_for_another_index(tmp_path):
+    commands = Locking(install=[1, 0])
+    commands.output = "error: Failed to download `c==2`\n  cause: Hash mismatch for `c==2`"
+    with pytest.raises(VenvError, match="differs from the hash in the lock"):
+        builder(tmp_path, commands, uv(tmp_path)).build("base", WISH, ["https://wheels.example/cpu"])
+    assert len(commands.with_word("install")) == 1
+
+
+def test_versions_of_an_earlier_layer_are_preferred(tmp_path):
+    freeze = "# comment\na==1\n-e /src\nb @ file:///b.whl\nc==2+cpu\n"
+    assert package_lock.preferences(freeze) == "a==1\nc==2+cpu\n"
+
+
+def test_uv_is_installed_by_version_and_hash(tmp_path):
+    commands, seen = Commands(), []
+
+    def run(argv, env):
+        if "--require-hashes" in argv and "--only-binary" in argv:
+            seen.append(pathlib.Path(argv[argv.index("--requirement") + 1]).read_text())
+        return commands(argv, env)
+
+    tools = tmp_path / "tools"
+    Builder(str(tmp_path / "venv"), "python3", str(tools), run=run).build("base", WISH)
+    assert seen == [package_lock.UV] and package_lock.fully_hashed(package_lock.UV)
+
+
+def test_uv_with_another_hash_is_an_error(tmp_path):
+    commands = Commands(**{"--only-binary": [1]})
+    commands.output = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE."
+    with pytest.raises(VenvError, match="check the package index"):
+        builder(tmp_path, commands, str(tmp_path / "tools")).build("base", WISH)
+
+
 def test_without_uv_pip_installs(tmp_path):
     tools = tmp_path / "tools"
-    commands = Commands(uv=[1])
+    commands = Commands(**{"--only-binary": [1]})
     builder(tmp_path, commands, str(tools)).build("base", WISH)
     assert commands.with_word("a==1")[0][1:4] == ["-m", "pip", "install"]
 
@@ -151,6 +261,13 @@ def test_failure_says_what_is_missing_and_what_to_do(tmp_path):
     built = Builder(str(tmp_path / "venv"), "python3", run=commands, advice="set x_find_links.")
     with pytest.raises(VenvError, match=r"has a==1\.\nFix: set x_find_links\."):
         built.build("base", WISH)
+
+
+def test_failure_with_several_indexes_names_the_variable(tmp_path):
+    commands = Locking(compile=[1])
+    commands.output = "Because there is no version of a==1\nhint: A compatible version may be available on a subsequent index (e.g., x)."
+    with pytest.raises(VenvError, match="set inference_index_strategy"):
+        builder(tmp_path, commands, uv(tmp_path)).build("base", WISH)
 
 
 def test_contradiction_after_installation_leaves_no_stamp(tmp_path):
