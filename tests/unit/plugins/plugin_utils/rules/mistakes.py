@@ -538,6 +538,13 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{C}.args.trust-remote-code",
         ("ADVISORY", "MODEL-PATH"),
     ),
+    M(
+        "FIREWALL-NETWORK",
+        "p2p",
+        {"inference_firewall": {"state": "present", "clients": ["10.0.0.0/99"]}},
+        "inference_firewall.clients[0]",
+    ),
+    M("FIREWALL-RUNTIME", "kubernetes", {"inference_firewall": {"state": "present"}}, "inference_firewall.state"),
     W("CONTAINER-ROOT", "docker", {"inference_container.user": "root"}),
     M("IMAGE-RELEASE", "docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0"}),
     W("IMAGE-UNUSED", "p2p", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3"}),
