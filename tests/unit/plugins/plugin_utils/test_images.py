@@ -1,0 +1,48 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One tag is one image on all hosts, whatever way it came."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.images import image_differences
+
+NAME = "quay.io/ascend/vllm-ascend:v0.23.0-a3"
+PULLED = '["quay.io/ascend/vllm-ascend@sha256:aa"] sha256:11 arm64'
+
+
+def compared(*texts):
+    return image_differences(
+        {f"node{number}": {"results": [{"item": NAME, "stdout": text}]} for number, text in enumerate(texts, 1)}
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        PULLED,
+        '["mirror.example/vllm-ascend@sha256:aa"] sha256:22 arm64',
+        "[] sha256:11 arm64",
+        "null sha256:11",
+        "[] sha256:33 amd64",
+        "",
+    ],
+    ids=["equal", "another store", "from an archive", "no digests", "another architecture", "not inspected"],
+)
+def test_the_same_image(other):
+    assert compared(PULLED, other) == []
+
+
+def test_a_tag_that_was_pushed_again_is_found():
+    (text,) = compared(PULLED, PULLED, '["quay.io/ascend/vllm-ascend@sha256:bb"] sha256:22 arm64')
+    assert text == f"{NAME} is not the same image on all hosts: sha256:11 on node1, node2; sha256:22 on node3"
+
+
+def test_each_architecture_is_compared():
+    (text,) = compared(PULLED, "[] sha256:33 amd64", "[] sha256:44 amd64")
+    assert text.endswith("sha256:33 on node2; sha256:44 on node3")
+
+
+def test_nothing_was_inspected_in_check_mode():
+    assert image_differences({"node1": {}, "node2": {"skipped": True}}) == []
