@@ -95,7 +95,12 @@ logs:
       description: Its last lines.
       type: list
       elements: str
-  sample: {decode-0: {readable: true, problem: "", red_flags: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
+    causes:
+      description: >-
+        Known causes of failures in its last lines, as findings - C(id), C(path) (the service), C(problem), C(value) (the line), C(why), C(fix).
+      type: list
+      elements: dict
+  sample: {decode-0: {readable: true, problem: "", red_flags: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: [], causes: []}}
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -165,14 +165,22 @@ logs:
   returned: with O(wait)
   type: dict
   sample: {}
+causes:
+  description: >-
+    Known causes in the logs of the services that failed, as findings - C(id), C(problem), C(value) (the line of the log), C(why), C(fix).
+  returned: with O(wait)
+  type: dict
+  sample: {}
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.runtime.wait import Waiter
+from ..module_utils.tools.finding import Finding
 from ..module_utils.tools.text import visible
 
 SERVICE = {
@@ -233,14 +241,20 @@ def waited(runtime, params):
     """The result of waiting for services with a URL."""
     services = {service["name"]: service for service in params["services"] if service["url"]}
     ready, failed = Waiter(runtime, params["restarts"]).wait(list(services.values()))
-    logs = {name: runtime.log(services[name], params["lines"]) for name in failed}
-    return {"ready": ready, "failed_services": failed, "logs": logs}
+    logs = {name: runtime.log(services[name], max(params["lines"], LINES)).splitlines() for name in failed}
+    causes = {name: [found.as_dict() for found in causes_in(logs[name], name)] for name in failed}
+    shown = {name: "\n".join(logs[name][-params["lines"] :]) for name in failed}
+    return {"ready": ready, "failed_services": failed, "logs": shown, "causes": causes}
 
 
 def message(found):
-    """All failures, each with the last lines of its log."""
-    failed, logs = found["failed_services"], found["logs"]
-    return "\n\n".join(f"{name} {failed[name]}\n{logs[name]}" for name in sorted(failed))
+    """All failures, each with the known causes in its log and the last lines of it."""
+    failed, logs, causes = found["failed_services"], found["logs"], found["causes"]
+    texts = []
+    for name in sorted(failed):
+        known = [explanation(Finding.from_dict(cause)) for cause in causes[name]]
+        texts.append("\n".join([f"{name} {failed[name]}", *known, logs[name]]))
+    return "\n\n".join(texts)
 
 
 def main():

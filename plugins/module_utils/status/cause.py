@@ -1,15 +1,16 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why a service ends again and again: when that is so, and which line of its log says why."""
+"""Why a service does not run: whether it ends again and again, and which line of its log says why."""
 
 from __future__ import annotations
 
 import re
 
+from ..diagnosis.diagnose import causes_in
+
 ENDS = 3  # unexpected ends from which on it is a loop
 YOUNG = 60  # seconds that a process without a health URL may be alive when it is looked at
-LINES = 80  # of the log, in which the cause is looked for
 # The line of an exception, or of a program that names its level; the last one is what ended the process.
 CAUSE = re.compile(
     r"\b(?:[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\b|CRITICAL\b|FATAL\b|panic:|[Ss]egmentation fault|Killed\b|[Oo]ut of memory"
@@ -35,9 +36,21 @@ def cause(lines):
 
 def finding(state, lines):
     """The finding for a service in a loop."""
+    known = causes_in(lines, "")
     times = "" if state["restarts"] is None else " {} times".format(state["restarts"])
     then = "systemd gave up" if LIMIT in state["detail"] else "it is started again after a pause"
-    return (
-        f"is in a crash loop: it ended{times}, and {then}. Its log says: {cause(lines)}. "
-        "Fix: remove the cause, then run ascend.inference.deploy"
-    )
+    begin = f"is in a crash loop: it ended{times}, and {then}. Its log says: "
+    if known:
+        return begin + translated(known[0]) + " Then run ascend.inference.deploy"
+    return begin + f"{cause(lines)}. Fix: remove the cause, then run ascend.inference.deploy"
+
+
+def translated(found):
+    """A known cause as one line: the line of the log, what it means, and how to fix it."""
+    return f"{found.value}. Likely cause: {found.problem}. {found.why} Fix: {found.fix} [{found.id}]"
+
+
+def down(lines):
+    """The finding for a service that does not run or does not answer, if its log has a known cause; else an empty string."""
+    known = causes_in(lines, "")
+    return "has a known cause of failure in its log: " + translated(known[0]) if known else ""

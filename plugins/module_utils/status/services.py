@@ -10,12 +10,13 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from ..diagnosis.diagnose import LINES
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
 from ..verify.client import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
-from .cause import LINES, finding, in_loop
+from .cause import down, finding, in_loop
 from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -206,9 +207,16 @@ class Host:
         row["findings"] = self._findings(service, state, answer, row, digests)
         if digests[1] and in_loop(state, answer["answers"], self.clock()):
             row["findings"].insert(0, finding(state, self._log(service, LINES)))
+        elif digests[1] and (state["state"] not in ("running", "unknown") or self._unanswered(service, state, answer)):
+            row["findings"] += filter(None, [down(self._log(service, LINES))])
         if lines and self.deployed and (state["state"] not in ("running", "absent") or answer["answers"] is False):
             row["log"] = self._log(service, lines)
         return row
+
+    def _unanswered(self, service, state, answer):
+        """Whether a running service does not answer although its time to start has passed."""
+        started = state["since"]
+        return answer["answers"] is False and not (started and self.clock() - started < service["timeout"])
 
     def _findings(self, service, state, answer, row, digests):
         if digests[1]:

@@ -10,6 +10,7 @@ import re
 import time
 from typing import Any, Callable, Iterable, List, Tuple
 
+from ..diagnosis import diagnose
 from ..runtime.registry import LOGS
 from .plan import Lines, Log, VerifyPlan
 
@@ -77,15 +78,16 @@ def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
 def read(
     services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
 ) -> dict[str, dict[str, Any]]:
-    """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail}}.
+    """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail, causes}}.
 
     red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number of listener
-    lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines.
+    lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines;
+    causes: findings for the known causes of failures in the last lines of the log.
     """
-    return {name: _evidence(log, marks.get(name, {}), lines, run) for name, log in services}
+    return {name: _evidence(name, log, marks.get(name, {}), lines, run) for name, log in services}
 
 
-def _evidence(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
+def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
     try:
         whole, window = _file(log, since) if log.kind == "file" else _command(log, since, run)
         problem = ""
@@ -102,6 +104,7 @@ def _evidence(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[s
         + [float(ms) for line in window for ms in _AVERAGE.findall(line)],
         "listening": len(_holding(lines.listening, whole)),
         "tail": whole[-TAIL_LINES:],
+        "causes": [cause.as_dict() for cause in diagnose.causes_in(whole[-diagnose.LINES :], name)],
     }
 
 

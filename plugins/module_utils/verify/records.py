@@ -63,7 +63,8 @@ def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
     if disaggregated and not findings and not proves_transfer(steps):
         findings.append(Problem("nothing proves that KV was transferred", "no_proof").finding("prefill -> decode"))
     done = dict(report, verified=not findings, findings=[finding.as_dict() for finding in findings])
-    done["failures"] = [finding.text() for finding in findings]
+    causes = [Finding.from_dict(cause) for cause in report.get("causes", [])]
+    done["failures"] = [finding.text() for finding in [*findings, *causes]]
     done["summary"] = summary(done)
     return done
 

@@ -18,7 +18,8 @@ Logs = Dict[str, Dict[str, Any]]
 
 
 def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> dict[str, Any]:
-    """The report (of `gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails`, a sample `request`.
+    """The report (of `gate.verify`) with step `logs` judged, transfer_ms filled, failing hops' tails in `tails` and the
+    known causes in their logs in `causes`, and a sample `request`.
 
     logs: what `logs.read` returned on each host. A report made in check mode is returned as it is.
     """
@@ -34,6 +35,8 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
     times = [ms for item in read.values() for ms in item["transfer_ms"]]
     joined = dict(report, steps=steps, transfer_ms=report["transfer_ms"] or times, tails=_tails(plan, steps, read))
     joined["warnings"] = report["warnings"] + _warnings(plan, read)
+    # Only those of services in a failed hop: a text that once preceded a failure may be harmless in a sound service.
+    joined["causes"] = [cause for name in joined["tails"] for cause in read[name].get("causes", [])]
     done = records.conclude(joined, plan.disaggregated)
     return dict(done, request=request(plan))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.diagnosis.diagnose import explanation
 from ..description.findings import Finding, finding_lines
 
 
@@ -18,6 +19,8 @@ def verify_text(report: t.Mapping[str, t.Any]) -> list[str]:
     if report.get("check_mode"):
         return list(report["summary"])
     lines = [*report["summary"], *finding_lines(Finding.from_dict(finding) for finding in report["findings"])]
+    for cause in report.get("causes", []):
+        lines += ["", f"{cause['path']}: {explanation(Finding.from_dict(cause))}"]
     if report["verified"]:
         lines.append("  ask it: " + report["request"])
     for name, tail in report["tails"].items():

@@ -345,6 +345,15 @@ def test_a_failure_brings_the_last_lines_of_the_service_it_names(tmp_path):
     assert any("Mooncake transfer failed" in line for line in report["tails"]["decode-0"])
 
 
+def test_the_log_of_a_dead_engine_is_translated(tmp_path):
+    with Cluster(tmp_path, prefill=1, decode=1, faults={"decode-0": ["dead"]}) as cluster:
+        for engine in cluster.engines:
+            engine.log("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB")
+        report = run(cluster)
+    assert [(cause["path"], cause["id"]) for cause in report["causes"]] == [("decode-0", "LOG-NPU-MEMORY")]
+    assert "quantization: ascend" in report["failures"][-1]
+
+
 def test_red_flags_of_before_the_window_are_not_held_against_it(tmp_path):
     with Cluster(tmp_path, prefill=1, decode=1) as cluster:
         cluster.engines[1].log("Mooncake transfer failed, ret: -1")

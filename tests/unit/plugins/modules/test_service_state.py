@@ -10,6 +10,8 @@ import os
 import sys
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
+from ansible_collections.ascend.inference.plugins.modules import service_state
 
 TARGET = "demo.target"
 SYSTEMCTL = """#!{python}
@@ -219,3 +221,23 @@ def test_a_refusal_has_systemd_s_message(host, call):
     unit = dict(host.unit("demo-a.service"), unit="demo-gone.service")
     result = call("started", unit)
     assert result["failed"] and "Unit not found" in result["msg"] and "systemd" in result["msg"]
+
+
+def test_a_failed_service_is_explained_above_its_log():
+    class Runtime:
+        def states(self, wanted):
+            return {"u": state("failed", detail="exit code 1")}
+
+        def log(self, service, lines):
+            return "RuntimeError: NPU out of memory\n" + "INFO\n" * (lines - 2) + "engine core failed"
+
+    service = {"name": "decode-0", "unit": "u", "url": "http://x/health", "timeout": 5}
+    found = service_state.waited(Runtime(), {"services": [service], "restarts": 0, "lines": 3})
+    assert found["logs"] == {"decode-0": "INFO\nINFO\nengine core failed"}
+    assert [cause["id"] for cause in found["causes"]["decode-0"]] == ["LOG-NPU-MEMORY"]
+    lines = service_state.message(found).splitlines()
+    assert lines[0] == "decode-0 is not running: failed exit code 1"
+    assert lines[1].startswith("Likely cause: the device has no memory left") and lines[4].startswith(
+        "  Fix: Set quant"
+    )
+    assert lines[5:] == ["INFO", "INFO", "engine core failed"]

@@ -1,0 +1,179 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The log of a failed service is translated: each known text has one cause, and a healthy log has none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.diagnose import LINES, causes_in, explanation
+from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
+from ansible_collections.ascend.inference.plugins.module_utils.status import cause as status_cause
+from ansible_collections.ascend.inference.plugins.module_utils.status import services
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
+
+# A line as the program prints it, and the cause that must be named. Rows of one cause show its different texts.
+TEXTS = [
+    ("ERROR: No matching distribution found for torch-npu==2.5.1.post1.dev20250619", "LOG-NO-DISTRIBUTION"),
+    ("  × No solution found when resolving dependencies:", "LOG-NO-DISTRIBUTION"),
+    (
+        "ERROR: Cannot install torch-npu==2.5.1.post1 and torch>=2.5.1 because these package versions have conflicting dependencies.",
+        "LOG-PACKAGES-CONFLICT",
+    ),
+    ("ImportError: /lib64/libc.so.6: version `GLIBC_2.35' not found (required by engine.so)", "LOG-GLIBC"),
+    ("packaging.version.InvalidVersion: Invalid version: 'dev'", "LOG-VERSION"),
+    ("libascend_hal.so: cannot open shared object file: No such file or directory", "LOG-DRIVER-LIBRARY"),
+    ("ImportError: ascend_transport.so: cannot open shared object file", "LOG-TRANSPORT-LIBRARY"),
+    ("ImportError: libhccl.so: cannot open shared object file: No such file or directory", "LOG-CANN-LIBRARY"),
+    ("OSError: libatb.so: cannot open shared object file", "LOG-CANN-LIBRARY"),
+    ("RuntimeError: Failed to load the backend extension: torch_npu.", "LOG-CANN-LIBRARY"),
+    ("OSError: libgomp.so.1: cannot open shared object file: No such file or directory", "LOG-LIBRARY"),
+    ("RuntimeError: Failed to infer device type, please set the environment variable", "LOG-DEVICE-TYPE"),
+    ("the socversion Ascend910B1 of bin package does not match the current device socverison", "LOG-CHIP"),
+    ("corrupted size vs. prev_size", "LOG-JEMALLOC"),
+    ("RuntimeError: SetDevice: error code is 107001", "LOG-DEVICE-ABSENT"),
+    ("this package does not support hrtRaAiQpCreate for device, please change new package", "LOG-DRIVER-OLD"),
+    ("rtStreamCreate failed, runtime result = 207008", "LOG-STREAMS"),
+    ("AttributeError: 'Qwen2Config' object has no attribute 'head_dim'", "LOG-HEAD-DIM"),
+    ("aclnnQuantMatmulV4 failed: Tensor scale not implemented for DT_FLOAT16", "LOG-FLOAT16"),
+    ("vllm: error: unrecognized arguments: --shutdown-timeout", "LOG-OPTION"),
+    ("ValueError: Please set trust_remote_code=True to allow it", "LOG-REMOTE-CODE"),
+    ("OSError: /models/ds does not appear to have a file named config.json", "LOG-MODEL-FILES"),
+    ("Value error, Model architectures ['NewForCausalLM'] are not supported for now", "LOG-ARCHITECTURE"),
+    ("ValueError: The supplied chat template (/no/such.jinja) looks like a file path", "LOG-CHAT-TEMPLATE"),
+    ("User-specified max_model_len (9) is greater than the derived max_model_len (8)", "LOG-MODEL-LENGTH"),
+    ("ValueError: prefill_tp_size: 2 must be greater than or equal to the decode_tp_size: 4", "LOG-TP-SIZE"),
+    ("KV transfer 'decode' config has a conflicting tensor parallel size. Expected 4", "LOG-SIZES-DIFFER"),
+    ("AssertionError: Expected 1, but got 2", "LOG-DENSE-DP"),
+    ("AttributeError: Class MooncakeConnectorV1 not found in vllm_ascend.mooncake_connector", "LOG-CONNECTOR"),
+    ("ModuleNotFoundError: No module named 'vllm_ascend.distributed.mooncake_connector'", "LOG-CONNECTOR"),
+    ("ModuleNotFoundError: No module named 'httpx'", "LOG-MODULE"),
+    ("ValueError: Free memory on device (3.1/61.2 GiB) on startup is less than desired GPU memory", "LOG-NPU-BUSY"),
+    ("ValueError: max seq len 4096 needs 8 GiB, which is larger than the available KV cache memory", "LOG-KV-MEMORY"),
+    ("ValueError: No available memory for the cache blocks.", "LOG-KV-MEMORY"),
+    ("RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB", "LOG-NPU-MEMORY"),
+    ("RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate", "LOG-HOST-MEMORY"),
+    ("Bus error (core dumped)", "LOG-SHARED-MEMORY"),
+    ("OSError: [Errno 28] No space left on device", "LOG-DISK"),
+    ("Failed to register memory 0x7f: Cannot allocate memory [12]", "LOG-MEMORY-LOCK"),
+    ("device 0 port 16666 has been bound", "LOG-NPU-PORT"),
+    ("[Communication_Error_Bind_IP_Port(EI0019)]", "LOG-HCCL-PORT"),
+    ("RuntimeError: KV Cache sending thread failed to start.", "LOG-KV-PORT"),
+    ("RuntimeError: KV Cache receiving thread failed to start.", "LOG-KV-PORT"),
+    ("Failed to create client on port 13332, retry 20/20", "LOG-STORE-PORT"),
+    ("zmq.error.ZMQError: Address already in use (addr='tcp://10.0.0.1:30012')", "LOG-PORT"),
+    ("zmq.error.ZMQError: Cannot assign requested address (addr='tcp://10.0.0.9:30012')", "LOG-ADDRESS"),
+    ("AssertionError: Conflict engine id x with local engine id x.", "LOG-ENGINE-ID"),
+    ("Can't read the target server_id 10.0.0.9 and device_rank 0 from rank table", "LOG-RANK-TABLE"),
+    ("Ascend Direct Xfer Library currently does not support IPv6.", "LOG-IPV6"),
+    ("ValueError: The environment variable 'MOONCAKE_CONFIG_PATH' is not set.", "LOG-STORE-CONFIG"),
+    ("Failed to ping master: RPC_FAIL", "LOG-STORE-MASTER"),
+    ("OSError: [Errno 24] Too many open files", "LOG-FILES"),
+    ("PermissionError: [Errno 13] Permission denied: '/models/ds/config.json'", "LOG-PERMISSION"),
+    ("[RanktablCheck] 'device ip' is not set correctly, must be set", "LOG-DEVICE-ADDRESS"),
+    ("EI0006: getting socket times out", "LOG-HCCL-LINK"),
+    ("RuntimeError: HCCL function error: hcclCommInitRootInfo, error code is 6", "LOG-HCCL"),
+    ("RuntimeError: Gloo connectFullMesh failed with connection refused", "LOG-GLOO"),
+    ("torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients.", "LOG-GLOO"),
+    ("Failed to connect to target: 10.0.0.1:1, status: 103900", "LOG-KV-LINK"),
+    ("Mooncake transfer failed, ret: -1", "LOG-KV-TRANSFER"),
+    ("Force freed expired request: x. Reason: Request exceeded timeout threshold (480 seconds)", "LOG-KV-FREED"),
+    ("BatchPut failed: NO_AVAILABLE_HANDLE", "LOG-STORE-FULL"),
+    ("lease_expired_before_data_transfer_completed key=x", "LOG-STORE-LEASE"),
+    ("No available shared memory broadcast block found in 60 seconds.", "LOG-WORKER-HANGS"),
+]
+
+HEALTHY = """\
+INFO 11-21 10:00:00 [simulator] Creating v1 connector with name: MooncakeConnectorV1 and engine_id: decode-0
+WARNING 11-21 10:00:00 [interface.py:1] Failed to import from vllm._C with ImportError('libcudart.so.12: cannot open shared object file')
+WARNING 11-21 10:00:00 [x.py:1] ModuleNotFoundError: No module named 'triton'
+INFO 11-21 10:00:01 [core.py:1] EngineCore waiting for work. Maximum concurrency for 4,096 tokens per request: 12.00x
+INFO 11-21 10:00:01 [loader.py:1] Loading weights took 6.00 seconds, error code 0
+INFO:     10.0.0.1:20720 - "POST /v1/completions HTTP/1.1" 200 OK
+"""
+
+
+@pytest.mark.parametrize(("line", "expected"), TEXTS, ids=[f"{id_} {line[:30]}" for line, id_ in TEXTS])
+def test_a_known_text_has_its_cause(line, expected):
+    found = causes_in(["INFO starts", "ERROR 11-21 10:00:00 [x.py:1] " + line, "INFO ends"], "decode-0")
+    assert [item.id for item in found] == [expected]
+    assert line[:60] in found[0].value
+    assert found[0].path == "decode-0"
+
+
+def test_every_cause_has_a_text_and_is_complete():
+    assert {cause.id for cause in CAUSES} == {id_ for _line, id_ in TEXTS}
+    assert len({cause.id for cause in CAUSES}) == len(CAUSES)
+    for cause in CAUSES:
+        re.compile(cause.pattern)
+        assert cause.why.endswith(".") and cause.fix.endswith(".") and not cause.problem.endswith("."), cause.id
+
+
+def test_a_healthy_log_has_no_cause():
+    assert causes_in(HEALTHY.splitlines(), "decode-0") == []
+
+
+def test_a_cause_comes_before_its_consequences():
+    lines = [
+        "RuntimeError: Gloo connectFullMesh failed",
+        "RuntimeError: NPU out of memory. Tried to allocate 1 GiB",
+        "RuntimeError: NPU out of memory. Tried to allocate 9 GiB",
+        "Mooncake transfer failed, ret: -1",
+    ]
+    found = causes_in(lines, "x")
+    assert [item.id for item in found] == ["LOG-NPU-MEMORY", "LOG-GLOO"]
+    assert found[0].value == lines[1]
+
+
+def test_the_explanation_has_line_reason_and_fix():
+    text = explanation(causes_in([TEXTS[0][0]], "x")[0])
+    assert [line.split(":")[0].strip() for line in text.splitlines()] == ["Likely cause", "Log", "Why", "Fix"]
+
+
+def test_status_translates_the_cause_of_a_loop():
+    state = {"restarts": 4, "detail": "", "state": "failed", "since": None}
+    text = status_cause.finding(state, ["RuntimeError: NPU out of memory. Tried", "Engine core failed"])
+    assert "Its log says: RuntimeError: NPU out of memory. Tried" in text
+    assert "quantization: ascend" in text and text.endswith("Then run ascend.inference.deploy")
+
+
+def test_status_translates_the_log_of_a_service_that_is_down():
+    assert "[LOG-PORT]" in status_cause.down(["OSError: [Errno 98] address already in use"])
+    assert status_cause.down(["INFO shut down"]) == ""
+
+
+@pytest.mark.parametrize(("since", "expected"), [(0.0, ["LOG-DISK"]), (990.0, [])], ids=["too late", "still starts"])
+def test_status_reads_the_log_of_a_service_that_does_not_answer(since, expected):
+    running = dict(services.NOTHING, state="running", since=since)
+
+    class Runtime:
+        def states(self, wanted):
+            return {"u": running}
+
+        def log(self, service, lines):
+            return "INFO\nOSError: [Errno 28] No space left on device\n"
+
+    service = {
+        "name": "decode-0",
+        "kind": "decode",
+        "unit": "u",
+        "digest": "d",
+        "digest_file": "",
+        "url": "http://x/health",
+    }
+    service.update(timeout=100, base="", log={}, version="", transfers=False, generated=[], clients=0, engines=[])
+    plan = {"services": [service]}
+    reply = services.ask.__globals__["Reply"](0, "", 0.0, "refused")
+    rows, _problems = services.Host(Runtime(), plan, plan, lambda *unused: reply, lambda: 1000.0).look()
+    assert [text[-9:-1] for text in rows[0]["findings"] if text.endswith("]")] == expected
+
+
+def test_the_log_reader_of_the_verification_has_the_causes(tmp_path):
+    path = tmp_path / "decode-0.log"
+    early = ["RuntimeError: NPU out of memory."] + ["INFO"] * LINES
+    path.write_text("\n".join([*early, "OSError: [Errno 28] No space left on device"]) + "\n")
+    read = logs.read([("decode-0", Log("file", str(path), ""))], {}, Lines("", "", ""), None)
+    assert [(item["id"], item["path"]) for item in read["decode-0"]["causes"]] == [("LOG-DISK", "decode-0")]
