@@ -74,7 +74,8 @@ options:
             type: str
             required: true
           kind:
-            description: The router's flavour, V(external) for one outside of the plan, or V(direct) if the entry is an engine.
+            description: >-
+              The router's flavour, V(nginx) for a frontend, V(external) for a router outside of the plan, or V(direct) if the entry is an engine.
             type: str
             required: true
           api_key:
@@ -89,6 +90,15 @@ options:
             description: Whether to validate the certificate of an https entry.
             type: bool
             default: true
+          server_name:
+            description: The name that clients use and the certificate must have. By default the address of the URL; then a wrong name is a warning.
+            type: str
+            default: ""
+          refused_paths:
+            description: Paths of operators, for which a client must get status 404.
+            type: list
+            elements: str
+            default: []
           log: &log
             description: The log of the service; see M(ascend.inference.service_log).
             type: dict
@@ -126,6 +136,14 @@ options:
             type: str
             required: true
           log: *log
+          ranks:
+            description: Number of data-parallel ranks behind the URL.
+            type: int
+            default: 1
+          bootstrap:
+            description: URL of the registry of ranks of vLLM's own Mooncake connector; empty for other connectors.
+            type: str
+            default: ""
       decode:
         description: The decode engines.
         type: list
@@ -185,7 +203,8 @@ options:
           protocol:
             description: >-
               With V(prefill_answers) prefill returns C(kv_transfer_params) for decode, so every pair can be tested directly.
-              With V(bootstrap) and V(layerwise) pairs are tested by repeated requests through the entry; a warning lists untested ones.
+              With V(bootstrap) too, if every prefill engine has its registry's URL. Else, and with V(layerwise), pairs are tested by
+              repeated requests through the entry. A warning lists untested pairs.
             type: str
             choices: [prefill_answers, bootstrap, layerwise, none]
             default: none
@@ -234,6 +253,10 @@ options:
             type: list
             elements: str
             default: []
+          has_rank_header:
+            description: Whether engines serve a request by the rank of its header C(X-data-parallel-rank) (vLLM 0.11.1 and later).
+            type: bool
+            default: false
       block_size:
         description: Tokens in a KV block.
         type: int
@@ -253,9 +276,68 @@ options:
         type: str
         default: exact
       max_pairs:
-        description: Maximum number of pairs that are tested directly; diagonals first, so that every engine is included.
+        description: Maximum number of pairs of ranks that are tested directly; diagonals first, so that every engine is included.
         type: int
         default: 256
+      router:
+        description: The router, if the entry is a frontend in front of it.
+        type: dict
+        suboptions:
+          name:
+            description: Name of the service.
+            type: str
+            required: true
+          host:
+            description: Inventory name of its host.
+            type: str
+            default: ""
+          url:
+            description: Base URL.
+            type: str
+            required: true
+          log: *log
+      parsers:
+        description: The engines' parsers and chat template, for the report of the chat API.
+        type: list
+        elements: str
+        default: []
+      prompts:
+        description: Number of free texts whose tokens are compared; V(0) for none.
+        type: int
+        default: 3
+      near_tie:
+        description: Another token than the expected one is no difference if its log-probability is at most this much smaller, in nats.
+        type: float
+        default: 0.1
+      agreement:
+        description: Minimum percentage of equal tokens outside of near ties.
+        type: int
+        default: 100
+      logprob_difference:
+        description: Maximum mean difference of the log-probabilities of equal tokens, in nats.
+        type: float
+        default: 0.05
+      burst:
+        description: Number of concurrent requests; V(0) for none.
+        type: int
+        default: 8
+      chunk_tokens:
+        description: Tokens that prefill computes at once (C(max-num-batched-tokens)); V(0) if unknown.
+        type: int
+        default: 0
+      long_prompt_tokens:
+        description: Length of the long prompt in tokens; V(0) for more than two chunks.
+        type: int
+        default: 0
+      changed:
+        description: Settings that differ from the defaults, as they are shown in the report.
+        type: list
+        elements: str
+        default: []
+      reason:
+        description: Why they differ.
+        type: str
+        default: ""
   engine_api_key:
     description: API key of the engines.
     type: str
@@ -314,7 +396,7 @@ report:
       sample: true
     findings:
       description: >-
-        What is wrong, one entry for each broken hop - C(id), C(path) (the hop), C(problem), C(why) (the usual cause), C(fix), C(severity),
+        What is wrong, one entry for each broken hop, and what is not known (severity V(warning)) - C(id), C(path) (the hop), C(problem), C(why) (the usual cause), C(fix), C(severity),
         C(value), C(source).
       type: list
       elements: dict
@@ -328,7 +410,7 @@ report:
           value: ""
           source: ""
     failures:
-      description: The findings, one line each.
+      description: The findings that fail the verification, one line each.
       type: list
       elements: str
       sample: []
@@ -337,6 +419,28 @@ report:
       type: list
       elements: str
       sample: []
+    remarks:
+      description: The findings of severity V(warning), which do not fail the verification, such as pairs that were not covered.
+      type: list
+      elements: dict
+      sample: []
+    retries:
+      description: Number of repeated requests by reason (refused connection, HTTP 429 or 503).
+      type: dict
+      sample: {}
+    near_ties:
+      description: Number of texts that differ from the reference from a near tie on.
+      type: int
+      sample: 0
+    changed:
+      description: Settings of the verification that differ from the defaults.
+      type: list
+      elements: str
+      sample: []
+    reason:
+      description: Why they differ.
+      type: str
+      sample: ""
     steps:
       description: >-
         One record for each step, or for each failed hop of it - C(step), C(status) (passed, failed, skipped), C(hop), C(message), C(evidence),
@@ -352,7 +456,7 @@ report:
           finding: {}
           seconds: 0.21
     pairs:
-      description: By prefill and decode engine, C(status), C(prompt_tokens), C(external_kv_transfer), C(milliseconds) of the answer.
+      description: By prefill and decode rank, C(status), C(prompt_tokens), C(external_kv_transfer), C(milliseconds) of the answer.
       type: dict
       sample: {prefill-0: {decode-0: {status: passed, prompt_tokens: 264, external_kv_transfer: 264.0, milliseconds: 95.1}}}
     ttft_ms:

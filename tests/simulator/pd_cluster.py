@@ -10,9 +10,13 @@ transferred by HTTP from the prefill in kv_transfer_params, and only once; prefi
 
 Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv, hang_pull, hang, no_kv_params,
                failed_pull_flag, no_transfer_line, no_pool_put, no_pool_get, pool_garbage, no_source_metrics,
-               no_external_metrics, no_metrics, truncate, fails_completions, one_listener.
+               no_external_metrics, no_metrics, truncate, fails_completions, one_listener; fine_tune (other answers to free texts only),
+               quantised (other probabilities only), noise (decides near ties differently), last_block (the last KV block is wrong),
+               drops_tenth (every tenth transfer is silently recomputed), fails_tenth, no_chat_template, no_logprobs, ignores_rank, no_registry.
+               `rank1:garbage_kv` breaks one data-parallel rank only.
 Router faults: two_prefills, skips_prefill, drops_params, empty_200, swallows_errors, no_done, cut_stream, rewrites,
-               strangers, dead, no_finish.
+               strangers, dead, no_finish, no_chat, rewrites_chat, cuts_long, busy_once.
+Frontend faults: open, forwards_all, dead.
 Master faults: standby, no_clients, dead, no_gets.
 """
 
@@ -35,6 +39,7 @@ class Server:
     """One HTTP server in a thread; subclasses return (status, body) or a list of stream chunks from `get` and `post`."""
 
     address = ("127.0.0.1", 0)  # a subclass may use another address
+    tls = None  # an ssl.SSLContext of a server
 
     def __init__(self, name, faults=()):
         self.name = name
@@ -49,7 +54,7 @@ class Server:
                 pass
 
             def do_GET(self):
-                self._send(*owner.get(self.path))
+                self._send(*owner.get_as(self.path, self.headers))
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -74,11 +79,17 @@ class Server:
                 pass
 
         self.server = Quiet(self.address, Handler)
-        self.url = f"http://{self.address[0]}:{self.server.server_port}"
+        if self.tls:
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"{'https' if self.tls else 'http'}://{self.address[0]}:{self.server.server_port}"
         if "dead" in self.faults:
             self.server.server_close()
         else:
             threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def get_as(self, path, headers):
+        """GET with headers, for servers that look at them."""
+        return self.get(path)
 
     def stop(self):
         self.stopping.set()
@@ -113,7 +124,10 @@ class Engine(Server):
         self.role = role
         self.cluster = cluster
         self.lock = threading.Lock()
-        self.cache = {}  # chain hash of a block -> KV values of its tokens
+        self.cache = {}  # (rank, chain hash of a block) -> KV values of its tokens
+        self.running = [0] * cluster.data_parallel
+        self.finished = [0] * cluster.data_parallel
+        self.pulls = 0
         self.held = {}  # request id -> KV that decode has not fetched yet
         self.count = dict.fromkeys(
             ("local_compute", "local_cache_hit", "external_kv_transfer", "prompt", "success", "promised", "ttft"), 0
@@ -144,7 +158,13 @@ class Engine(Server):
             with self.lock:
                 kv = self.held.pop(path[4:], None)
             return (200, json.dumps(kv)) if kv else (404, "")
+        if path == "/query" and "no_registry" not in self.faults:
+            ranks = range(self.cluster.data_parallel)
+            return 200, json.dumps({str(rank): {"engine_id": f"{self.name}-{rank}"} for rank in ranks})
         return 404, ""
+
+    def has(self, fault, rank):
+        return fault in self.faults or f"rank{rank}:{fault}" in self.faults
 
     def metrics(self):
         labels = f'engine="0",model_name="{self.cluster.model}"'
@@ -154,7 +174,9 @@ class Engine(Server):
             lines.append(f"vllm:{name}{{{labels}{more}}} {value:.1f}")
 
         counter("prompt_tokens_total", self.count["prompt"])
-        counter("request_success_total", self.count["success"], ',finished_reason="length"')
+        for rank, number in enumerate(self.finished):
+            row = f'engine="{rank}",model_name="{self.cluster.model}",finished_reason="length"'
+            lines.append(f"vllm:request_success_total{{{row}}} {number:.1f}")
         counter("request_success_total", 0, ',finished_reason="abort"')
         counter("time_to_first_token_seconds_sum", self.count["ttft"])
         counter("time_to_first_token_seconds_count", self.count["success"])
@@ -173,15 +195,33 @@ class Engine(Server):
             if not self.cluster.tokenize:
                 return 404, ""
             return 200, json.dumps({"count": len(tokens), "max_model_len": self.cluster.max_model_len})
-        if path != "/v1/completions":
+        if path not in ("/v1/completions", "/v1/chat/completions"):
             return 404, ""
         if "hang" in self.faults:
             return self.hang()
         if "fails_completions" in self.faults:
             return 500, json.dumps({"error": "EngineCore died"})
-        return self.complete(body, headers.get("X-Request-Id") or uuid.uuid4().hex)
+        chat = path != "/v1/completions"
+        if chat and "no_chat_template" in self.faults:
+            return 400, json.dumps({"error": {"message": "the tokenizer has no chat template"}})
+        if chat:
+            body = dict(body, prompt="<user> " + body["messages"][0]["content"] + " <assistant>")
+        rank = self.rank_of(headers.get("X-data-parallel-rank"))
+        try:
+            return self.complete(body, headers.get("X-Request-Id") or uuid.uuid4().hex, rank, chat)
+        finally:
+            with self.lock:
+                self.running[rank] -= 1
 
-    def complete(self, body, request_id):
+    def rank_of(self, named):
+        """The rank that serves a request: the named one, else the least busy one; of equally busy ones always the first, as in vLLM."""
+        with self.lock:
+            known = self.cluster.rank_header and "ignores_rank" not in self.faults
+            rank = int(named) if named and known else self.running.index(min(self.running))
+            self.running[rank] += 1
+        return rank
+
+    def complete(self, body, request_id, rank=0, chat=False):
         tokens = body["prompt"].split()
         if len(tokens) + body["max_tokens"] > self.cluster.max_model_len:
             if "truncate" not in self.faults:
@@ -191,27 +231,41 @@ class Engine(Server):
         params = body.get("kv_transfer_params") or {}
         if params.get("do_remote_prefill") and "hang_pull" in self.faults:
             return self.hang()
-        kv, sources = self.kv_of(tokens, body.get("cache_salt", ""), params)
+        kv, sources = self.kv_of(tokens, body.get("cache_salt", ""), params, rank)
         if kv is None:
             return 500, json.dumps({"error": "KV load failed"})
-        text = self.text_of(kv, body["max_tokens"])
+        said = self.tokens_of(kv, body["max_tokens"], "The code again" not in body["prompt"])
         with self.lock:
             for source, number in sources.items():
                 self.count[source] += number
             self.count["promised"] += sources["external_kv_transfer"]
             self.count["prompt"] += len(tokens)
             self.count["success"] += 1
+            self.finished[rank] += 1
             self.count["ttft"] += time.monotonic() - started
+        text = "".join(word for word, _logprob, _top in said)
         answer = {
-            "id": "cmpl-" + request_id,
-            "object": "text_completion",
-            "choices": [{"index": 0, "text": text, "finish_reason": "length"}],
+            "id": ("chatcmpl-" if chat else "cmpl-") + request_id,
+            "object": "chat.completion" if chat else "text_completion",
+            "choices": [{"index": 0, "finish_reason": "length"}],
             "usage": {"prompt_tokens": len(tokens), "completion_tokens": body["max_tokens"]},
         }
+        answer["choices"][0].update({"message": {"role": "assistant", "content": text}} if chat else {"text": text})
+        if body.get("logprobs") and "no_logprobs" not in self.faults:
+            words, logprobs, tops = zip(*said)
+            answer["choices"][0]["logprobs"] = {"tokens": words, "token_logprobs": logprobs, "top_logprobs": tops}
+            if chat:
+                rows = [[{"token": word, "logprob": value} for word, value in top.items()] for top in tops]
+                content = [
+                    {"token": said[n][0], "logprob": said[n][1], "top_logprobs": row} for n, row in enumerate(rows)
+                ]
+                answer["choices"][0]["logprobs"] = {"content": content}
         if params.get("do_remote_decode") and "no_kv_params" not in self.faults:
-            answer["kv_transfer_params"] = self.hold(request_id, kv)
+            held = self.hold(params.get("transfer_id") or request_id, kv)
+            if not params.get("transfer_id"):  # vLLM's own connector answers no parameters
+                answer["kv_transfer_params"] = held
         return (
-            (200, stream_of(answer), "text/event-stream; charset=utf-8")
+            (200, stream_of(answer, text), "text/event-stream; charset=utf-8")
             if body.get("stream")
             else (200, json.dumps(answer))
         )
@@ -231,19 +285,19 @@ class Engine(Server):
             "remote_port": self.server.server_port,
         }
 
-    def kv_of(self, tokens, salt, params):
+    def kv_of(self, tokens, salt, params, rank=0):
         """(KV per token, tokens by source); local cache first, then KV of prefill or the store, then computed."""
         size = self.cluster.block_size
         full = (len(tokens) - 1) // size
         hashes = [digest(salt, *tokens[: (number + 1) * size]) for number in range(full)]
         kv = []
         for hashe in hashes:
-            if hashe not in self.cache:
+            if (rank, hashe) not in self.cache:
                 break
-            kv += self.cache[hashe]
+            kv += self.cache[rank, hashe]
         sources = {"local_cache_hit": len(kv), "external_kv_transfer": 0}
-        if params.get("do_remote_prefill") and "recompute" not in self.faults:
-            got = self.pull(params)
+        if params.get("do_remote_prefill") and not self.has("recompute", rank) and not self.dropped("drops_tenth"):
+            got = self.pull(params, rank)
             if got is None:
                 return None, {}
             sources["external_kv_transfer"] = len(got) - len(kv)
@@ -254,24 +308,38 @@ class Engine(Server):
             kv = kv + got
         sources["local_compute"] = len(tokens) - len(kv)
         kv = kv + [digest(self.weights, *tokens[: number + 1]) for number in range(len(kv), len(tokens))]
-        for number, one in enumerate(hashes):
-            self.cache[one] = kv[number * size : (number + 1) * size]
+        for number, hashe in enumerate(hashes):
+            self.cache[rank, hashe] = kv[number * size : (number + 1) * size]
         if self.cluster.store is not None and "no_pool_put" not in self.faults:
-            self.cluster.master.put({hashe: self.cache[hashe] for hashe in hashes})
+            self.cluster.master.put({hashe: self.cache[rank, hashe] for hashe in hashes})
         return kv, sources
 
-    def pull(self, params):
-        address = "http://{}:{}".format(params["remote_host"], params["remote_port"])
-        status, text = call(address, "/kv/" + params["remote_request_id"])
+    def dropped(self, fault):
+        """Whether this transfer is a tenth one, if the fault is planted."""
+        if fault not in self.faults:
+            return False
+        with self.lock:
+            self.pulls += 1
+            return self.pulls % 10 == 0
+
+    def pull(self, params, rank=0):
+        if self.dropped("fails_tenth"):
+            return None
+        address = params.get("remote_bootstrap_addr") or "http://{remote_host}:{remote_port}".format(**params)
+        request_id = params.get("transfer_id") or params["remote_request_id"]
+        status, text = call(address, "/kv/" + request_id)
         if "failed_pull_flag" in self.faults:
             self.log("Mooncake transfer failed, ret: -1")
-        if status != 200:
+        if status != 200 or self.has("fails_pull", rank):
             return None
         if "no_transfer_line" not in self.faults:
             line = "KV cache transfer for request {0} took 1.25 ms. local_ip 127.0.0.1"
-            self.log(line.format(params["remote_request_id"]))
+            self.log(line.format(request_id))
         kv = json.loads(text)
-        return [value[::-1] for value in kv] if "garbage_kv" in self.faults else kv
+        if "last_block" in self.faults:
+            start = (len(kv) - 1) // self.cluster.block_size * self.cluster.block_size
+            kv = kv[:start] + [value[::-1] for value in kv[start:]]
+        return [value[::-1] for value in kv] if self.has("garbage_kv", rank) else kv
 
     def pool_get(self, hashes):
         if "no_pool_get" in self.faults:
@@ -280,17 +348,31 @@ class Engine(Server):
         return [value[::-1] for value in got] if "pool_garbage" in self.faults else got
 
     def text_of(self, kv, number):
-        state = digest(self.weights, *kv)
-        return "".join(" " + WORDS[int(digest(state, step), 16) % len(WORDS)] for step in range(number))
+        return "".join(word for word, _logprob, _top in self.tokens_of(kv, number))
+
+    def tokens_of(self, kv, number, free=False):
+        """(text, log-probability, the two most probable texts) of each token. Every fifth position or so is a near tie."""
+        weights = "tuned" if free and "fine_tune" in self.faults else self.weights
+        state, said = digest(weights, *kv), []
+        for _unused in range(number):
+            value = int(digest(state, *(word for word, _logprob, _top in said)), 16)
+            first, second = (" " + WORDS[(value // 16 + shift) % len(WORDS)] for shift in (0, 1 + value % 7))
+            tie = free and value % 5 == 0
+            shift = 0.3 if "quantised" in self.faults else 0.0
+            top = {first: -0.7 - shift, second: (-0.71 if tie else -3.0) - shift}
+            chosen = second if tie and "noise" in self.faults else first
+            said.append((chosen, top[chosen], top))
+        return said
 
 
-def stream_of(answer):
-    words = [" " + word for word in answer["choices"][0]["text"].split()]
+def stream_of(answer, text):
+    words = [" " + word for word in text.split()]
     events = []
     for number, word in enumerate(words):
         last = number == len(words) - 1
-        choice = {"index": 0, "text": word, "finish_reason": "length" if last else None}
-        events.append({"id": answer["id"], "object": "text_completion", "choices": [choice]})
+        choice = {"index": 0, "finish_reason": "length" if last else None}
+        choice.update({"delta": {"content": word}} if "message" in answer["choices"][0] else {"text": word})
+        events.append({"id": answer["id"], "object": answer["object"], "choices": [choice]})
     events.append({"id": answer["id"], "choices": [], "usage": answer["usage"]})
     return "".join("data: " + json.dumps(event) + "\n\n" for event in events) + "data: [DONE]\n\n"
 
@@ -348,8 +430,19 @@ class Router(Server):
             return 401, "{}"
         if "empty_200" in self.faults:
             return 200, ""
-        if "rewrites" in self.faults:
+        if "busy_once" in self.faults:
+            self.faults.remove("busy_once")
+            return 429, "{}"
+        if "messages" in body and "no_chat" in self.faults:
+            return 404, ""
+        if "messages" in body and "rewrites_chat" in self.faults:
+            body = dict(
+                body, messages=[{"role": "user", "content": "You are helpful . " + body["messages"][0]["content"]}]
+            )
+        if "prompt" in body and "rewrites" in self.faults:
             body = dict(body, prompt="You are helpful . " + body["prompt"])
+        if "cuts_long" in self.faults and len(body.get("prompt", "").split()) > 100:
+            body = dict(body, prompt=" ".join(body["prompt"].split()[:100]))
         status, text = self.route(path, body)
         if status != 200:
             return (200, "") if "swallows_errors" in self.faults else (status or 502, text)
@@ -378,13 +471,46 @@ class Router(Server):
         first, second = firsts[self.turn % len(firsts)], seconds[self.turn // len(firsts) % len(seconds)]
         if "skips_prefill" not in self.faults:
             asked = {"do_remote_decode": True, "do_remote_prefill": False}
+            if self.cluster.bootstrap:
+                asked["transfer_id"] = headers["X-Request-Id"]
             half = dict(body, max_tokens=1, stream=False, kv_transfer_params=asked)
             status, text = call(first.url, path, half, headers)
             if status != 200:
                 return status, text
             if "drops_params" not in self.faults:
-                body = dict(body, kv_transfer_params=json.loads(text).get("kv_transfer_params"))
+                params = json.loads(text).get("kv_transfer_params")
+                if self.cluster.bootstrap:
+                    params = dict(asked, do_remote_prefill=True, do_remote_decode=False)
+                    params.update(remote_engine_id=first.name + "-0", remote_bootstrap_addr=first.url)
+                body = dict(body, kv_transfer_params=params)
         return call(second.url, path, body, headers)
+
+
+class Front(Server):
+    """A frontend with keys, a list of paths, and TLS if it has a context. It is the clients' entry in front of the router."""
+
+    paths = ("/v1/models", "/v1/completions", "/v1/chat/completions")
+
+    def __init__(self, name, cluster, faults=()):
+        self.cluster, self.tls = cluster, cluster.tls
+        super().__init__(name, faults)
+
+    def refusal(self, path, headers):
+        if path not in self.paths and "forwards_all" not in self.faults:
+            return 404
+        right = not self.cluster.front_key or headers.get("Authorization") == "Bearer " + self.cluster.front_key
+        return 0 if right or "open" in self.faults else 401
+
+    def get_as(self, path, headers):
+        refused = self.refusal(path, headers)
+        return (refused, "{}") if refused else (200, json.dumps({"object": "list", "data": []}))
+
+    def post(self, path, body, headers):
+        refused = self.refusal(path, headers)
+        if refused:
+            return refused, "{}"
+        status, text = call(self.cluster.router.url, path, body, {})
+        return (status, text, "text/event-stream") if body.get("stream") else (status or 502, text)
 
 
 class Cluster:
@@ -400,6 +526,12 @@ class Cluster:
         self.api_key = settings.pop("api_key", "")
         self.entry_key = settings.pop("entry_key", "")
         self.tokenize = settings.pop("tokenize", True)
+        self.data_parallel = settings.pop("data_parallel", 1)
+        self.rank_header = settings.pop("rank_header", True)
+        self.bootstrap = settings.pop("bootstrap", False)
+        self.front_key = settings.pop("front_key", "")
+        self.tls = settings.pop("tls", None)
+        fronted = settings.pop("front", bool(self.front_key or self.tls))
         assert not settings, settings
         faults = dict(faults or {})
         self.store = True if pool else None
@@ -410,6 +542,7 @@ class Cluster:
                 name = f"{role}-{index}"
                 self.engines.append(Engine(name, role, self, faults.pop(name, ())))
         self.router = Router("router-0", self, faults.pop("router-0", ()))
+        self.front = Front("frontend", self, faults.pop("frontend", ())) if fronted else None
         self.strangers = []
         if "strangers" in self.router.faults:
             self.strangers = [Engine("stranger-" + role, role, self) for role in ("prefill", "decode")]
@@ -422,7 +555,7 @@ class Cluster:
         return self
 
     def __exit__(self, *unused):
-        for server in self.engines + self.strangers + [self.router] + ([self.master] if self.master else []):
+        for server in self.engines + self.strangers + [s for s in (self.front, self.router, self.master) if s]:
             server.stop()
 
     def plan(self, **changes):
@@ -441,7 +574,7 @@ class Cluster:
             "entry": {"name": "router-0", "host": "node1", "url": self.router.url, "kind": "load_balance"},
             "store": None,
             "transfer": {
-                "protocol": "prefill_answers" if split else "none",
+                "protocol": ("bootstrap" if self.bootstrap else "prefill_answers") if split else "none",
                 "listeners_per_prefill": self.ranks if split else 0,
                 "lines_per_request": 1,
             },
@@ -449,16 +582,24 @@ class Cluster:
                 "name": "simulated",
                 "has_prompt_tokens_by_source": True,
                 "lines": {
-                    "transferred": "KV cache transfer for request ",
+                    "transferred": "" if self.bootstrap else "KV cache transfer for request ",
                     "delayed": "Delaying free of ",
                     "listening": "started listening on path: tcp://",
                 },
                 "known_limits": [],
+                "has_rank_header": self.rank_header,
             },
             "block_size": self.block_size,
             "min_prompt_tokens": 0,
             "max_tokens": 8,
+            "chunk_tokens": 64,
         }
+        if self.front:
+            plan["router"] = {"name": "router-0", "host": "node1", "url": self.router.url}
+            plan["entry"] = {"name": "frontend", "host": "node1", "url": self.front.url, "kind": "nginx"}
+            plan["entry"]["refused_paths"] = ["/instances/add", "/metrics"]
+            if self.front_key:
+                plan["entry"]["api_key"] = "client_keys"
         if self.store:
             number = len(self.engines)
             store = {"name": "mooncake_master-0", "host": "node1", "master_url": self.master.url}
@@ -467,7 +608,7 @@ class Cluster:
         plan.update(changes)
         return plan
 
-    @staticmethod
-    def _engine(engine):
+    def _engine(self, engine):
         log = {"kind": "file", "path": engine.log_path}
-        return {"name": engine.name, "host": "node1", "url": engine.url, "log": log}
+        found = {"name": engine.name, "host": "node1", "url": engine.url, "log": log, "ranks": self.data_parallel}
+        return dict(found, bootstrap=engine.url) if self.bootstrap and engine.role == "prefill" else found

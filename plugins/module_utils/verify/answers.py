@@ -11,6 +11,14 @@ from typing import Any, NamedTuple
 from .client import Reply
 
 
+class Token(NamedTuple):
+    """One generated token: its text, its log-probability, and those of the most probable tokens of its position."""
+
+    text: str
+    logprob: float
+    top: dict[str, float]
+
+
 class Answer(NamedTuple):
     """One completion. problem "" = complete; else one of
 
@@ -29,6 +37,7 @@ class Answer(NamedTuple):
     kv_transfer_params: dict[str, Any] | None = None
     seconds: float = 0.0
     ttft: float | None = None
+    tokens: tuple[Token, ...] = ()  # only if log-probabilities were requested and returned
 
     @property
     def whole(self) -> bool:
@@ -52,13 +61,14 @@ def read_answer(reply: Reply) -> Answer:
         problem="",
         detail="",
         status=reply.status,
-        text=choice.get("text") or "",
+        text=_text(choice, "message"),
         request_id=str(said.get("id") or ""),
         finish_reason=choice.get("finish_reason") or "",
         prompt_tokens=usage.get("prompt_tokens") or 0,
         completion_tokens=usage.get("completion_tokens") or 0,
         kv_transfer_params=said.get("kv_transfer_params"),
         seconds=reply.seconds,
+        tokens=_tokens(choice.get("logprobs")),
     )
     return answer._replace(**_gap(answer))
 
@@ -72,7 +82,7 @@ def read_stream(reply: Reply) -> Answer:
     if not chunks:
         detail = "HTTP 200, but not a streamed completion: " + excerpt(reply.body)
         return Answer("not_json", detail, reply.status, seconds=reply.seconds)
-    pieces = [(at, choice.get("text") or "") for at, said in chunks for choice in (said.get("choices") or [])[:1]]
+    pieces = [(at, _text(choice, "delta")) for at, said in chunks for choice in (said.get("choices") or [])[:1]]
     spoken = [(at, text) for at, text in pieces if text]
     usages = [said["usage"] for unused, said in chunks if said.get("usage")]
     usage = usages[-1] if usages else {"completion_tokens": len(spoken)}
@@ -95,6 +105,34 @@ def read_stream(reply: Reply) -> Answer:
     if not gap and not done:
         gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was truncated"}
     return answer._replace(**gap)
+
+
+def _text(choice: dict[str, Any], part: str) -> str:
+    """The text of a completion, or of a chat: reasoning and content, which a reasoning parser separates (vLLM < 0.12 names it reasoning_content)."""
+    if part not in choice:
+        return choice.get("text") or ""
+    said = choice[part] or {}
+    calls = [call["function"] for call in said.get("tool_calls") or [] if call.get("function")]
+    called = "".join((call.get("name") or "") + (call.get("arguments") or "") for call in calls)
+    return (said.get("reasoning") or said.get("reasoning_content") or "") + (said.get("content") or "") + called
+
+
+def _tokens(said: Any) -> tuple[Token, ...]:
+    """The tokens of the `logprobs` of a completion or of a chat; empty if they are missing or have another form."""
+    try:
+        if "content" in said:
+            return tuple(
+                Token(
+                    row["token"],
+                    float(row["logprob"]),
+                    {top["token"]: float(top["logprob"]) for top in row["top_logprobs"]},
+                )
+                for row in said["content"]
+            )
+        rows = list(zip(said["tokens"], said["token_logprobs"], said["top_logprobs"]))
+        return tuple(Token(text, float(logprob), {k: float(v) for k, v in top.items()}) for text, logprob, top in rows)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return ()
 
 
 def _without_answer(reply: Reply) -> Answer | None:
@@ -129,7 +167,7 @@ def _gap(answer: Answer) -> dict[str, str]:
         missing.append("text")
     if answer.completion_tokens < 1:
         missing.append("completion_tokens > 0")
-    if answer.finish_reason not in ("length", "stop"):
+    if answer.finish_reason not in ("length", "stop", "tool_calls"):
         missing.append(f"a finish_reason of length or stop (it is {answer.finish_reason!r})")
     return {"problem": "incomplete", "detail": "missing in the answer: " + ", ".join(missing)} if missing else {}
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 BYTES_KEPT = 8 * 1024 * 1024
+RANK_HEADER = "X-data-parallel-rank"
+PARTIAL_CHAIN = 0x80000  # X509_V_FLAG_PARTIAL_CHAIN; the ssl module has a name for it from Python 3.10 on
 
 
 class Reply(NamedTuple):
@@ -39,12 +41,19 @@ class Reply(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A URL with credentials; token "" = without Authorization."""
+    """A URL with credentials; token "" = without Authorization.
+
+    server_name: the name in the certificate, if it is not the URL's. ca_data: certificates in PEM format that are trusted instead of ca_path.
+    check_name: whether the certificate must have the name.
+    """
 
     url: str
     token: str = ""
     ca_path: str = ""
     validate_certs: bool = True
+    server_name: str = ""
+    ca_data: str = ""
+    check_name: bool = True
 
 
 def ask(
@@ -53,8 +62,12 @@ def ask(
     payload: dict[str, Any] | None = None,
     timeout: float = 30.0,
     request_id: str = "",
+    rank: int | None = None,
 ) -> Reply:
-    """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Never raises an exception that a peer can cause."""
+    """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Never raises an exception that a peer can cause.
+
+    rank: the data-parallel rank that must serve the request (vLLM 0.11.1 and later read the header), None for any.
+    """
     started = time.monotonic()
     body: list[bytes] = []
     events: list[tuple[float, str]] = []
@@ -67,6 +80,8 @@ def ask(
         parts = urlsplit(target.url)
         encoded = None if payload is None else json.dumps(payload).encode("utf-8")
         headers = _headers(target, encoded is not None, request_id)
+        if rank is not None:
+            headers[RANK_HEADER] = str(rank)
         connection.request("GET" if encoded is None else "POST", parts.path + path, encoded, headers)
         response = connection.getresponse()
         status = response.status
@@ -88,11 +103,31 @@ def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
     parts = urlsplit(target.url)
     if parts.scheme != "https":
         return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=timeout)
-    context = ssl.create_default_context(cafile=target.ca_path or None)
+    named = _NamedConnection(parts.hostname or "", parts.port or 443, timeout=timeout, context=context_of(target))
+    named.server_name = target.server_name
+    return named
+
+
+class _NamedConnection(http.client.HTTPSConnection):
+    """HTTPS to an address with the server's name, as a client that resolves the name would connect."""
+
+    server_name = ""
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        self.sock = self._context.wrap_socket(self.sock, server_hostname=self.server_name or self.host)
+
+
+def context_of(target: Target) -> ssl.SSLContext:
+    """The trust in a target's certificate. Raises OSError for an unreadable CA file."""
+    context = ssl.create_default_context(cafile=target.ca_path or None, cadata=target.ca_data or None)
+    if target.ca_data:
+        context.verify_flags |= PARTIAL_CHAIN  # trusts a certificate that somebody else has signed
+    context.check_hostname = target.check_name
     if not target.validate_certs:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    return http.client.HTTPSConnection(parts.hostname or "", parts.port or 443, timeout=timeout, context=context)
+    return context
 
 
 def _headers(target: Target, has_body: bool, request_id: str) -> dict[str, str]:

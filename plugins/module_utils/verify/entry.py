@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .answers import Answer, excerpt, same_text
+from .answers import Answer, excerpt
 from .client import ask
 from .faults import Problem
 from .probe import Exchange, Probe
@@ -49,11 +49,12 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
     }
     steps = []
     for step, exchange, answer in zip(("entry", "stream"), probe.exchanges, answers):
-        reference = probe.reference(exchange.prompt, _reference_engine(probe)) if answer.whole else None
-        steps.append(_judge_answer(probe, step, answer, reference, window))
+        engine = probe.reference_engine(probe.served_by)
+        reference = probe.reference(exchange.prompt, engine) if answer.whole else None
+        steps.append(_judge_answer(probe, step, exchange.prompt, answer, reference, window))
     if len(answers) == 1:
         steps.append(skipped("stream", "the previous request got no answer"))
-    probe.requests += [{"id": answer.request_id, "hop": _pair_hop(probe)} for answer in whole]
+    probe.requests += [{"id": answer.request_id, "hop": probe.pair_hop()} for answer in whole]
     steps.append(_judge_transfer(probe, window, whole))
     probe.entry_works = all(step["status"] != "failed" for step in steps)
     return steps
@@ -84,41 +85,29 @@ def _engine_ttft(probe: Probe, window: Window) -> float | None:
     return milliseconds(sum(known) / len(known)) if known else None
 
 
-def _reference_engine(probe: Probe) -> Any:
-    """The engine for the reference: one that served the request, if known; its cache contains only its own KV."""
-    served = [engine for engine in probe.reference_engines if engine.name in probe.served_by]
-    return (served or probe.reference_engines)[0]
-
-
-def _judge_answer(probe: Probe, step: str, answer: Answer, reference: Answer | None, window: Window) -> Record:
+def _judge_answer(
+    probe: Probe, step: str, prompt: str, answer: Answer, reference: Answer | None, window: Window
+) -> Record:
     if not answer.whole:
         hop, fault = _broken_hop(probe, answer, window)
         seen = {"problem": answer.problem, "status": answer.status}
         return failed(step, hop, Problem(probe.hide(answer.detail), fault), **seen)
-    reference_engine = _reference_engine(probe).name
+    engine = probe.reference_engine(probe.served_by)
+    reference_engine = engine.name
     if reference is None or not reference.whole:
         detail = reference.detail if reference else "not asked"
         return failed(
             step, reference_engine, Problem("could not get the reference output: " + probe.hide(detail), "unready")
         )
-    if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
+    if not probe.same(answer, reference, prompt, engine):
         text = "the answer is {0!r}, but {1} directly returns {2!r}"
         hop, fault = ("prefill -> decode", "garbage") if probe.plan.disaggregated else ("entry", "changed_in_transit")
         if probe.plan.disaggregated:
-            hop = _pair_hop(probe)
+            hop = probe.pair_hop()
         problem = Problem(text.format(excerpt(answer.text, 60), reference_engine, excerpt(reference.text, 60)), fault)
         return failed(step, hop, problem, answer=excerpt(answer.text), reference=excerpt(reference.text))
     said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to that of {reference_engine}"
     return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
-
-
-def _pair_hop(probe: Probe) -> str:
-    sides = []
-    for role in ("prefill", "decode"):
-        served = [engine.name for engine in probe.plan.role(role) if engine.name in probe.served_by]
-        known = served or [engine.name for engine in probe.plan.role(role)]
-        sides.append(known[0] if len(known) == 1 else role)
-    return " -> ".join(sides)
 
 
 def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
@@ -137,7 +126,7 @@ def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
     decoded = busy(window, [engine.name for engine in probe.plan.role("decode")])
     if answer.problem == "timeout":
         return (
-            (_pair_hop(probe), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
+            (probe.pair_hop(), "decode_hangs") if prefilled and not decoded else ("entry -> prefill", "prefill_hangs")
         )
     if not prefilled and answer.problem != "no_done":
         return "entry -> prefill", "prefill_not_used"
@@ -156,6 +145,7 @@ def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record
     _remarks(probe, found)
     if found.problem:
         return failed("transfer", found.hop, found.problem, **found.evidence)
+    probe.partial_blocks = (found.evidence.get("local_compute") or 0.0) > len(whole)
     status = "passed" if found.counted else "skipped"
     said = "{} of {} prompt tokens were transferred".format(
         "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),

@@ -142,6 +142,81 @@ FAULTS = {
         "Decode never pulled for these requests, or its log is not where the plan expects it.",
         "Compare the log's path with the plan.",
     ),
+    # --- the entry as clients use it
+    "open_entry": Fault(
+        "Anybody who reaches the entry can use the model.",
+        "Check client_keys in inference_secrets and the frontend's log, then run site.",
+    ),
+    "open_path": Fault(
+        "Through it a client can change the router or its engines, or read data of others.",
+        "Compare the frontend's nginx.conf with the plan, then run site.",
+    ),
+    "no_tls": Fault(
+        "The entry does not speak TLS, or only versions or ciphers that this host refuses.",
+        "Read the frontend's log; check certificate and certificate_key in inference_router.",
+    ),
+    "certificate_dates": Fault(
+        "Clients refuse it.",
+        "Renew the certificate that inference_router.certificate names, then restart the frontend.",
+    ),
+    "certificate_ends": Fault(
+        "Clients will refuse it then.",
+        "Renew the certificate that inference_router.certificate names, then restart the frontend.",
+    ),
+    "certificate_name": Fault(
+        "Clients that use this name refuse it.",
+        "Issue the certificate for the name, or correct inference_verify.server_name.",
+    ),
+    "certificate_name_unknown": Fault(
+        "Clients that use this address refuse it. Whether they use another name is not known.",
+        "Set inference_verify.server_name to the name that clients use.",
+    ),
+    "certificate_issuer": Fault(
+        "Clients with this CA file refuse it.",
+        "Append intermediate certificates to the certificate's file, or correct inference_verify.ca_file.",
+    ),
+    "certificate_issuer_unknown": Fault(
+        "Clients refuse it unless they trust its issuer. The authorities of the operating system do not include it.",
+        "Set inference_verify.ca_file to the CA file that clients use, on the host of the entry.",
+    ),
+    "chat": Fault(
+        "Most clients use the chat API. The router may not support it, or the engines have other chat templates or parsers.",
+        "Send the same request to an engine directly, and compare the options chat-template and the parsers of the pools.",
+    ),
+    "no_chat": Fault(
+        "Without a chat template only /v1/completions can be used.",
+        "Use a model with a chat template, or set chat-template in inference_args.",
+    ),
+    # --- what is compared
+    "no_logprobs": Fault(
+        "Only texts are compared then, so other weights of the same family may stay unseen.",
+        "Remove options that switch log-probabilities off, such as max-logprobs: 0.",
+    ),
+    "few_tokens": Fault(
+        "Near ties cannot be compared, so other weights may stay unseen. Models with random weights are like this.",
+        "Set inference_verify.prompts higher.",
+    ),
+    "long_prompt": Fault(
+        "Prompts of several chunks are transferred incompletely, or the proxy limits their size or time.",
+        "Read decode's log, and compare max-num-batched-tokens and the frontend's limits with the plan.",
+    ),
+    "burst": Fault(
+        "Under load requests get lost or get KV of other requests: blocks were freed before decode pulled them, or ports and connections ran out.",
+        "Read the logs of decode and the router; raise inference_kv_hold_timeout.",
+    ),
+    "no_registry": Fault(
+        "Decode asks this registry for prefill's ranks before it pulls KV.",
+        "Read prefill's log; compare VLLM_MOONCAKE_BOOTSTRAP_PORT with the plan.",
+    ),
+    "rank_ignored": Fault(
+        "Ranks cannot be addressed, so this verification does not know which of them work.",
+        "Check the installed vLLM; between 0.11.1 and this release it reads the header X-data-parallel-rank.",
+    ),
+    "not_covered": Fault(
+        "A broken link of these ranks stays unseen.",
+        "Raise inference_verify.max_pairs; where ranks cannot be addressed, send load and watch the counters of each rank.",
+    ),
+    "no_reason": Fault("Later readers do not know why less was verified.", "Set inference_verify.reason."),
     "no_proof": Fault(
         "This release has no counters for it, and the log lines were not read or are missing.",
         "Set the engines' logs (verify.*.log) and run on all their hosts.",
@@ -155,7 +230,8 @@ class Problem(NamedTuple):
     text: str
     fault: str
 
-    def finding(self, path: str) -> Finding:
+    def finding(self, path: str, severity: str = "error") -> Finding:
         """The problem at a hop or a service. Raises KeyError for an unknown fault."""
         fault = FAULTS[self.fault]
-        return Finding(path, "VERIFY-" + self.fault.upper().replace("_", "-"), self.text, fault.fix, why=fault.why)
+        name = "VERIFY-" + self.fault.upper().replace("_", "-")
+        return Finding(path, name, self.text, fault.fix, severity, why=fault.why)

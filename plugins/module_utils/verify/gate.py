@@ -9,13 +9,19 @@ import time
 from typing import Any, Callable, NamedTuple
 
 from . import records
+from .access import check_access
+from .access import why_not as nothing_refused
+from .chat import check_chat
 from .entry import check_entry
+from .faults import Problem
 from .limits import check_negative
+from .load import check_burst, check_long
 from .pairs import check_pairs
 from .plan import VerifyPlan
 from .pool import check_pool
 from .probe import Keys, Limits, Probe
 from .ready import check_alone, check_engines, check_master
+from .texts import check_texts
 
 
 class Step(NamedTuple):
@@ -39,6 +45,10 @@ def _with_pool(plan: VerifyPlan) -> str:
     return "" if "pool" in plan.mode else f"mode {plan.mode} has no pool"
 
 
+def _with_texts(plan: VerifyPlan) -> str:
+    return "" if plan.prompts else "switched off by inference_verify"
+
+
 def _with_pairs(plan: VerifyPlan) -> str:
     return "" if plan.disaggregated else f"mode {plan.mode} has no prefill and decode"
 
@@ -47,7 +57,12 @@ GATE = (
     Step(("master",), check_master, (), _with_store),
     Step(("engines",), check_engines, (), _always),
     Step(("alone",), check_alone, ("engines",), _always),
+    Step(("access",), check_access, (), nothing_refused),
     Step(("entry", "stream", "transfer"), check_entry, ("engines", "alone"), _always),
+    Step(("chat",), check_chat, ("engines", "alone", "entry", "stream"), _always),
+    Step(("texts",), check_texts, ("engines", "alone"), _with_texts),
+    Step(("long",), check_long, ("engines", "alone", "entry", "transfer"), _always),
+    Step(("burst",), check_burst, ("engines", "alone", "entry", "transfer"), _always),
     # Also after a failed entry: it shows whether the engines or the router cause the failure.
     Step(("pairs",), check_pairs, ("engines", "alone"), _with_pairs),
     Step(("pool",), check_pool, ("master", "engines", "alone"), _with_pool),
@@ -58,11 +73,15 @@ GATE = (
 def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     """Run the verification steps against the live service.
 
-    Returns {verified, findings, failures, warnings, steps, pairs {prefill: {decode: {status, …}}}, ttft_ms {stream, whole_answer,
-    engine}, transfer_ms, requests, served_by, summary, model, entry, mode, release, check_mode}.
+    Returns {verified, findings, failures, warnings, remarks, retries {reason: number}, near_ties, changed, reason, steps,
+    pairs {prefill rank: {decode rank: {status, …}}}, ttft_ms {stream, whole_answer, engine}, transfer_ms, requests, served_by,
+    summary, model, entry, mode, release, check_mode}.
     Logs are not read here: step `logs` is skipped until `verdict.verdict` has them.
     """
     probe = Probe(plan, keys, limits)
+    if plan.changed and not plan.reason:
+        text = f"{', '.join(plan.changed)}, without a reason"
+        probe.remark("inference_verify", Problem(text, "no_reason"))
     steps: list[records.Record] = []
     for step in GATE:
         started = time.monotonic()
@@ -91,7 +110,17 @@ def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
             said = step.why_not(plan) or f"would send requests to {_urls(plan, name)}"
             steps.append(records.skipped(name, said))
     report = dict(
-        _head(plan), warnings=[], findings=[], pairs={}, ttft_ms={}, transfer_ms=[], requests=[], served_by=[]
+        _head(plan),
+        warnings=[],
+        remarks=[],
+        retries={},
+        near_ties=0,
+        findings=[],
+        pairs={},
+        ttft_ms={},
+        transfer_ms=[],
+        requests=[],
+        served_by=[],
     )
     report.update(steps=steps, verified=False, failures=[], check_mode=True)
     lines = [f"check mode, nothing sent: {plan.model} at {plan.entry.url} ({plan.mode})"]
@@ -102,16 +131,16 @@ def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
 def _urls(plan: VerifyPlan, name: str) -> str:
     if name == "master" and plan.store:
         return plan.store.master_url
-    if name in ("engines", "alone", "pairs", "pool"):
+    if name in ("engines", "alone", "pairs", "pool", "texts"):
         return ", ".join(engine.url for engine in plan.engines)
     return plan.entry.url
 
 
 def _head(plan: VerifyPlan) -> dict[str, Any]:
     head = {"model": plan.model, "entry": plan.entry.url, "mode": plan.mode, "release": plan.release.name}
-    return dict(head, check_mode=False, tails={})
+    return dict(head, check_mode=False, tails={}, changed=list(plan.changed), reason=plan.reason)
 
 
 def _probe_results(probe: Probe) -> dict[str, Any]:
-    names = ("warnings", "pairs", "ttft_ms", "requests", "served_by")
-    return dict({name: getattr(probe, name) for name in names}, transfer_ms=[])
+    names = ("warnings", "remarks", "near_ties", "pairs", "ttft_ms", "requests", "served_by")
+    return dict({name: getattr(probe, name) for name in names}, transfer_ms=[], retries=dict(probe.retries))

@@ -15,13 +15,16 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 SOURCES = ("local_compute", "local_cache_hit", "external_kv_transfer")
 
+FINISHED = "vllm:request_success_total"
+
 Samples = Dict[str, float]
 
 
 def read_metrics(text: str) -> Samples:
     """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). NaN and text count as absent.
 
-    Only the label `source` is kept: vllm:prompt_tokens_by_source_total needs it (vLLM >= 0.16).
+    Only two labels are kept: `source` of vllm:prompt_tokens_by_source_total (vLLM >= 0.16), and `engine` (the data-parallel rank)
+    of vllm:request_success_total, as `vllm:request_success_total{engine=…}`.
     """
     samples: Samples = {}
     for line in text.splitlines():
@@ -35,9 +38,11 @@ def read_metrics(text: str) -> Samples:
         if math.isnan(value):
             continue
         names = [found.group(1)]
-        source = dict(_LABEL.findall(found.group(2) or "")).get("source")
-        if source:
-            names.append(f"{found.group(1)}{{source={source}}}")
+        labels = dict(_LABEL.findall(found.group(2) or ""))
+        if labels.get("source"):
+            names.append(f"{found.group(1)}{{source={labels['source']}}}")
+        if found.group(1) == FINISHED and labels.get("engine"):
+            names.append(f"{FINISHED}{{engine={labels['engine']}}}")
         for name in names:
             samples[name] = samples.get(name, 0.0) + value
     return samples
@@ -72,7 +77,7 @@ def served(before: Samples, after: Samples) -> Served:
     first = grown("vllm:time_to_first_token_seconds_count")
     total = grown("vllm:time_to_first_token_seconds_sum")
     return Served(
-        requests=grown("vllm:request_success_total") or 0.0,
+        requests=grown(FINISHED) or 0.0,
         prompt_tokens=grown("vllm:prompt_tokens_total") or 0.0,
         external=tokens["external_kv_transfer"],
         local_compute=tokens["local_compute"],
@@ -80,6 +85,16 @@ def served(before: Samples, after: Samples) -> Served:
         promised=grown("vllm:external_prefix_cache_hits_total"),
         ttft_seconds=total / first if first and total is not None else None,
     )
+
+
+def ranks_served(before: Samples, after: Samples) -> dict[int, float]:
+    """{data-parallel rank: finished requests} between two readings; empty without the label `engine`."""
+    found = {}
+    for name in after:
+        rank = re.match(re.escape(FINISHED) + r"\{engine=(\d+)\}\Z", name)
+        if rank and after[name] > before.get(name, 0.0):
+            found[int(rank.group(1))] = after[name] - before.get(name, 0.0)
+    return found
 
 
 _PUTS = ("master_key_count", "master_put_start_requests_total", "master_batch_put_start_items_total")

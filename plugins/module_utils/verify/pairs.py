@@ -1,14 +1,21 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Step pairs: every prefill engine with every decode engine, because a bad link of P×D affects only its own requests."""
+"""Step pairs: every prefill rank with every decode rank, because a bad link of P×D affects only its own requests.
+
+A data-parallel rank has its own devices, KV ports and links. vLLM serves a request by the rank that a header names
+(0.11.1 and later); for older releases the counters of each rank show which one served.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, NamedTuple
 
-from .answers import Answer, excerpt, same_text
+from .answers import Answer, excerpt
+from .client import Target, ask
 from .faults import Problem
+from .metrics import ranks_served
 from .plan import Engine
 from .probe import Probe
 from .prompts import new_nonce
@@ -25,29 +32,69 @@ ASK_PREFILL = {
     "remote_port": None,
 }
 ROUNDS_WITHOUT_NEWS = 4
+NAMED = 8  # pairs that are named in a text; the others are only counted
+
+
+class Member(NamedTuple):
+    """A data-parallel rank of an engine; rank is None if the engine has only one, or if it cannot be chosen."""
+
+    engine: Engine
+    rank: int | None
+
+    @property
+    def name(self) -> str:
+        return label(self.engine, self.rank)
+
+
+def label(engine: Engine, rank: int | None) -> str:
+    """`decode-0`, or `decode-0 rank 3` for an engine with several ranks."""
+    return engine.name if rank is None or engine.ranks == 1 else f"{engine.name} rank {rank}"
+
+
+def members(engines: tuple[Engine, ...]) -> list[Member]:
+    """All ranks, the first one of each engine first, so that a limited number of pairs includes every engine."""
+    most = max(engine.ranks for engine in engines)
+    return [
+        Member(engine, rank if engine.ranks > 1 else None)
+        for rank in range(most)
+        for engine in engines
+        if rank < engine.ranks
+    ]
 
 
 def check_pairs(probe: Probe) -> list[Record]:
     """All pairs: directly if the protocol allows it, else through the entry as long as new pairs occur."""
-    by_hand = probe.plan.transfer.protocol == "prefill_answers"
+    plan = probe.plan
+    by_hand = plan.transfer.protocol == "prefill_answers" or (
+        plan.transfer.protocol == "bootstrap" and all(engine.bootstrap for engine in plan.role("prefill"))
+    )
     if not by_hand and not probe.entry_works:
         return [skipped("pairs", "this connector's pairs can be tested only through the entry, which does not work")]
-    pairs = _pairs(probe.plan.role("prefill"), probe.plan.role("decode"))
-    probe.pairs = {prefill.name: {} for prefill in probe.plan.role("prefill")}
-    broken = _directly(probe, pairs) if by_hand else _through_entry(probe, pairs)
+    pairs = _pairs(members(plan.role("prefill")), members(plan.role("decode")))
+    probe.pairs = {prefill.name: {} for prefill in members(plan.role("prefill"))}
+    several = any(engine.ranks > 1 for engine in plan.engines)
+    if not by_hand:
+        broken = _through_entry(probe, pairs)
+    elif several and not plan.release.has_rank_header:
+        broken = _unaddressed(probe, pairs)
+    else:
+        broken = _directly(probe, pairs)
     seen = sum(len(row) for row in probe.pairs.values())
     missing = [f"{p.name} -> {d.name}" for p, d in pairs if d.name not in probe.pairs[p.name]]
-    if missing and not broken:
-        probe.warnings.append("pairs that were not covered: " + ", ".join(missing))
+    kind = "pairs of ranks" if several else "pairs"
+    if missing:
+        more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+        text = f"{len(missing)} of {len(pairs)} {kind} were not covered: {', '.join(missing[:NAMED])}{more}"
+        probe.remark("prefill -> decode", Problem(text, "not_covered"))
     if broken:
         return broken
     if not seen:
         return [skipped("pairs", "the router did not show which engines served, so pairs are unknown")]
-    return [passed("pairs", "", f"{seen} of {len(pairs)} pairs transferred KV, texts correct")]
+    return [passed("pairs", "", f"{seen} of {len(pairs)} {kind} transferred KV, texts correct")]
 
 
-def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tuple[Engine, Engine]]:
-    """Diagonals first, so that a limited number of pairs includes every engine."""
+def _pairs(prefills: list[Member], decodes: list[Member]) -> list[tuple[Member, Member]]:
+    """Diagonals first, so that a limited number of pairs includes every member."""
     longest = max(len(prefills), len(decodes))
     shortest = min(len(prefills), len(decodes))
     order = []
@@ -59,7 +106,7 @@ def _pairs(prefills: tuple[Engine, ...], decodes: tuple[Engine, ...]) -> list[tu
     return list(dict.fromkeys(order))
 
 
-def _directly(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
+def _directly(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
     broken = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
         problem, row = _one_pair(probe, prefill, decode)
@@ -71,20 +118,69 @@ def _directly(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
     return broken
 
 
-def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | None, dict[str, Any]]:
+def _unaddressed(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
+    """For releases without the header: requests to each pair of engines, as long as other ranks serve them."""
+    broken: list[Record] = []
+    for prefill, decode in dict.fromkeys((p.engine, d.engine) for p, d in pairs):
+        dull = 0
+        while dull < ROUNDS_WITHOUT_NEWS and not broken:
+            problem, row = _one_pair(probe, Member(prefill, None), Member(decode, None))
+            ranks = row.pop("ranks", {})
+            sides = [label(engine, ranks.get(engine.name)) for engine in (prefill, decode)]
+            if problem:
+                broken.append(failed("pairs", " -> ".join(sides), _hidden(probe, problem)))
+            known = probe.pairs.get(sides[0])
+            if known is None or (decode.ranks > 1 and sides[1] == decode.name):
+                break  # the engine does not count by rank
+            dull = dull + 1 if sides[1] in known else 0
+            known[sides[1]] = dict(row, status="failed" if problem else "passed")
+            if prefill.ranks == decode.ranks == 1:
+                break
+    return broken
+
+
+def _parameters(probe: Probe, prefill: Member) -> tuple[dict[str, Any], dict[str, Any]] | Problem:
+    """(what prefill is asked with, what decode is asked with unless prefill answers it), or why they are unknown."""
+    if probe.plan.transfer.protocol == "prefill_answers":
+        return dict(ASK_PREFILL), {}
+    reply = ask(Target(prefill.engine.bootstrap), "/query", timeout=min(30.0, probe.limits.request))
+    try:
+        entries = json.loads(reply.body)
+        entry = entries[str(prefill.rank or 0)] if len(entries) > 1 or prefill.rank else next(iter(entries.values()))
+        engine_id = entry["engine_id"]
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        seen = reply.detail or reply.error or f"HTTP {reply.status}: {excerpt(reply.body)}"
+        return Problem(f"its registry {prefill.engine.bootstrap}/query does not know the rank: {seen}", "no_registry")
+    common = {"transfer_id": "xfer-" + new_nonce()}
+    first = dict(common, do_remote_decode=True, do_remote_prefill=False)
+    second = dict(common, do_remote_decode=False, do_remote_prefill=True)
+    return first, dict(second, remote_engine_id=engine_id, remote_bootstrap_addr=prefill.engine.bootstrap)
+
+
+def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | None, dict[str, Any]]:
     """(error or None, figures): request one token and KV from prefill, then the answer from decode with prefill's parameters."""
     prompt, request_id = probe.new_prompt(), new_nonce()
-    both = (prefill, decode)
+    both = (prefill.engine, decode.engine)
+    asked = _parameters(probe, prefill)
+    if isinstance(asked, Problem):
+        return asked, {}
     before = {engine.name: probe.metrics(probe.target(engine)) for engine in both}
     first = probe.complete(
-        probe.target(prefill), prompt, 1, request_id, min_tokens=1, kv_transfer_params=dict(ASK_PREFILL)
+        probe.target(prefill.engine),
+        prompt,
+        1,
+        request_id,
+        prefill.rank,
+        min_tokens=1,
+        kv_transfer_params=asked[0],
     )
     if not first.whole:
         return Problem("prefill did not answer: " + first.detail, "prefill_hangs"), {}
-    if not (first.kv_transfer_params or {}).get("do_remote_prefill"):
+    params = asked[1] or first.kv_transfer_params or {}
+    if not params.get("do_remote_prefill"):
         return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
     answer = probe.complete(
-        probe.target(decode), prompt, probe.plan.max_tokens, request_id, kv_transfer_params=first.kv_transfer_params
+        probe.target(decode.engine), prompt, probe.plan.max_tokens, request_id, decode.rank, kv_transfer_params=params
     )
     if not answer.whole:
         fault = (
@@ -92,15 +188,25 @@ def _one_pair(probe: Probe, prefill: Engine, decode: Engine) -> tuple[Problem | 
         )
         row = {"timed_out": answer.problem == "timeout"}
         return Problem("decode did not answer: " + answer.detail, fault), row
-    window = _settled(probe, before, both, answer.prompt_tokens)
-    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
+    window, after = _settled(probe, before, both, answer.prompt_tokens)
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
-    row["external_kv_transfer"] = window.engines[decode.name].external if decode.name in window.engines else None
-    reference = probe.reference(prompt, prefill)
+    row["external_kv_transfer"] = (
+        window.engines[decode.engine.name].external if decode.engine.name in window.engines else None
+    )
+    row["ranks"] = {}
+    for member in (prefill, decode):
+        served = ranks_served(before[member.engine.name] or {}, after[member.engine.name] or {})
+        if member.rank is not None and served and member.rank not in served:
+            text = f"the request for {member.name} was served by rank {', '.join(map(str, sorted(served)))}"
+            return Problem(text, "rank_ignored"), row
+        if len(served) == 1:
+            row["ranks"][member.engine.name] = next(iter(served))
+    probe.requests.append({"id": answer.request_id, "hop": f"{prefill.name} -> {decode.name}"})
+    reference = probe.reference(prompt, prefill.engine)
     if not reference.whole:
         return Problem("could not get the reference output: " + reference.detail, "unready"), row
-    if not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        return _other_text(answer, prefill.name, reference), row
+    if not probe.same(answer, reference, prompt, prefill.engine):
+        return _other_text(answer, prefill.engine.name, reference), row
     return judge(probe.plan, window).problem, row
 
 
@@ -113,17 +219,23 @@ def _other_text(answer: Answer, engine: str, reference: Answer) -> Problem:
     return Problem(text.format(excerpt(answer.text, 60), engine, excerpt(reference.text, 60)), "garbage")
 
 
-def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int) -> Window:
+def _settled(probe: Probe, before: Any, both: tuple[Engine, Engine], tokens: int) -> tuple[Window, Any]:
+    """The window, and the counters at its end."""
+    last: dict[str, Any] = {}
+
     def read() -> Window:
-        return window_of(before, {engine.name: probe.metrics(probe.target(engine)) for engine in both}, 1, tokens)
+        last.update({engine.name: probe.metrics(probe.target(engine)) for engine in both})
+        return window_of(before, last, 1, tokens)
 
-    return probe.settle(read, lambda window: bool(window.unread) or len(busy(window, [e.name for e in both])) == 2)
+    window = probe.settle(read, lambda w: bool(w.unread) or len(busy(w, [e.name for e in both])) == 2)
+    return window, last
 
 
-def _through_entry(probe: Probe, pairs: list[tuple[Engine, Engine]]) -> list[Record]:
-    """One request at a time, so that the counters identify its engines; ends after several rounds without a new pair."""
+def _through_entry(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
+    """One request at a time, so that the counters identify its ranks; ends after several rounds without a new pair."""
     wanted, dull = {(p.name, d.name) for p, d in pairs}, 0
-    while wanted and dull < ROUNDS_WITHOUT_NEWS:
+    most = ROUNDS_WITHOUT_NEWS * (2 if any(p.rank or d.rank for p, d in pairs) else 1)
+    while wanted and dull < most:
         problem, served = _one_request(probe)
         if problem:
             return [failed("pairs", served or "entry", _hidden(probe, problem))]
@@ -139,23 +251,35 @@ def _one_request(probe: Probe) -> tuple[Problem | None, str]:
     answer = probe.complete(probe.entry, prompt)
     if not answer.whole:
         return Problem("a repeated request failed: " + answer.detail, "some_lost"), "entry"
+    after: dict[str, Any] = {}
 
     def read() -> Window:
-        return window_of(before, probe.all_metrics(), 1, answer.prompt_tokens)
+        after.update(probe.all_metrics())
+        return window_of(before, after, 1, answer.prompt_tokens)
 
     decodes = [engine.name for engine in probe.plan.role("decode")]
     window = probe.settle(read, lambda seen: bool(seen.unread) or bool(busy(seen, decodes)))
     found = judge(probe.plan, window)
     if found.problem:
         return found.problem, found.hop
-    served = [busy(window, [engine.name for engine in probe.plan.role(role)]) for role in ("prefill", "decode")]
-    hop = found.hop
+    served = [
+        [probe.plan.engine(name) for name in busy(window, [engine.name for engine in probe.plan.role(role)])]
+        for role in ("prefill", "decode")
+    ]
+    reference = probe.reference(prompt, served[0][0])
+    if [len(side) for side in served] != [1, 1]:
+        hop = found.hop
+    else:
+        sides = []
+        for (engine,) in served:
+            ranks = ranks_served(before[engine.name] or {}, after[engine.name] or {})
+            sides.append(label(engine, next(iter(ranks)) if len(ranks) == 1 else None))
+        hop = " -> ".join(sides)
     probe.requests.append({"id": answer.request_id, "hop": hop})
-    reference = probe.reference(prompt, probe.plan.engine(served[0][0]))
-    if not reference.whole or not same_text(answer.text, reference.text, probe.plan.match == "exact"):
-        return _other_text(answer, served[0][0], reference), hop
-    if [len(side) for side in served] == [1, 1]:
+    if not reference.whole or not probe.same(answer, reference, prompt, served[0][0]):
+        return _other_text(answer, served[0][0].name, reference), hop
+    if [len(side) for side in served] == [1, 1] and sides[0] in probe.pairs:
         row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds), "status": "passed"}
-        row["external_kv_transfer"] = window.engines[served[1][0]].external
-        probe.pairs[served[0][0]][served[1][0]] = row
+        row["external_kv_transfer"] = window.engines[served[1][0].name].external
+        probe.pairs[sides[0]][sides[1]] = row
     return None, hop

@@ -45,13 +45,18 @@ class Log(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """One HTTP API server of an engine; role is prefill, decode or colocated."""
+    """One HTTP API server of an engine; role is prefill, decode or colocated.
+
+    ranks: data-parallel ranks behind it. bootstrap: URL of the registry of vLLM's own Mooncake connector, "" for others.
+    """
 
     name: str
     role: str
     host: str
     url: str
     log: Log
+    ranks: int = 1
+    bootstrap: str = ""
 
 
 class Entry(NamedTuple):
@@ -62,6 +67,17 @@ class Entry(NamedTuple):
     api_key: str
     ca_path: str
     validate_certs: bool
+    log: Log
+    server_name: str = ""
+    refused_paths: tuple[str, ...] = ()
+
+
+class Router(NamedTuple):
+    """The router behind the entry, if the entry is a frontend."""
+
+    name: str
+    host: str
+    url: str
     log: Log
 
 
@@ -91,6 +107,7 @@ class Release(NamedTuple):
     has_prompt_tokens_by_source: bool
     lines: Lines
     known_limits: tuple[str, ...]
+    has_rank_header: bool = False
 
 
 class Transfer(NamedTuple):
@@ -114,6 +131,17 @@ class VerifyPlan(NamedTuple):
     max_tokens: int
     match: str
     max_pairs: int
+    router: Router | None = None
+    parsers: tuple[str, ...] = ()
+    prompts: int = 3
+    near_tie: float = 0.1
+    agreement: int = 100
+    logprob_difference: float = 0.05
+    burst: int = 8
+    chunk_tokens: int = 0
+    long_prompt_tokens: int = 0
+    changed: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def disaggregated(self) -> bool:
@@ -136,7 +164,8 @@ _LOG = {
     "path": Field(str, ""),
     "unit": Field(str, ""),
 }
-_ENGINE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {}, inner=_LOG)}
+_SERVICE = {"name": Field(str), "host": Field(str, ""), "url": Field(str), "log": Field(dict, {}, inner=_LOG)}
+_ENGINE = dict(_SERVICE, ranks=Field(int, 1), bootstrap=Field(str, ""))
 _ENTRY = {
     "name": Field(str, "entry"),
     "host": Field(str, ""),
@@ -145,6 +174,8 @@ _ENTRY = {
     "api_key": Field(str, ""),
     "ca_path": Field(str, ""),
     "validate_certs": Field(bool, True),
+    "server_name": Field(str, ""),
+    "refused_paths": Field(list, []),
     "log": Field(dict, {}, inner=_LOG),
 }
 _STORE = {
@@ -163,6 +194,7 @@ _RELEASE = {
     "has_prompt_tokens_by_source": Field(bool),
     "lines": Field(dict, {}, inner=_LINES),
     "known_limits": Field(list, []),
+    "has_rank_header": Field(bool, False),
 }
 _TRANSFER = {
     "protocol": Field(str, "none", PROTOCOLS),
@@ -185,7 +217,28 @@ _PLAN = {
     "max_tokens": Field(int, 16),
     "match": Field(str, "exact"),
     "max_pairs": Field(int, 256),
+    "router": Field(dict, None, inner=_SERVICE),
+    "parsers": Field(list, []),
+    "prompts": Field(int, 3),
+    "near_tie": Field(float, 0.1),
+    "agreement": Field(int, 100),
+    "logprob_difference": Field(float, 0.05),
+    "burst": Field(int, 8),
+    "chunk_tokens": Field(int, 0),
+    "long_prompt_tokens": Field(int, 0),
+    "changed": Field(list, []),
+    "reason": Field(str, ""),
 }
+PLAIN = (
+    "prompts",
+    "near_tie",
+    "agreement",
+    "logprob_difference",
+    "burst",
+    "chunk_tokens",
+    "long_prompt_tokens",
+    "reason",
+)
 
 
 def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
@@ -232,6 +285,10 @@ def read_plan(section: Any) -> VerifyPlan:
         max_tokens=values["max_tokens"],
         match=values["match"],
         max_pairs=values["max_pairs"],
+        router=None if values["router"] is None else _router(values["router"], problems),
+        parsers=tuple(values["parsers"]),
+        changed=tuple(values["changed"]),
+        **{name: values[name] for name in PLAIN},
     )
     if not problems:
         problems.extend(_contradictions(plan))
@@ -259,12 +316,13 @@ def _value(value: Any, where: str, field: Field, problems: list[str]) -> Any:
         return field.kind()
     if value is field.default:
         return value
-    if not isinstance(value, field.kind) or (field.kind is int and isinstance(value, bool)):
+    kinds = (int, float) if field.kind is float else (field.kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and field.kind is not bool):
         problems.append(f"{where} is {value!r}, but must be a {field.kind.__name__}")
         return field.kind()
     if field.choices and value not in field.choices:
         problems.append("{} is {!r}, but must be one of: {}".format(where, value, ", ".join(field.choices)))
-    if field.kind is int and value < 0:
+    if field.kind in (int, float) and value < 0:
         problems.append(f"{where} is {value}, but must not be negative")
     return value
 
@@ -292,6 +350,9 @@ def _engines(value: list[Any], role: str, problems: list[str]) -> list[Engine]:
         values = _take(entry, where, _ENGINE, problems)
         values["url"] = _url(values["url"], where + ".url", problems)
         values["log"] = _log(values["log"], where + ".log", problems)
+        values["bootstrap"] = _url(values["bootstrap"], where + ".bootstrap", problems)
+        if values["ranks"] < 1:
+            problems.append(f"{where}.ranks is {values['ranks']}, but an engine has at least one rank")
         engines.append(Engine(role=role, **values))
     return engines
 
@@ -300,7 +361,14 @@ def _entry(value: Any, problems: list[str]) -> Entry:
     values = _take(value, "verify.entry", _ENTRY, problems)
     values["url"] = _url(values["url"], "verify.entry.url", problems)
     values["log"] = _log(values["log"], "verify.entry.log", problems)
-    return Entry(**values)
+    return Entry(**dict(values, refused_paths=tuple(values["refused_paths"])))
+
+
+def _router(value: Any, problems: list[str]) -> Router:
+    values = _take(value, "verify.router", _SERVICE, problems)
+    values["url"] = _url(values["url"], "verify.router.url", problems)
+    values["log"] = _log(values["log"], "verify.router.log", problems)
+    return Router(**values)
 
 
 def _store(value: Any, problems: list[str]) -> Store:
@@ -322,7 +390,8 @@ def _release(value: Any, problems: list[str]) -> Release:
 def _contradictions(plan: VerifyPlan) -> list[str]:
     """Violations that concern several keys."""
     problems = []
-    names = [engine.name for engine in plan.engines] + [plan.entry.name] + ([plan.store.name] if plan.store else [])
+    others = [service.name for service in (plan.router, plan.store) if service]
+    names = [engine.name for engine in plan.engines] + [plan.entry.name] + others
     for name in sorted({name for name in names if names.count(name) > 1}):
         problems.append(f"verify has two services {name!r}; names must be unique")
     for role in ("prefill", "decode") if plan.disaggregated else ("colocated",):
@@ -340,6 +409,8 @@ def _contradictions(plan: VerifyPlan) -> list[str]:
         )
     if plan.max_tokens < 2:
         problems.append(f"verify.max_tokens is {plan.max_tokens}; with less than 2 decode generates nothing")
+    if plan.agreement > 100:
+        problems.append(f"verify.agreement is {plan.agreement}, but it is a percentage")
     number = plan.match.split(":")[1] if plan.match.startswith("prefix:") else ""
     if plan.match != "exact" and not (number.isdigit() and int(number) > 0):
         problems.append(f"verify.match is {plan.match!r}, but must be exact or prefix:N with N tokens")

@@ -31,6 +31,33 @@ def prompt_of(nonce: str, words: int) -> str:
     return f"Code {nonce} . {filler} . The code again : {nonce[:4]}"
 
 
+# Beginnings that any model continues in its own way: each from another field, so that other weights show in at least one.
+_TEXTS = (
+    "The old lighthouse keeper opened the door in the morning and saw that",
+    "A short report about the weather of last week: on Monday it rained, on Tuesday",
+    "def average(numbers):\n    # returns the mean of a list\n    total =",
+    "Question: why does bread become hard after some days, and what helps against it? Answer:",
+    "今天早上我去市场买了一些水果，然后",
+    "To repair a bicycle tyre, first remove the wheel. Then",
+    "In the year 1905 a young clerk wrote several papers. The first one was about",
+    "Three friends share a meal for 42 coins. Each of them pays",
+)
+
+
+def free_text(nonce: str, number: int, words: int) -> str:
+    """A prompt of at least `words` words that asks for no fixed answer. The nonce at its start is in no cache."""
+    filler = random.Random(nonce).choices(_WORDS.split(), k=max(words, 1))
+    return f"{nonce} {' '.join(filler)} . {_TEXTS[number % len(_TEXTS)]}"
+
+
+def chat_of(model: str, text: str, max_tokens: int, **more: Any) -> dict[str, Any]:
+    """The body of POST /v1/chat/completions, with the same settings as `completion_of`."""
+    body = completion_of(model, "", max_tokens, **more)
+    del body["prompt"]
+    body["messages"] = [{"role": "user", "content": text}]
+    return body
+
+
 def completion_of(model: str, prompt: str, max_tokens: int, **more: Any) -> dict[str, Any]:
     """The body of POST /v1/completions: greedy and with full length, so that correct answers are equal.
 

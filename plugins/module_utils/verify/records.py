@@ -5,13 +5,31 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict
 
 from ..tools.finding import Finding
 from ..tools.text import visible
 from .faults import Problem
 
-STEPS = ("master", "engines", "alone", "entry", "stream", "transfer", "logs", "pairs", "pool", "negative")
+STEPS = (
+    "master",
+    "engines",
+    "alone",
+    "access",
+    "entry",
+    "stream",
+    "transfer",
+    "chat",
+    "texts",
+    "long",
+    "burst",
+    "logs",
+    "pairs",
+    "pool",
+    "negative",
+)
+MOST_COLUMNS = 12  # of the matrix of pairs; for more only the numbers of each row are shown
 
 Record = Dict[str, Any]
 
@@ -62,7 +80,9 @@ def conclude(report: dict[str, Any], disaggregated: bool) -> dict[str, Any]:
     findings = [Finding.from_dict(step["finding"]) for step in steps if step["status"] == "failed"]
     if disaggregated and not findings and not proves_transfer(steps):
         findings.append(Problem("nothing proves that KV was transferred", "no_proof").finding("prefill -> decode"))
-    done = dict(report, verified=not findings, findings=[finding.as_dict() for finding in findings])
+    remarks = [Finding.from_dict(item) for item in report.get("remarks", [])]
+    shown = [finding.as_dict() for finding in [*findings, *remarks]]
+    done = dict(report, verified=not findings, findings=shown)
     causes = [Finding.from_dict(cause) for cause in report.get("causes", [])]
     done["failures"] = [finding.text() for finding in [*findings, *causes]]
     done["summary"] = summary(done)
@@ -81,7 +101,52 @@ def summary(report: dict[str, Any]) -> list[str]:
     times = _times(report)
     if times:
         lines.append("  " + times)
-    return lines + ["  warning: " + warning for warning in report["warnings"]]
+    lines += matrix(report["pairs"]) + _repeated(report)
+    lines += ["  warning: " + warning for warning in report["warnings"]]
+    return lines + [f"  warning: {item['path']}: {item['problem']}" for item in report.get("remarks", [])]
+
+
+def matrix(pairs: dict[str, dict[str, Any]]) -> list[str]:
+    """The pairs as a table, prefill by row and decode by column; nothing for a single pair."""
+    columns = sorted({name for row in pairs.values() for name in row}, key=_natural)
+    if sum(len(row) for row in pairs.values()) < 2 and len(pairs) < 2:
+        return []
+    wide = max(len(name) for name in pairs)
+    if len(columns) > MOST_COLUMNS:
+        counted = [(name, [cell["status"] for cell in row.values()]) for name, row in pairs.items()]
+        return [
+            "  pairs of {:{}}  passed {}, failed {}".format(name, wide, said.count("passed"), said.count("failed"))
+            for name, said in counted
+        ]
+    marks = {"passed": "ok", "failed": "FAILED", "": "not covered"}
+    lines = ["  pairs {:{}}  {}".format("", wide, "  ".join(columns))]
+    for name in sorted(pairs, key=_natural):
+        cells = [marks[pairs[name].get(column, {}).get("status", "")] for column in columns]
+        texts = ["{:{}}".format(cell, len(column)) for cell, column in zip(cells, columns)]
+        lines.append("        {:{}}  {}".format(name, wide, "  ".join(texts)).rstrip())
+    return lines
+
+
+def _natural(name: str) -> list[Any]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _repeated(report: dict[str, Any]) -> list[str]:
+    """Retries and near ties, also if there were none, and what inference_verify changes."""
+    retries = report.get("retries", {})
+    reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(retries.items()))
+    ties = report.get("near_ties", 0)
+    lines = [
+        f"  retries: {sum(retries.values())}"
+        + (f" ({reasons})" if reasons else "")
+        + f", texts that part at a near tie: {ties}"
+    ]
+    changed = report.get("changed", [])
+    if changed:
+        lines.append(
+            f"  changed by inference_verify: {', '.join(changed)} (reason: {report.get('reason') or 'none given'})"
+        )
+    return lines
 
 
 def _times(report: dict[str, Any]) -> str:

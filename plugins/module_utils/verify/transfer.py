@@ -22,6 +22,10 @@ class Window(NamedTuple):
     sent: int
     tokens: int
 
+    def finished(self, plan: VerifyPlan, role: str) -> float:
+        """Requests that the engines of a role finished in the window."""
+        return sum(self.engines[e.name].requests for e in plan.role(role) if e.name in self.engines)
+
 
 class Judgement(NamedTuple):
     """hop, and what is wrong there or None. counted: False when there are no counters to judge by."""

@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from typing import Any, Dict, Iterable
+from urllib.parse import urlsplit
 
 from . import records
 from .faults import Problem
@@ -42,13 +43,18 @@ def verdict(plan: VerifyPlan, report: dict[str, Any], logs: Iterable[Logs]) -> d
 
 
 def request(plan: VerifyPlan) -> str:
-    """A curl command that requests a completion; a required key is taken from $API_KEY."""
-    command = ["curl", "-sS", f"{plan.entry.url}/v1/completions", "-H", "Content-Type: application/json"]
-    if plan.entry.ca_path:
-        command += ["--cacert", plan.entry.ca_path]
+    """The curl command of a client that asks for a completion; a required key is taken from $API_KEY."""
+    entry = plan.entry
+    url = entry.url
+    if entry.server_name and url.startswith("https://"):
+        parts = urlsplit(url)
+        url = f"https://{entry.server_name}" + (f":{parts.port}" if parts.port else "")
+    command = ["curl", "-sS", f"{url}/v1/completions", "-H", "Content-Type: application/json"]
+    if entry.ca_path:
+        command += ["--cacert", entry.ca_path]
     body = json.dumps({"model": plan.model, "prompt": "Once upon a time", "max_tokens": 16})
     line = " ".join(shlex.quote(argument) for argument in [*command, "-d", body])
-    return line + (' -H "Authorization: Bearer $API_KEY"' if plan.entry.api_key else "")
+    return line + (' -H "Authorization: Bearer $API_KEY"' if entry.api_key else "")
 
 
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
@@ -127,7 +133,8 @@ def core_id(request_id: str) -> str:
 
 def _tails(plan: VerifyPlan, steps: list[records.Record], read: Logs) -> dict[str, list[str]]:
     """The last lines of each service in a failed hop, by name or role; of all services if it has none of them."""
-    names = {name for step in steps if step["status"] == "failed" for name in re.split(r" -> |, ", step["hop"])}
+    hops = [step["hop"] for step in steps if step["status"] == "failed"]
+    names = {re.sub(r" rank \d+$", "", name) for hop in hops for name in re.split(r" -> |, ", hop)}
     if not names:
         return {}
     roles = {engine.name: engine.role for engine in plan.engines}

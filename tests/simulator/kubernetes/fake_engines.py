@@ -61,6 +61,7 @@ class Engines:
             model=model, directory=directory, block_size=128, max_model_len=2000, ranks=1, api_key="", entry_key=""
         )
         self.cluster.tokenize, self.cluster.store, self.cluster.role = True, None, self.targets
+        self.cluster.data_parallel, self.cluster.rank_header, self.cluster.bootstrap = 1, True, False
         self.ports = {}
 
     def step(self):
