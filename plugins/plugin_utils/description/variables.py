@@ -293,6 +293,49 @@ class Container:
 
 
 @dataclass(frozen=True)
+class Verify:
+    """What the playbook verify asks, and how exact answers have to agree. Changes are shown in its report, with the reason."""
+
+    reason: str = documented("Why this deployment is verified more or less strictly. Shown in the report.", "")
+    server_name: str = documented(
+        "Name by which clients reach the entry, for its certificate. Default: the address of its URL.", typed("address")
+    )
+    ca_file: str = documented(
+        "CA file that clients use for the entry, on the entry's host. Default: the authorities of the operating system.",
+        typed("path"),
+    )
+    compared_tokens: int = documented(
+        "Tokens of each answer that have to be equal. 0: all 16 on CPU, 8 on NPUs.", number(0, 0, 16)
+    )
+    min_prompt_tokens: int = documented(
+        "Least length of prompts in tokens. They always have more than two KV blocks.", number(0, 0)
+    )
+    prompts: int = documented(
+        "Free texts whose tokens are compared between all engines and the entry. 0: none.", number(3, 0, 64)
+    )
+    agreement: int = documented(
+        "Least percentage of equal tokens outside of near ties, in free texts.", number(100, 0, 100)
+    )
+    near_tie: int = documented(
+        "A token with at least this percentage of the probability of the expected token counts as equal. 100: only the expected one. "
+        "0: 99 on CPU, 60 on NPUs, where the order of sums depends on the batch.",
+        number(0, 0, 100),
+    )
+    probability_difference: int = documented(
+        "Most that the probabilities of equal tokens may differ on average, in percent. 0: 1 on CPU, 30 on NPUs.",
+        number(0, 0, 10000),
+    )
+    burst: int = documented("Concurrent requests of the burst. 0: none.", number(8, 0, 1024))
+    long_prompt_tokens: int = documented(
+        "Length of the long prompt in tokens. 0: more than two chunks of max-num-batched-tokens.", number(0, 0)
+    )
+    max_pairs: int = documented(
+        "Pairs of a prefill rank and a decode rank that are tested. Others are reported as not covered.",
+        number(256, 1, 65536),
+    )
+
+
+@dataclass(frozen=True)
 class Description:
     """All variables of one deployment."""
 
@@ -368,6 +411,7 @@ class Description:
     secrets: dict[str, t.Any] = documented(
         "Secrets such as api_key and client_keys; they appear in no command line, plan, log or diff.", mapping()
     )
+    verify: Verify = documented("What the verification asks, and its tolerance.", factory(Verify))
     rules_ignore: tuple[t.Any, ...] = documented(
         "Rules whose findings are accepted: an id, an id with a place (FLAG-UNKNOWN:decode), or {rule: ..., place: ..., reason: ...}.",
         (),

@@ -8,17 +8,31 @@ The structure is that of the module ``service_verify``; log lines by release: Re
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import typing as t
 
+from ...description.variables import Verify
 from ..deployment import Context
 from ..routers.registry import flavour_of
 from ..service import Service, base_url
+from .client_paths import ADMIN
+from .frontend import KEYS
 from .mooncake import segment_bytes
 from .vllm import merged
 
 ROLES = ("prefill", "decode", "colocated")
 BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
+RANK_HEADER = (0, 11, 1)  # from then on vLLM serves a request by the rank of X-data-parallel-rank (vllm #24945)
+# Least probability of a near tie and most difference of probabilities, in percent. NPU engines are quantised and sum in the order of the
+# batch. The CPU engines of tests use float32: equal weights showed no tie and a difference of 0.0000 nats, other weights in
+# one layer 0.02.
+TOLERANCE = {"vllm_ascend": (60, 30), "vllm_cpu": (99, 1)}
+COMPARED = {"vllm_ascend": 8, "vllm_cpu": 16}  # of 16 tokens; outputs of engines of different sizes may diverge later
+CHUNK = {"vllm_ascend": 8192, "vllm_cpu": 4096}  # vLLM's largest default of max-num-batched-tokens for a server
+PARSERS = ("reasoning-parser", "tool-call-parser", "chat-template")
+NO_TOLERANCE = ("reason", "server_name", "ca_file")  # of inference_verify
 DRAINED = (0, 24)  # earlier releases return an empty 200 for a decode error (vllm-ascend #12166, #13140)
 
 
@@ -29,13 +43,16 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         "mode": _mode(context),
         "model": context.served_name,
         "entry": _entry(context, services, apis),
-        **{role: [_engine(api) for api in apis if api.kind == role] for role in ROLES},
+        **{role: [_api(context, api) for api in apis if api.kind == role] for role in ROLES},
         "transfer": _transfer(context),
         "release": _release(context),
         "block_size": _block_size(context),
-        # Outputs of quantised engines of different sizes may diverge after some tokens.
-        "match": "prefix:8" if context.description.engine == "vllm_ascend" else "exact",
+        **_strictness(context),
     }
+    frontend = next((service for service in services if service.kind == "frontend"), None)
+    router = next((service for service in services if service.kind == "router"), None)
+    if frontend and router:
+        section["router"] = _engine(router)
     if _api_key(apis):
         section["engine_api_key"] = _api_key(apis)
     master = next((service for service in services if service.kind == "mooncake_master"), None)
@@ -57,13 +74,64 @@ def _engine(service: Service) -> dict[str, t.Any]:
     return {"name": service.name, "host": service.host, "url": url, "log": dict(service.log)}
 
 
+def _api(context: Context, service: Service) -> dict[str, t.Any]:
+    """An engine's API, with the data-parallel ranks behind it and the registry of vLLM's own Mooncake connector."""
+    pool, found = _pool(context, service), _engine(service)
+    internal = pool.load_balancing == "internal"
+    if internal and pool.data_parallel_size > 1:
+        found["ranks"] = pool.data_parallel_size
+    registry = next((port for port in service.ports if port.name == "bootstrap"), None)
+    if registry and (internal or pool.data_parallel_size == 1):
+        found["bootstrap"] = base_url(service.address, registry.first)
+    return found
+
+
+def _strictness(context: Context) -> dict[str, t.Any]:
+    """What is asked and compared, by the engine and ``inference_verify``."""
+    description, engine = context.description, context.description.engine
+    wish, options = description.verify, _options(context)
+    tie, difference = TOLERANCE[engine]
+    compared = wish.compared_tokens or COMPARED[engine]
+    chunk = str(options.get("max-num-batched-tokens", ""))
+    limit = description.router.frontend_parallel_requests if description.router.frontend == "nginx" else 0
+    usual = Verify()
+    changed = [
+        f"{field.name} {getattr(wish, field.name)}"
+        for field in dataclasses.fields(Verify)
+        if field.name not in NO_TOLERANCE and getattr(wish, field.name) != getattr(usual, field.name)
+    ]
+    return {
+        "match": "exact" if compared >= COMPARED["vllm_cpu"] else f"prefix:{compared}",
+        "min_prompt_tokens": wish.min_prompt_tokens,
+        "max_pairs": wish.max_pairs,
+        "prompts": wish.prompts,
+        "agreement": wish.agreement,
+        "near_tie": round(-math.log((wish.near_tie or tie) / 100), 4) + 0.0,  # nats
+        "logprob_difference": round(math.log1p((wish.probability_difference or difference) / 100), 4),
+        "burst": min(wish.burst, limit) if limit else wish.burst,
+        "chunk_tokens": int(chunk) if chunk.isdigit() else CHUNK[engine],
+        "long_prompt_tokens": wish.long_prompt_tokens,
+        "parsers": [f"{name} {options[name]}" for name in PARSERS if options.get(name)],
+        "changed": changed,
+        "reason": wish.reason,
+    }
+
+
+def _options(context: Context) -> dict[str, t.Any]:
+    """The users' options of the engines that process prompts and answer clients."""
+    pools = context.description.pools
+    return merged(
+        context.description.args, *(pool.args for pool in (pools.decode, pools.prefill, pools.colocated) if pool)
+    )
+
+
 def _api_key(services: t.Iterable[Service]) -> str:
     """The name of the secret that engines require from clients, or nothing; its value is never in a plan."""
     return next((service.secret_env[ENGINE_KEY] for service in services if ENGINE_KEY in service.secret_env), "")
 
 
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
-    """The clients' entry: the router, else the first engine; for an external router the URL that the user sets."""
+    """The clients' entry: the frontend, else the router, else the first engine; for an external router the URL that the user sets."""
     url = context.description.kubernetes.router.url
     if context.runtime.in_cluster and url:
         return {
@@ -73,6 +141,9 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
             "kind": "external",
             "log": {"kind": "none"},
         }
+    frontend = next((service for service in services if service.kind == "frontend"), None)
+    if frontend:
+        return _frontend(context, frontend)
     router = next((service for service in services if service.kind == "router"), None)
     kind = flavour_of(context).name if router else "direct"
     entry = router or (apis[0] if apis else None)
@@ -82,6 +153,19 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
     found = {**_engine(entry), "name": name, "kind": kind}
     if _api_key(apis) and not (router and router.secret_env):
         found["api_key"] = _api_key(apis)  # nothing between the client and the engine adds the key
+    return found
+
+
+def _frontend(context: Context, service: Service) -> dict[str, t.Any]:
+    """The frontend as clients reach it: its protocol, a key, and the paths that it refuses."""
+    port, wish = service.port("api"), context.description.verify
+    found = _engine(service)
+    found["url"] = found["url"].replace("http://", f"{port.protocol}://", 1)
+    found.update(kind="nginx", api_key=KEYS)
+    served = context.description.router.frontend_paths
+    found["refused_paths"] = sorted({*flavour_of(context).private, *ADMIN} - set(served))
+    found.update({"server_name": wish.server_name} if wish.server_name else {})
+    found.update({"ca_path": wish.ca_file} if wish.ca_file else {})
     return found
 
 
@@ -138,6 +222,7 @@ def _release(context: Context) -> dict[str, t.Any]:
     return {
         "name": release.name,
         "has_prompt_tokens_by_source": release.prompt_tokens_by_source,
+        "has_rank_header": release.vllm_version >= RANK_HEADER,
         "lines": lines,
         "known_limits": ["empty_200"] if npu and release.vllm_version < DRAINED else [],
     }
