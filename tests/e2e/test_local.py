@@ -96,6 +96,17 @@ WRONG = {
     ),
 }
 
+# Noise in one matrix of the last layer, from a fixed seed
+NOISE = """
+import sys, torch
+from safetensors.torch import load_file, save_file
+weights = load_file(sys.argv[1])
+torch.manual_seed(7)
+name = [name for name in sorted(weights) if name.endswith("mlp.down_proj.weight")][-1]
+weights[name] += 0.3 * torch.randn_like(weights[name]) * weights[name].std()
+save_file(weights, sys.argv[1], metadata={"format": "pt"})
+"""
+
 
 def prove_transfer() -> None:
     """A new prompt through the router: decode receives all KV cache from prefill and returns the same text as prefill."""
@@ -242,6 +253,28 @@ class TestLocal:
         run = LOCAL.play("deploy")
         assert run.code == 0, run.output
         assert script.read_text() == text
+        prove_transfer()
+
+    @pytest.mark.long
+    def test_other_weights_on_decode_are_found(self, tmp_path):
+        """Decode gets a copy of the model with noise in one layer. Its own text of the copied code may still be the same."""
+        script = LOCAL.directory / "services" / "decode-0" / "run.sh"
+        text = script.read_text()
+        model = re.search(r"^ +(/\S+/models/\S+) \\$", text, re.M).group(1)
+        other = tmp_path / pathlib.Path(model).name
+        shutil.copytree(model, other)
+        python = re.search(r"(/\S+/bin)/vllm\b", text).group(1) + "/python"
+        subprocess.run([python, "-c", NOISE, str(other / "model.safetensors")], check=True)
+        script.write_text(text.replace(model, str(other)))
+        before = LOCAL.main_processes()["decode-0"]
+        service.kill(before)
+        service.eventually(lambda: self.answers_anew("decode-0", before), TIMEOUT, "restart of decode-0")
+        run = LOCAL.play("verify")
+        assert run.code != 0, run.output
+        assert "NOT VERIFIED" in run.output and "The weights, tokenizer, quantisation or dtype differ" in run.output, (
+            run.output
+        )
+        assert LOCAL.play("deploy").code == 0
         prove_transfer()
 
     @staticmethod
