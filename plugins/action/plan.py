@@ -13,16 +13,22 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.description.inventory import GROUP, members
+from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
-from ..plugin_utils.plan.handover import folder_of, hand_over, planned
+from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
+from ..plugin_utils.plan.placement_kept import common_record, record_hosts
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
 
+MOST_ASKED = 64  # hosts whose placement is read; each has that of the whole deployment
 ARGUMENTS = {
     "show": {"type": "str", "default": "table"},
     "only": {"type": "bool", "default": False},
     "model_facts": {"type": "str", "default": ""},
     "ignore": {"type": "list", "elements": "str", "default": []},
+    "quiet": {"type": "bool", "default": False},
+    "deployed": {"type": "list", "elements": "str"},
 }
 
 
@@ -38,14 +44,37 @@ class ActionModule(ActionBase):
         hostvars = task_vars["hostvars"]
         with garbage_collection_suspended():
             try:
-                plan = planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
-                self._show(plan, options["show"], memory(plan, options))
+                record = common_record(options["deployed"] or [])
+                plan, new = self._plan(task_vars, options["deployed"], record)
+                if not options["quiet"]:
+                    self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
                 return {**result, "failed": True, **self._refusal(str(error), options["show"])}
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
-            hand_over(plan, folder_of(constants.DEFAULT_LOCAL_TMP))
-        return {**result, "changed": False, "selection": {**selection(plan, options["only"]), "show": options["show"]}}
+            if new:
+                hand_over(plan, folder_of(constants.DEFAULT_LOCAL_TMP))
+        found = selection(plan, options["only"])
+        asked = (
+            hosts_to_ask(plan, hostvars[task_vars["inventory_hostname"]], task_vars["groups"]) if found["hosts"] else []
+        )
+        left = abandoned(plan, record, hostvars) if found["hosts"] and record else {"left": [], "lost": []}
+        return {**result, "changed": False, "selection": {**found, **left, "asked": asked, "show": options["show"]}}
+
+    def _plan(
+        self, task_vars: t.Any, deployed: list[str] | None, record: dict[str, t.Any] | None
+    ) -> tuple[dict[str, t.Any], bool]:
+        """The plan, and whether it is another one than this run has already.
+
+        ``deployed`` holds the hosts' placement files (None: not read yet), ``record`` what they say. The run's plan stays unless
+        it has other places.
+        """
+        hostvars = task_vars["hostvars"]
+        if deployed is not None:
+            plan = take(folder_of(constants.DEFAULT_LOCAL_TMP))
+            if record is None or record == plan["placement"]:
+                return plan, False
+        return planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"], record), True
 
     def _refusal(self, report: str, show: str) -> dict[str, str]:
         """Print the report once as text; the task's message is its first line, or all of it if nothing is printed."""
@@ -73,6 +102,30 @@ def memory(plan: dict[str, t.Any], options: t.Mapping[str, t.Any]) -> list[str]:
     return []
 
 
+def hosts_to_ask(plan: dict[str, t.Any], variables: t.Any, groups: t.Any) -> list[str]:
+    """Hosts of the deployment's groups, planned or not, whose placement is read: at most MOST_ASKED, spread evenly.
+
+    Spread, because new hosts, which have none, may sort first. None for a cluster.
+    """
+    if plan["runtime_facts"]["in_cluster"]:
+        return []
+    own = members(groups, str(variables[GROUP]) if GROUP in variables else "")
+    names = sorted((name for name in own if set(own[name]) & set(plan["groups"])), key=natural)
+    if len(names) <= MOST_ASKED:
+        return names
+    return [names[index * (len(names) - 1) // (MOST_ASKED - 1)] for index in range(MOST_ASKED)]
+
+
+def abandoned(plan: dict[str, t.Any], record: dict[str, t.Any], hostvars: t.Any) -> dict[str, list[str]]:
+    """Hosts with services of the deployment and none in the plan: ``left`` are in the inventory, ``lost`` are not."""
+    planned_hosts = {host["name"] for host in plan["hosts"]}
+    gone = sorted(set(record_hosts(record)) - planned_hosts, key=natural)
+    return {
+        "left": [name for name in gone if name in hostvars],
+        "lost": [name for name in gone if name not in hostvars],
+    }
+
+
 def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
     """The selection of hosts and roles for the playbooks; empty with ``only``.
 
@@ -82,6 +135,7 @@ def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
     cluster = ["localhost"] if plan["runtime_facts"]["in_cluster"] else []
     return {
         "hosts": [] if only else [host["name"] for host in plan["hosts"]],
+        "directory": plan["directory"],
         "router_hosts": [] if only else [host["name"] for host in router],
         "cluster": [] if only else cluster,
         "engine": plan["engine"],

@@ -36,6 +36,16 @@ options:
     description: Whether the following plays match no hosts.
     type: bool
     default: false
+  quiet:
+    description: Whether to print only a refusal, because the plan is shown later.
+    type: bool
+    default: false
+  deployed:
+    description:
+      - The hosts' files C(placement.json), empty texts for hosts without one. Instances keep the places that they have there. The run must
+        have a plan; it stays the same if it has these places.
+    type: list
+    elements: str
 seealso:
   - plugin: ascend.inference.launch_plan
     plugin_type: filter
@@ -56,6 +66,21 @@ selection:
   contains:
     hosts:
       description: Names of the planned hosts. Empty with O(only).
+      type: list
+      elements: str
+    directory:
+      description: The deployment's folder on every host.
+      type: str
+    asked:
+      description: Names of the hosts whose C(placement.json) is read.
+      type: list
+      elements: str
+    left:
+      description: Names of hosts that have services according to O(deployed) and none in the plan.
+      type: list
+      elements: str
+    lost:
+      description: The same for hosts that are not in the inventory.
       type: list
       elements: str
     router_hosts:

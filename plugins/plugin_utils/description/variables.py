@@ -32,6 +32,7 @@ RUN_VARIABLES = {
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
+    "keep_placement": "Whether running instances keep their hosts, devices and ports. Default: true. With false all are placed again.",
     "lock_directory": "Directory on the controller for locks of Python environments (versions and hashes), which all hosts and later runs install.",
     "manifests_file": "Kubernetes: file for the manifests.",
     "outside": "Host outside of the deployment, such as localhost, from which the playbook verify tries the planned ports.",

@@ -21,15 +21,23 @@ from .planner import launch_plan
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
 WHOLE = "plan.json"
-OF_THE_WHOLE = ("services", "hosts", "verify", "findings", "kubernetes", "recipe")  # sections that no host's part has
+OF_THE_WHOLE = (
+    "services",
+    "hosts",
+    "placement",
+    "verify",
+    "findings",
+    "kubernetes",
+    "recipe",
+)  # sections that no host's part has
 
 
-def planned(variables: t.Any, hostvars: t.Any, groups: t.Any) -> Plan:
-    """Plan from Ansible's variables. Raises ``PlanError`` with all findings."""
+def planned(variables: t.Any, hostvars: t.Any, groups: t.Any, deployed: Plan | None = None) -> Plan:
+    """Plan from Ansible's variables, around the ``placement`` of the deployed plan. Raises ``PlanError`` with all findings."""
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
     hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
     description, conflicts = deployment_variables(variables, hostvars, hosts)
-    return launch_plan(description, inventory_of(hostvars, hosts), conflicts)
+    return launch_plan(description, inventory_of(hostvars, hosts), conflicts, deployed)
 
 
 def folder_of(temporary: str) -> str:

@@ -117,9 +117,9 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
     instances: list[Instance] = []
     findings: list[Finding] = []
     pools = description.pools.present()
-    shapes = {name: _shape(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
+    shapes = {name: shape_of(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
     for name, pool in pools.items():
-        problem = _group_problem(name, pool, shapes[name])
+        problem = group_problem(name, pool, shapes[name])
         for number in range(0 if problem else pool.instances):
             instance, problem = _place_one(description, name, number, shapes)
             if instance:
@@ -131,11 +131,12 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
     return instances, findings
 
 
-def _shape(description: Description, pool: Pool, members: list[Host]) -> Shape:
+def shape_of(description: Description, pool: Pool, members: list[Host]) -> Shape:
+    """How a pool lies on the hosts of its group."""
     if description.engine == "vllm_cpu":
         span, nodes = pool.hosts_per_instance or 1, 1
     else:
-        span, nodes = _span(pool, min((len(_usable(host, pool)) for host in members), default=0))
+        span, nodes = _span(pool, min((len(usable(host, pool)) for host in members), default=0))
     rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
     count = len(members) // span if span else 0
     ranks = () if count or description.engine == "vllm_cpu" else _unequal_ranks(pool, members)
@@ -150,7 +151,7 @@ def _unequal_ranks(pool: Pool, members: list[Host]) -> tuple[int, ...]:
 
     vLLM takes each host's number of ranks from that host (--data-parallel-size-local), so they may differ.
     """
-    fits = [len(_usable(host, pool)) // pool.rank_devices for host in members]
+    fits = [len(usable(host, pool)) // pool.rank_devices for host in members]
     if pool.instances != 1 or pool.hosts_per_instance or len(set(fits)) < 2 or 0 in fits:
         return ()
     left, ranks = pool.data_parallel_size, []
@@ -174,7 +175,8 @@ def _span(pool: Pool, capacity: int) -> tuple[int, int]:
     return next(span for span in range(1, ranks + 1) if ranks % span == 0 and ranks // span <= fit), 1
 
 
-def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
+def group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
+    """Why no instance of a pool can be placed: a group without hosts, or with hosts that are too small; or None."""
     path = f"inference_pools.{name}"
     if not shape.members:
         return Finding(
@@ -185,7 +187,7 @@ def _group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
             why="The pool's instances cannot be placed.",
         )
     if shape.broken:
-        smallest = min(len(_usable(host, pool)) for host in shape.members)
+        smallest = min(len(usable(host, pool)) for host in shape.members)
         return Finding(
             path,
             "PLACE-SPAN",
@@ -218,22 +220,22 @@ def _place_one(
     processes: list[Process] = []
     for host in shape.members[row * shape.span : (row + 1) * shape.span]:
         share = shape.share(pool, host)
-        devices = _devices(description, host, name, slot, share, shapes)
+        devices = devices_of(description, host, name, slot, share, shapes)
         if devices is None:
             return None, Finding(
                 path,
                 "PLACE-CAPACITY",
-                f"instance {number} needs {share} devices on {host.name}, which has {len(_usable(host, pool))}"
+                f"instance {number} needs {share} devices on {host.name}, which has {len(usable(host, pool))}"
                 f"{_other_demand(description, host, name, slot, shapes)}",
                 "Plan fewer or smaller instances, or add hosts.",
                 value=str(pool.instances),
                 why=FULL,
             )
-        processes += _processes(pool, shape, host, devices, processes)
+        processes += processes_on(pool, shape, host, devices, processes)
     return Instance(name, pool, number, slot, tuple(processes), shape.nodes), None
 
 
-def _processes(
+def processes_on(
     pool: Pool, shape: Shape, host: Host, devices: tuple[int, ...], others: t.Sequence[Process]
 ) -> list[Process]:
     """A host's processes of one instance; ``others`` are those on the hosts before it."""
@@ -251,13 +253,14 @@ def _processes(
     ]
 
 
-def _usable(host: Host, pool: Pool) -> tuple[int, ...]:
+def usable(host: Host, pool: Pool) -> tuple[int, ...]:
+    """The devices of a host that a pool may use, in ascending order or as the user listed them."""
     if pool.devices:
         return pool.devices
     return host.devices[pool.device_offset :]
 
 
-def _devices(
+def devices_of(
     description: Description, host: Host, name: str, slot: int, share: int, shapes: t.Mapping[str, Shape]
 ) -> tuple[int, ...] | None:
     """The devices of the pool's instance number ``slot`` on a host; None if there are too few."""
@@ -265,24 +268,24 @@ def _devices(
         return ()
     pools = description.pools.present()
     pool = pools[name]
-    usable = _usable(host, pool)
-    if (slot + 1) * share > len(usable):
+    present = usable(host, pool)
+    if (slot + 1) * share > len(present):
         return None
     if pool.devices or pool.device_offset:
-        return usable[slot * share : (slot + 1) * share]
-    sharing = _sharing(description, host)
-    if sharing[-1] == name and len(sharing) > 1:
-        others = sum(_demand(host, pools[other], shapes[other]) for other in sharing[:-1])
-        if len(usable) - (slot + 1) * share < others:
+        return present[slot * share : (slot + 1) * share]
+    pools_here = sharing(description, host)
+    if pools_here[-1] == name and len(pools_here) > 1:
+        others = sum(_demand(host, pools[other], shapes[other]) for other in pools_here[:-1])
+        if len(present) - (slot + 1) * share < others:
             return None
-        return usable[len(usable) - (slot + 1) * share : len(usable) - slot * share]
-    before = sum(_demand(host, pools[other], shapes[other]) for other in sharing[: sharing.index(name)])
-    if before + (slot + 1) * share > len(usable):
+        return present[len(present) - (slot + 1) * share : len(present) - slot * share]
+    before = sum(_demand(host, pools[other], shapes[other]) for other in pools_here[: pools_here.index(name)])
+    if before + (slot + 1) * share > len(present):
         return None
-    return usable[before + slot * share : before + (slot + 1) * share]
+    return present[before + slot * share : before + (slot + 1) * share]
 
 
-def _sharing(description: Description, host: Host) -> list[str]:
+def sharing(description: Description, host: Host) -> list[str]:
     """The pools whose group a host is in, in start order."""
     pools = description.pools.present()
     return [name for name in POOLS if name in pools and group_of(name, pools[name]) in host.groups]
@@ -292,7 +295,7 @@ def _other_demand(description: Description, host: Host, name: str, slot: int, sh
     """Other users of a host's devices, for a message."""
     pools = description.pools.present()
     others = {
-        other: _demand(host, pools[other], shapes[other]) for other in _sharing(description, host) if other != name
+        other: _demand(host, pools[other], shapes[other]) for other in sharing(description, host) if other != name
     }
     parts = [f"{slot} instance{'s' if slot > 1 else ''} of this pool"] if slot else []
     parts += [f"{count} devices of pool {other}" for other, count in others.items() if count]

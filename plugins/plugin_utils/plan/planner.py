@@ -18,7 +18,8 @@ from ..recipes.apply import origin, with_recipe
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context
-from .placement import hosts_of, place
+from .placement import group_of, hosts_of, place
+from .placement_kept import kept_host, place_beside, placement_record
 from .ports import assign, short_lists
 from .render.engine import engine_services
 from .render.firewall import firewall_section
@@ -35,19 +36,24 @@ from .service import Service, digest
 
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
+Record = t.Mapping[str, t.Any]
 
 
 def launch_plan(
-    variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding] = ()
+    variables: t.Mapping[str, t.Any],
+    inventory: Inventory,
+    conflicts: t.Sequence[Finding] = (),
+    deployed: Record | None = None,
 ) -> dict[str, t.Any]:
     """Plan a deployment.
 
     ``variables`` holds the ``inference_*`` variables; ``inventory`` maps each host's name to ``{groups: [...],
     variables: {...}}``; ``conflicts`` are errors from collecting the variables, each with a
-    variable's name as its path. Returns the plan as plain, sorted data; raises ``PlanError`` with all errors.
+    variable's name as its path; ``deployed`` is the ``placement`` of the deployed plan, whose instances keep their places.
+    Returns the plan as plain, sorted data; raises ``PlanError`` with all errors.
     """
     with garbage_collection_suspended():
-        return _launch_plan(variables, inventory, conflicts)
+        return _launch_plan(variables, inventory, conflicts, deployed)
 
 
 @contextlib.contextmanager
@@ -63,7 +69,7 @@ def garbage_collection_suspended() -> t.Iterator[None]:
 
 
 def _launch_plan(
-    variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding]
+    variables: t.Mapping[str, t.Any], inventory: Inventory, conflicts: t.Sequence[Finding], deployed: Record | None
 ) -> dict[str, t.Any]:
     origin_, variables = origin(variables), dict(variables)
     variables, unknown = with_recipe(variables)
@@ -77,7 +83,7 @@ def _launch_plan(
     if unreadable:
         certain = _certain_errors(variables, inventory, {conflict.path for conflict in conflicts})
         raise PlanError([*unreadable, *certain])
-    context, services, findings = _judged(description, hosts)
+    context, services, findings = _judged(description, hosts, deployed)
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise PlanError(errors)
@@ -116,10 +122,12 @@ def _certain_errors(
     return sorted(found[0] & found[1])
 
 
-def _judged(description: Description, hosts: dict[str, Host]) -> tuple[Context, tuple[Service, ...], list[Finding]]:
+def _judged(
+    description: Description, hosts: dict[str, Host], deployed: Record | None = None
+) -> tuple[Context, tuple[Service, ...], list[Finding]]:
     """The placed deployment, its services, and all findings."""
     description, hosts = runtime(description.runtime).hosts(description, hosts)
-    context, findings = _place(description, hosts)
+    context, findings = _place(description, hosts, deployed)
     if any(finding.id.startswith("PLACE-") for finding in findings):
         findings += _errors_of_settings(description, hosts)
     if findings and not context.instances:
@@ -141,13 +149,16 @@ def _errors_of_settings(description: Description, hosts: dict[str, Host]) -> lis
     return [finding for finding in judged if finding.severity == "error"]
 
 
-def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, list[Finding]]:
+def _place(
+    description: Description, hosts: dict[str, Host], deployed: Record | None = None
+) -> tuple[Context, list[Finding]]:
     release, findings = find_release(
         description.engine, description.release, description.release_base, description.releases
     )
     if description.engine_version:
         release = dataclasses.replace(release, vllm=description.engine_version)
-    instances, more = place(description, hosts)
+    deployed = deployed or {}
+    instances, more = place_beside(description, hosts, deployed) if deployed else place(description, hosts)
     engine_hosts = [process.host for instance in instances for process in instance.processes]
     context = Context(
         description,
@@ -155,16 +166,21 @@ def _place(description: Description, hosts: dict[str, Host]) -> tuple[Context, l
         hosts,
         tuple(instances),
         assign(instances, release),
-        _single(description.mooncake_master.group, hosts, engine_hosts),
-        _single(description.router.group, hosts, engine_hosts),
+        _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
+        _single(description.router.group, hosts, engine_hosts, deployed.get("router", "")),
     )
     return context, findings + more + short_lists(description, instances)
 
 
-def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host]) -> Host | None:
-    """The host of a single-instance service: the group's first, else the first engine's."""
+def _master(deployed: Record) -> str:
+    """The host of the deployed store's service, of either kind."""
+    return str(deployed.get("mooncake_master") or deployed.get("memcache_meta") or "")
+
+
+def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host], deployed: str) -> Host | None:
+    """The host of a single-instance service: where it is deployed, else the group's first, else the first engine's."""
     members = hosts_of(group, hosts) or engine_hosts
-    return members[0] if members else None
+    return kept_host(deployed, members) or (members[0] if members else None)
 
 
 def _services(context: Context) -> list[Service]:
@@ -198,6 +214,8 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "model": {"path": description.model.path, "name": context.served_name, "source": description.model.source},
         "software": software(context),
         "hosts": planned_hosts(context, services),
+        "groups": _groups(description),
+        "placement": placement_record(context.instances, services),
         "services": [service.as_dict() for service in services],
         "verify": verify_section(context, services),
         "findings": [finding.as_dict() for finding in findings],
@@ -207,6 +225,12 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})
     return plan
+
+
+def _groups(description: Description) -> list[str]:
+    """The inventory groups from which the deployment takes its hosts."""
+    pools = {group_of(name, pool) for name, pool in description.pools.present().items()}
+    return sorted((pools | {description.router.group, description.mooncake_master.group}) - {""})
 
 
 def on_host(plan: t.Mapping[str, t.Any], host: str) -> list[dict[str, t.Any]]:

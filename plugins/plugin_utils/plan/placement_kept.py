@@ -1,0 +1,277 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Placement beside what runs: instances of the deployed plan keep their names, hosts, devices and ports.
+
+Without this a new host whose name sorts first, or the removal of a broken host, would move a whole pool. An instance is kept if
+its pool has the same shape and all of its hosts and devices are still in the inventory. Fewer instances: those with
+the highest numbers go. New instances get the lowest free numbers and, host by host, what the others leave. To plan with
+the result as the deployed placement gives the same result.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ..description.findings import Finding
+from ..description.values import natural
+from ..description.variables import POOLS, Description, Host, Pool
+from .placement import (
+    FULL,
+    Instance,
+    Shape,
+    devices_of,
+    group_of,
+    group_problem,
+    hosts_of,
+    place,
+    processes_on,
+    shape_of,
+    sharing,
+    usable,
+)
+from .service import Service
+
+SINGLE = ("router", "mooncake_master", "memcache_meta")  # kinds of services of which a deployment has one
+Record = t.Mapping[str, t.Any]
+Row = tuple[Host, ...]
+AGAIN = "or plan all instances again with inference_keep_placement: false, which moves running ones."
+
+
+def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Service]) -> dict[str, t.Any]:
+    """The plan's ``placement``: ``{instances: [{kind, number, slot, hosts: [[name, devices], ...]}], router, ...}``.
+
+    The latter are the hosts of SINGLE, empty if the deployment has no such service.
+    """
+    single = {service.kind: service.host for service in services}
+    return {
+        "instances": [
+            {
+                "kind": instance.kind,
+                "number": instance.number,
+                "slot": instance.slot,
+                "hosts": [[name, list(devices)] for name, devices in _by_host(instance).items()],
+            }
+            for instance in instances
+        ],
+        **{kind: single.get(kind, "") for kind in SINGLE},
+    }
+
+
+def _by_host(instance: Instance) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for process in instance.processes:
+        found[process.host.name] = found.get(process.host.name, ()) + process.devices
+    return found
+
+
+def place_beside(
+    description: Description, hosts: t.Mapping[str, Host], deployed: Record
+) -> tuple[list[Instance], list[Finding]]:
+    """Place every instance of every pool, keeping the instances of ``deployed`` (a ``placement_record``) that can be kept."""
+    pools = description.pools.present()
+    shapes = {name: shape_of(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
+    kept = {name: _kept(description, name, pool, shapes[name], deployed) for name, pool in pools.items()}
+    if not any(kept.values()):
+        return place(description, hosts)
+    taken: dict[str, set[int]] = {}
+    for instance in (instance for found in kept.values() for instance in found):
+        _take(taken, instance)
+    instances: list[Instance] = []
+    findings: list[Finding] = []
+    for name, pool in pools.items():
+        problem, found = group_problem(name, pool, shapes[name]), kept[name]
+        numbers = {instance.number for instance in found}
+        while not problem and len(found) < pool.instances:
+            number = next(free for free in range(pool.instances) if free not in numbers)
+            free_place = _free_place(description, name, found, taken, shapes)
+            if free_place is None:
+                problem = _no_place(name, pool, number, len(found))
+                break
+            slot, devices = free_place
+            instance = _instance(name, pool, shapes[name], number, slot, devices)
+            found.append(instance)
+            numbers.add(number)
+            _take(taken, instance)
+        instances += sorted(found, key=lambda instance: instance.number)
+        findings += [problem] if problem else []
+    return instances, findings
+
+
+def _take(taken: dict[str, set[int]], instance: Instance) -> None:
+    for name, devices in _by_host(instance).items():
+        taken.setdefault(name, set()).update(devices)
+
+
+def _kept(description: Description, name: str, pool: Pool, shape: Shape, deployed: Record) -> list[Instance]:
+    """The pool's deployed instances that can stay, at most as many as are planned."""
+    members = {host.name: host for host in shape.members}
+    found: list[Instance] = []
+    if shape.broken:
+        return found
+    for record in sorted(deployed.get("instances", ()), key=lambda item: int(item["number"])):
+        names = [str(host) for host, _devices in record["hosts"]]
+        if record["kind"] != name or not set(names) <= set(members) or len(found) >= pool.instances:
+            continue
+        devices = {members[host]: tuple(map(int, numbers)) for host, numbers in record["hosts"]}
+        if _fits(description, pool, shape, devices) and not _crowded(pool, found, names):
+            found.append(_instance(name, pool, shape, int(record["number"]), int(record["slot"]), devices))
+    return found
+
+
+def _fits(description: Description, pool: Pool, shape: Shape, devices: t.Mapping[Host, tuple[int, ...]]) -> bool:
+    """Whether the pool's instances still have this shape, and the hosts these devices."""
+    if len(devices) != shape.span or (shape.ranks and tuple(devices) != shape.members):
+        return False
+    if description.engine == "vllm_cpu":
+        return not any(devices.values())
+    return all(
+        len(numbers) == shape.share(pool, host) and set(numbers) <= set(usable(host, pool))
+        for host, numbers in devices.items()
+    )
+
+
+def _crowded(pool: Pool, found: t.Iterable[Instance], names: t.Collection[str]) -> bool:
+    """Whether the hosts already have as many instances as the user allows."""
+    if not pool.instances_per_host:
+        return False
+    here = sum(any(process.host.name in names for process in instance.processes) for instance in found)
+    return here >= pool.instances_per_host
+
+
+def _instance(
+    name: str, pool: Pool, shape: Shape, number: int, slot: int, devices: t.Mapping[Host, tuple[int, ...]]
+) -> Instance:
+    processes: list[t.Any] = []
+    for host, numbers in devices.items():
+        processes += processes_on(pool, shape, host, numbers, processes)
+    return Instance(name, pool, number, slot, tuple(processes), shape.nodes)
+
+
+def _free_place(
+    description: Description,
+    name: str,
+    found: t.Sequence[Instance],
+    taken: t.Mapping[str, set[int]],
+    shapes: t.Mapping[str, Shape],
+) -> tuple[int, dict[Host, tuple[int, ...]]] | None:
+    """Slot and devices for one more instance: on the hosts with the fewest of the pool that have room; None if none has."""
+    pool, shape = description.pools.present()[name], shapes[name]
+    rows = _rows(shape, found)
+    load = [sum(any(process.host in row for process in instance.processes) for instance in found) for row in rows]
+    order = sorted(range(len(rows)), key=lambda index: (0 if pool.instances_per_host else load[index], index))
+    for index in order:
+        if pool.instances_per_host and load[index] >= pool.instances_per_host:
+            continue
+        used = {item.slot for item in found if any(process.host in rows[index] for process in item.processes)}
+        slot = next(free for free in range(len(used) + 1) if free not in used)
+        devices = {
+            host: _free_devices(description, host, name, slot, taken.get(host.name, set()), shapes)
+            for host in rows[index]
+        }
+        complete = {host: numbers for host, numbers in devices.items() if numbers is not None}
+        if len(complete) == len(devices):
+            return slot, complete
+    return None
+
+
+def _rows(shape: Shape, found: t.Iterable[Instance]) -> list[Row]:
+    """Places side by side: the hosts of each kept instance, and the remaining hosts in neighbouring groups."""
+    used = {tuple(dict.fromkeys(process.host for process in instance.processes)) for instance in found}
+    occupied = {host for row in used for host in row}
+    free = [host for host in shape.members if host not in occupied]
+    rows = [tuple(free[start : start + shape.span]) for start in range(0, len(free), shape.span)]
+    whole = [row for row in rows if len(row) == shape.span]
+    return sorted([*used, *whole], key=lambda row: natural(row[0].name))
+
+
+def _free_devices(
+    description: Description, host: Host, name: str, slot: int, taken: set[int], shapes: t.Mapping[str, Shape]
+) -> tuple[int, ...] | None:
+    """Devices of a host for one instance: those of a first deployment if they are free, else others; None if too few are."""
+    if description.engine == "vllm_cpu":
+        return ()
+    pool = description.pools.present()[name]
+    share = shapes[name].share(pool, host)
+    first = devices_of(description, host, name, slot, share, shapes)
+    if first is not None and not taken & set(first):
+        return first
+    present = usable(host, pool)
+    here = sharing(description, host)
+    blocks = [present[start : start + share] for start in range(0, len(present) - share + 1, share)]
+    if len(here) > 1 and here[-1] == name:  # the last pool of a host gets devices from the highest id down
+        blocks.reverse()
+    whole = next((block for block in blocks if not taken & set(block)), None)
+    if whole is not None:
+        return whole
+    free = [device for device in present if device not in taken]
+    return tuple(free[:share]) if len(free) >= share else None
+
+
+def _no_place(name: str, pool: Pool, number: int, kept: int) -> Finding:
+    return Finding(
+        f"inference_pools.{name}.instances",
+        "PLACE-CAPACITY",
+        f"no host has {pool.devices_per_instance} free devices for instance {number} beside the {kept} instances of this pool "
+        "and those of other pools that keep their places",
+        f"Plan fewer or smaller instances, add hosts, {AGAIN}",
+        value=str(pool.instances),
+        why=FULL,
+    )
+
+
+def kept_host(name: str, members: t.Sequence[Host]) -> Host | None:
+    """The host that a single service (router, master) has in the deployed plan, if it may still run there."""
+    return next((host for host in members if host.name == name), None)
+
+
+def record_hosts(record: Record) -> dict[str, list[str]]:
+    """The hosts of a placement, each with what runs there: ``{n3: [decode-1], n1: [prefill-0, router]}``."""
+    found: dict[str, list[str]] = {}
+    for instance in record["instances"]:
+        for host, _devices in instance["hosts"]:
+            found.setdefault(host, []).append(f"{instance['kind']}-{instance['number']}")
+    for service in SINGLE:
+        if record[service]:
+            found.setdefault(record[service], []).append(service)
+    return found
+
+
+def common_record(files: t.Iterable[str]) -> dict[str, t.Any] | None:
+    """The placement that most hosts have, of the texts of their files; None if no host has one.
+
+    Hosts differ if a run was interrupted. The result is then the same as that run's, as placing is repeatable.
+    """
+    found: dict[str, int] = {}
+    for text in files:
+        record = read_record(_json(text))
+        if record is not None:
+            found[json.dumps(record)] = found.get(json.dumps(record), 0) + 1
+    return t.cast("dict[str, t.Any]", json.loads(max(found, key=lambda text: found[text]))) if found else None
+
+
+def _json(text: str) -> t.Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def read_record(value: t.Any) -> dict[str, t.Any] | None:
+    """A deployed placement as a file of a host has it, or None if it is none; the plan is then made as for a first deployment."""
+    try:
+        return {
+            "instances": [
+                {
+                    "kind": POOLS[POOLS.index(item["kind"])],
+                    "number": int(item["number"]),
+                    "slot": int(item["slot"]),
+                    "hosts": [[str(host), [int(device) for device in devices]] for host, devices in item["hosts"]],
+                }
+                for item in value["instances"]
+            ],
+            **{kind: str(value[kind]) for kind in SINGLE},
+        }
+    except (KeyError, TypeError, ValueError):
+        return None

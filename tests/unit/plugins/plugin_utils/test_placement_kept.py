@@ -1,0 +1,220 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Instances of the deployed plan keep their names, hosts, devices, ranks and ports when hosts and instances come and go."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import (
+    common_record,
+    read_record,
+    record_hosts,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+VARIABLES = {
+    "inference_release": "0.18.0",
+    "inference_hardware": "a2",
+    "inference_model": {"path": "/models/m", "name": "m"},
+    "inference_kv_transfer": "mooncake",
+    "inference_interface": "eth0",
+}
+
+
+def inventory(**groups):
+    """``prefill=("n1", "n2")``: hosts by group; a host's address is derived from its name alone."""
+    names = sorted({name for members in groups.values() for name in members})
+    return {
+        name: {
+            "groups": [group for group in groups if name in groups[group]],
+            "variables": {"ansible_host": f"10.0.0.{sum(map(ord, name)) % 250 + 1}"},
+        }
+        for name in names
+    }
+
+
+def pools(prefill=1, decode=1, **more):
+    return {
+        "prefill": {"instances": prefill, "tensor_parallel_size": 8, **more},
+        "decode": {"instances": decode, "tensor_parallel_size": 8, **more},
+    }
+
+
+def plan(hosts, sizes, deployed=None, **more):
+    return launch_plan({**VARIABLES, "inference_pools": sizes, **more}, hosts, (), deployed and deployed["placement"])
+
+
+def engines(found):
+    """Each engine with all that a change of would restart or move it."""
+    keys = ("host", "devices", "digest", "ports", "rank", "instance", "unit")
+    return {
+        service["name"]: {key: service[key] for key in keys}
+        for service in found["services"]
+        if service["kind"] in ("prefill", "decode", "colocated")
+    }
+
+
+def hosts_by_service(found):
+    return {service["name"]: service["host"] for service in found["services"]}
+
+
+def test_a_host_that_sorts_first_moves_nobody():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 2))
+    hosts = inventory(prefill=["n1", "a1"], decode=["n2", "n3", "a2"])
+    assert engines(plan(hosts, pools(1, 2), before)) == engines(before)
+    assert engines(plan(hosts, pools(1, 2))) != engines(before), "without the deployed plan it moves"
+    after = plan(hosts, pools(2, 3), before)
+    assert {name: engines(after)[name] for name in engines(before)} == engines(before)
+    assert (hosts_by_service(after)["prefill-1"], hosts_by_service(after)["decode-2"]) == ("a1", "a2")
+    assert hosts_by_service(after)["router"] == hosts_by_service(before)["router"] == "n1"
+
+
+def test_a_removed_host_s_instance_is_replaced_and_nobody_else_is_touched():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 3))
+    after = plan(inventory(prefill=["n1"], decode=["n3", "n4", "n5"]), pools(1, 3), before)
+    others = ("prefill-0", "decode-1", "decode-2")
+    assert {name: engines(after)[name] for name in others} == {name: engines(before)[name] for name in others}
+    assert hosts_by_service(after)["decode-0"] == "n5"
+
+
+def test_fewer_instances_keep_the_lowest_numbers_that_can_stay():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 3))
+    assert set(engines(plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 2), before))) == {
+        "prefill-0",
+        "decode-0",
+        "decode-1",
+    }
+    gone = plan(inventory(prefill=["n1"], decode=["n3", "n4"]), pools(1, 2), before)
+    assert {name: engines(gone)[name] for name in ("decode-1", "decode-2")} == {
+        name: engines(before)[name] for name in ("decode-1", "decode-2")
+    }
+    assert "decode-0" not in engines(gone)
+
+
+def test_an_instance_of_several_hosts_stays_whole():
+    sizes = {
+        "prefill": {"tensor_parallel_size": 8},
+        "decode": {"instances": 2, "tensor_parallel_size": 8, "data_parallel_size": 2},
+    }
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4", "n5"]), sizes)
+    after = plan(inventory(prefill=["n1"], decode=["a1", "n2", "n4", "n5", "n6"]), sizes, before)
+    assert {name: engines(after)[name] for name in ("decode-1-0", "decode-1-1")} == {
+        name: engines(before)[name] for name in ("decode-1-0", "decode-1-1")
+    }
+    assert [hosts_by_service(after)[name] for name in ("decode-0-0", "decode-0-1")] == ["a1", "n2"]
+
+
+def test_an_instance_of_another_size_is_placed_again():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 2))
+    sizes = {"prefill": {"tensor_parallel_size": 8}, "decode": {"instances": 4, "tensor_parallel_size": 4}}
+    hosts = inventory(prefill=["n1"], decode=["n2", "n3"])
+    assert engines(plan(hosts, sizes, before)) == engines(plan(hosts, sizes))
+
+
+def test_devices_that_left_the_inventory_are_not_used():
+    hosts = inventory(colocated=["n1", "n2"])
+    sizes = {"colocated": {"instances": 2, "tensor_parallel_size": 4}}
+    before = plan(hosts, sizes, inference_kv_transfer="none", inference_router={"flavour": "none"})
+    hosts["n1"]["variables"]["inference_devices"] = [4, 5, 6, 7]
+    after = plan(hosts, sizes, before, inference_kv_transfer="none", inference_router={"flavour": "none"})
+    assert engines(after)["colocated-0"]["devices"] == [4, 5, 6, 7]
+    assert engines(after)["colocated-1"] == engines(before)["colocated-1"]
+
+
+def test_without_room_beside_the_others_the_message_names_the_variable():
+    hosts = inventory(prefill=["n1"], decode=["n2"])
+    half = {"prefill": {"tensor_parallel_size": 8}, "decode": {"instances": 2, "tensor_parallel_size": 4}}
+    before = plan(hosts, half)
+    with pytest.raises(
+        PlanError,
+        match=r"no host has 4 free devices for instance 2 beside the 2 instances(.|\n)*inference_keep_placement",
+    ):
+        plan(hosts, {**half, "decode": {"instances": 3, "tensor_parallel_size": 4}}, before)
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, {"instances": [{"kind": "x"}]}, {"instances": 3}, "text", {"instances": [], "router": "n1"}]
+)
+def test_a_file_that_holds_no_placement_is_ignored(value):
+    assert read_record(value) is None
+
+
+def test_a_record_survives_json():
+    before = plan(inventory(prefill=["n1"], decode=["n2"]), pools())
+    assert read_record(before["placement"]) == before["placement"]
+
+
+NAMES = [f"n{number}" for number in range(1, 7)]
+
+
+@st.composite
+def deployments(draw):
+    """Pools and the hosts of each, possibly shared."""
+    sizes = {
+        kind: {
+            "instances": draw(st.integers(1, 3)),
+            "tensor_parallel_size": draw(st.sampled_from([1, 2, 4, 8])),
+            "data_parallel_size": draw(st.sampled_from([1, 1, 2, 4])),
+            "load_balancing": draw(st.sampled_from(["internal", "external"])),
+        }
+        for kind in ("prefill", "decode")
+    }
+    groups = {kind: draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)) for kind in sizes}
+    return sizes, groups
+
+
+def planned(groups, sizes, deployed=None):
+    """The plan; an example that does not fit is skipped, one that breaks a rule of devices or ports is an error."""
+    try:
+        return plan(inventory(**groups), sizes, deployed)
+    except PlanError as error:
+        ids = {finding.id for finding in error.findings}
+        assert not {item for item in ids if item.startswith(("PORT", "DEV"))}, str(error)
+        assume(False)
+    raise AssertionError
+
+
+@given(deployments(), st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def test_who_can_stay_stays_and_the_result_is_stable(deployment, data):
+    sizes, groups = deployment
+    before = planned(groups, sizes)
+    assert planned(groups, sizes, before) == before, "the deployed placement of the same inventory changes nothing"
+    changed = copy.deepcopy(groups)
+    kind = data.draw(st.sampled_from(sorted(sizes)))
+    gone = data.draw(st.sampled_from([*groups[kind], ""]))
+    changed[kind] = [name for name in changed[kind] if name != gone] + data.draw(
+        st.lists(st.sampled_from(["a1", "b1", "n9"]), unique=True)
+    )
+    assume(changed[kind])
+    after = planned(changed, sizes, before)
+    assert planned(changed, sizes, after) == after, "a second run changes nothing"
+    lost = {
+        item["instance"] for name, item in engines(before).items() if name.startswith(kind) and item["host"] == gone
+    }
+    stay = {name for name, item in engines(before).items() if not (name.startswith(kind) and item["instance"] in lost)}
+    assert {name: engines(after)[name] for name in stay} == {name: engines(before)[name] for name in stay}
+
+
+def test_the_hosts_of_a_placement_with_what_runs_there():
+    before = plan(inventory(prefill=["n1"], decode=["n2", "n3"]), pools(1, 2))
+    assert record_hosts(before["placement"]) == {
+        "n1": ["prefill-0", "router"],
+        "n2": ["decode-0"],
+        "n3": ["decode-1"],
+    }
+
+
+def test_the_placement_of_most_hosts_counts():
+    first = plan(inventory(prefill=["n1"], decode=["n2"]), pools())["placement"]
+    second = plan(inventory(prefill=["n1"], decode=["n3"]), pools())["placement"]
+    texts = [json.dumps(item) for item in (first, second, second)]
+    assert common_record([*texts, "", "{", "cat: denied"]) == second
+    assert common_record(["", "{}"]) is None
