@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from . import facts, port_listener
 
 BANNER = "ascend.inference check of "
-BANNER_SECONDS = 0.5  # our listener speaks first; a service does not
+BANNER_SECONDS = 1.0  # our listener speaks first; a service does not
 BACKLOG = 128
 
 
@@ -63,7 +63,9 @@ def _start(arguments, mark, sockets):
     for listener in sockets:
         listener.set_inheritable(True)
     reading, writing = os.pipe()
-    started, starting = os.pipe()  # closed by exec: then the listener can be found by its mark
+    ready, starting = os.pipe()  # closed by the listener: then it answers, and can be found by its mark
+    os.set_inheritable(starting, True)
+    arguments = arguments[:2] + [str(starting)] + arguments[2:]
     child = os.fork()
     if child == 0:
         _become_listener(arguments, mark, reading)
@@ -71,7 +73,7 @@ def _start(arguments, mark, sockets):
     os.close(starting)
     with open(writing, "wb") as pipe:
         pipe.write(source)
-    with open(started, "rb") as pipe:
+    with open(ready, "rb") as pipe:
         pipe.read()
     os.waitpid(child, 0)  # the first child; the listener is its child, so that nobody has to wait for it
 
