@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes the recipes from a corpus of documented deployments, and the corpus' part that their test compares them with.
+"""Writes the recipes from a corpus of documented deployments, and the facts of these deployments that a test compares them with.
 
     python tests/conformance/make_recipes.py CORPUS
 
@@ -19,6 +19,7 @@ import typing as t
 
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ADDITIONAL_SPANS, DEFAULT, ORDER
+from ansible_collections.ascend.inference.tests.conformance.facts import to_facts
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
 
@@ -47,6 +48,7 @@ CHOSEN = {
     "qwen2.5-vl-7b-a2": "docs/pd_single_node/Qwen2.5-VL-7B-1P1D",
     "qwen2.5-vl-7b-a3-encode": "tests/weekly/single_node/Qwen2.5-VL-7B-Instruct-epd",
     "qwen3-30b-a3b-a2-llmdatadist": "hist/v0.11.0-dev/Qwen3-30B-A3B-1P2D-llmdatadist-A2",
+    "qwen3-8b-a3-layerwise": "pymotor/user_config.json",
     "qwen3-235b-w8a8-a3": "tests/nightly/internal_dp/Qwen3-235B-W8A8",
     "qwen3-235b-w8a8-a3-large-ep": "tests/weekly/external_dp/QWEN3_235B_PD",
     "qwen3.5-122b-w4a8-a3": "tests/weekly/external_dp/Qwen3.5-122B-A10B-w4a8-16k-1k-TPOT50-0-PD",
@@ -73,7 +75,6 @@ OWN_ENV = {
     "VLLM_USE_MODELSCOPE",
 }
 OWN_ARGS = {"allowed-local-media-path", "profiler-config"}
-KEPT = ("id", "source", "hardware", "npu_per_node", "num_nodes", "connectors", "roles", "proxy", "declared")
 HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -150,10 +151,13 @@ def main() -> None:
     found = {name: recipe(entries[id_]) for name, id_ in CHOSEN.items()}
     text = pprint.pformat(found, width=110, sort_dicts=True)
     TARGET.write_text(f"{HEAD}RECIPES: dict[str, dict[str, t.Any]] = {text}\n", encoding="utf-8")
-    lines = [
-        json.dumps({"recipe": name, **{key: entries[id_][key] for key in KEPT if key in entries[id_]}}, sort_keys=True)
-        for name, id_ in CHOSEN.items()
-    ]
+    lines = []
+    for name, id_ in CHOSEN.items():
+        documented = read_entry(entries[id_])
+        for process in documented.processes:
+            strip(process.args, process.env)
+        facts = {"recipe": name, "source": source_of(entries[id_]), **to_facts(documented)}
+        lines.append(json.dumps(facts, sort_keys=True, separators=(",", ":")))
     CASES.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 

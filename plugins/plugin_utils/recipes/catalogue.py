@@ -1698,6 +1698,31 @@ RECIPES: dict[str, dict[str, t.Any]] = {
             "inference_release": "0.11.0",
         },
     },
+    "qwen3-8b-a3-layerwise": {
+        "hardware": "a3",
+        "hosts": 2,
+        "model": "qwen3_8B",
+        "release": "0.23.0.post1",
+        "source": "verylucky01/MindIE-PyMotor (mirror of Ascend "
+        "MindIE-PyMotor)@09689701476b:examples/infer_engines/vllm/user_config.json",
+        "variables": {
+            "inference_hardware": "a3",
+            "inference_kv_transfer": "mooncake_layerwise",
+            "inference_pools": {
+                "decode": {
+                    "args": {"gpu-memory-utilization": 0.9, "max-model-len": 2048},
+                    "instances": 1,
+                    "tensor_parallel_size": 2,
+                },
+                "prefill": {
+                    "args": {"enforce-eager": True, "gpu-memory-utilization": 0.9, "max-model-len": 2048},
+                    "instances": 1,
+                    "tensor_parallel_size": 2,
+                },
+            },
+            "inference_release": "0.23.0.post1",
+        },
+    },
     "qwen3.5-122b-w4a8-a3": {
         "hardware": "a3",
         "hosts": 2,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 from ansible_collections.ascend.inference.tests.conformance import make_recipes
 from ansible_collections.ascend.inference.tests.conformance.compare import compare
-from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
+from ansible_collections.ascend.inference.tests.conformance.facts import SOME_ADDRESS, from_facts, to_facts
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -33,10 +34,8 @@ OF_HOSTS = {"deepseek-r1-w8a8-a3"}
 
 def described(name, **more):
     """A few words of a user and an inventory like the source's hosts, and what the source documents."""
-    documented = read_entry(ENTRIES[name])
+    documented = from_facts(ENTRIES[name])
     words, inventory = translate(documented, False)
-    for process in documented.processes:
-        make_recipes.strip(process.args, process.env)
     own = {"inference_recipe": name, "inference_model": words["inference_model"], "inference_engine_install": "site"}
     if documented.proxy is None:
         own["inference_router"] = {"flavour": "none"}
@@ -93,8 +92,24 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
 
 
 def test_a_plan_without_a_recipe_has_no_such_section():
-    words, inventory = translate(read_entry(ENTRIES["qwen3-235b-w8a8-a3"]), False)
+    words, inventory = translate(from_facts(ENTRIES["qwen3-235b-w8a8-a3"]), False)
     assert "recipe" not in launch_plan(words, inventory)
+
+
+def test_the_facts_hold_nothing_of_the_source_s_machines():
+    text = (ROOT / "tests/conformance/recipes.json").read_text(encoding="utf-8")
+    assert len(text) < 120_000
+    found = re.findall(r"(?<![\d.])\d+\.\d+\.\d+\.\d+|/root|/home|/mnt|/data|vllm serve|argv", text)
+    assert set(found) <= {"0.0.0.0", SOME_ADDRESS}
+
+
+def test_facts_are_a_deployment_in_other_words():
+    documented = from_facts(ENTRIES["deepseek-v3.1-w8a8-a3"])
+    assert from_facts(json.loads(json.dumps(to_facts(documented)))) == documented
+    documented.processes[1].args["max-num-seqs"] = 999
+    del documented.processes[2].env["HCCL_BUFFSIZE"]
+    again = from_facts(to_facts(documented))
+    assert again == documented and "HCCL_BUFFSIZE" in again.processes[1].env
 
 
 def test_the_list_names_each_recipe():
