@@ -81,25 +81,34 @@ def blocked(case: Observed) -> t.Iterator[Finding]:
 
     Services that start do not reach each other: requests time out, or KV cache is not transferred.
     """
+    severity = "warning" if _opened_by_deploy(case) else ""
     tried = {path: item for path, item in connections(case).items() if not set(path) & case.broken}
     left = {path: item for path, item in tried.items() if item.failed}
     for name, paths, text in _whole_hosts(tried):
         mine = {path: left.pop(path) for path in paths if path in left}
         if mine:
-            yield Finding.at(name, _example(mine), f"{text}: {_counts(mine)}")
+            yield Finding.at(name, _example(mine), f"{text}: {_counts(mine)}", severity=severity)
     while left:
         path, item = next(iter(left.items()))
         back = path[::-1]
         both = {path: left.pop(path)}
         if item.dead and back in left and left[back].dead:
             both[back] = left.pop(back)
-            yield Finding.at(path[0], _example(both), f"nothing passes between it and {path[1]}: {_counts(both)}")
+            problem = f"nothing passes between it and {path[1]}: {_counts(both)}"
+            yield Finding.at(path[0], _example(both), problem, severity=severity)
             continue
         same = [other for other in left if other[1] == path[1] and _ports(left[other]) == _ports(item)]
         both.update((other, left.pop(other)) for other in same)
         sources = ", ".join(sorted({source for source, _target in both}))
         ports = f"ports {spans(_ports(item), ', ')} ({', '.join(sorted({t_.purpose for t_ in item.failed}))})"
-        yield Finding.at(path[1], _example(both), f"{sources} cannot connect to {ports}: {_counts(both)}")
+        problem = f"{sources} cannot connect to {ports}: {_counts(both)}"
+        yield Finding.at(path[1], _example(both), problem, severity=severity)
+
+
+def _opened_by_deploy(case: Observed) -> bool:
+    """Whether deploy opens the ports itself: a policy of firewalld does. A table of nftables cannot accept what another one drops."""
+    given = case.plan.get("firewall") or {}
+    return given.get("state") == "present" and given.get("backend") in ("auto", "firewalld")
 
 
 def _whole_hosts(tried: t.Mapping[Path, Tried]) -> t.Iterator[tuple[str, list[Path], str]]:
@@ -197,4 +206,5 @@ def controller(case: Observed) -> t.Iterator[Finding]:
             problem = (
                 f"the controller cannot connect to {target.address} port {target.port} ({target.purpose}): {reason}"
             )
-            yield Finding.at(target.host, answer["state"], problem)
+            listed = ((case.plan.get("firewall") or {}).get("sources") or {}).get("client")  # only these may connect
+            yield Finding.at(target.host, answer["state"], problem, severity="remark" if listed else "")

@@ -556,6 +556,31 @@ def test_a_firewall_is_one_finding_with_its_cause(cuts, state, path, texts):
     assert " port " in found[0]["value"]
 
 
+@pytest.mark.parametrize(
+    ("firewall", "severity"),
+    [
+        ({}, "error"),
+        ({"state": "present", "backend": "nftables"}, "error"),
+        ({"state": "present", "backend": "firewalld"}, "warning"),
+        ({"state": "present"}, "warning"),
+        ({"state": "absent"}, "error"),
+    ],
+)
+def test_ports_that_deploy_opens_are_a_warning(firewall, severity):
+    wanted = plan(inference_firewall=firewall)
+    for cut in ([("n2", "n1"), ("n3", "n1")], [("n1", "n2"), ("n2", "n1")], [("n2", "n1", [20000])]):
+        data = facts()
+        block(data, *cut)
+        assert [(item["id"], item["severity"]) for item in check_plan(wanted, data)] == [("PORT-BLOCKED", severity)]
+
+
+def test_a_controller_that_is_no_client_is_a_remark():
+    data = facts()
+    data["n1"]["controller"] = {"answers": [CLOSED]}
+    wanted = plan(inference_firewall={"state": "present", "clients": ["192.0.2.0/24"]})
+    assert [(item["id"], item["severity"]) for item in check_plan(wanted, data)] == [("CONTROLLER-ROUTER", "remark")]
+
+
 def test_a_refused_connection_counts_only_where_a_listener_ran():
     data = facts()
     block(data, ("n2", "n1"), ("n3", "n1"), state="refused", reason="connection refused")
