@@ -54,6 +54,13 @@ options:
     type: list
     elements: str
     default: []
+  overrides:
+    description:
+      - Requirements that replace what installed packages require of the same distributions, where packages of a tested combination
+        contradict each other. Needs C(uv); ignored with C(pip).
+    type: list
+    elements: str
+    default: []
   imports:
     description: Modules that must be importable afterwards.
     type: list
@@ -81,6 +88,16 @@ options:
     type: list
     elements: str
     default: []
+  package_indexes:
+    description:
+      - Indexes with the packages that they may be asked for. Such an index is used for these packages only, and only if the other indexes
+        do not have them. Needs C(uv); ignored with C(pip).
+    type: dict
+    default: {}
+  metadata:
+    description: Requirements of packages that are built from source, by C(NAME==VERSION), for the resolution with O(package_indexes).
+    type: dict
+    default: {}
   find_links:
     description: Additional folders or pages of wheels.
     type: list
@@ -182,6 +199,7 @@ import sys
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.install.resolution import chosen
 from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp, read_text
 from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
@@ -209,6 +227,9 @@ def builder(params, inherited):
         "inherited": inherited,
         "given_lock": params["hashes"],
     }
+    if params["package_indexes"]:
+        indexes, metadata = params["package_indexes"], params["metadata"]
+        more["choose"] = lambda made, wish, env: chosen(made, wish, env, indexes, metadata)
     return Builder(params["path"], params["python"] or sys.executable, params["tools"], options, **more)
 
 

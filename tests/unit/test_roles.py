@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,3 +115,16 @@ def test_the_comparison_sees_each_kind_of_difference(tmp_path):
 
 def test_tasks_inside_blocks_count():
     assert task_count([{"name": "a"}, {"block": [{"name": "b"}, {"name": "c"}], "rescue": [{"name": "d"}]}]) == 4
+
+
+def installed_by(role, module="ascend.inference.python_venv"):
+    """Options of the role's first task that creates an environment."""
+    return next(task[module] for task in load(ROOT / "roles" / role / "tasks" / "main.yml") if module in task)
+
+
+@pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu"])
+def test_packages_are_resolved_as_they_are_installed(role):
+    wanted = load(ROOT / "roles" / role / "tasks" / "packages.yml")[0]["ansible.builtin.set_fact"][f"{role}_wanted"]
+    installed = installed_by(role)
+    assert {name: installed.get(name) for name in wanted} == wanted
+    assert set(installed) - set(wanted) <= {"installed", "tools", "sources"}

@@ -146,6 +146,17 @@ def contradiction(text):
     return any(error in text for error in errors)
 
 
+def overridden(line, overrides):
+    """Whether a line of ``pip check`` is about a requirement that ``overrides`` (requirements) replace.
+
+    >>> overridden("vllm 0.18.0 has requirement fastapi[standard]>=0.133, but you have fastapi 0.123.", ["fastapi<0.124"])
+    True
+    """
+    names = {re.split(r"[\s\[=<>!~;]", requirement, maxsplit=1)[0] for requirement in overrides}
+    match = re.search(r" has requirement ([\w.-]+)", line)
+    return bool(match) and re.sub(r"[-_.]+", "-", match.group(1)).lower() in names
+
+
 class Builder:
     """Builds layers of one environment. ``run(argv, env) -> (rc, output)`` can be replaced in tests.
 
@@ -167,12 +178,14 @@ class Builder:
         no_index=False,
         inherited=(),
         given_lock="",
+        choose=None,
     ):
         self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
         self.run = run or functools.partial(run_command, inherited=inherited)
         self.own_python = os.path.join(path, "bin", "python")
         self.given_lock = given_lock
+        self.choose, self.chosen_indexes = choose, []
 
     def lock_path(self, layer):
         """Path of the layer's lock: versions and hashes of all packages that uv installed."""
@@ -193,7 +206,7 @@ class Builder:
         self._install(layer, wish, list(fallback))
         self._prove(wish["imports"])
         if wish.get("check"):
-            self._agree()
+            self._agree(wish.get("overrides", []))
         if wish.get("lock"):
             self._lock(wish["lock"])
         write_atomically(stamp_path(self.path, layer), json.dumps(wish, indent=1, sort_keys=True) + "\n")
@@ -265,6 +278,8 @@ class Builder:
                 return code, output
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps"]
         command += ["--require-hashes"] if package_lock.fully_hashed(read_text(lock)) else []
+        for url in self.chosen_indexes:  # the lock has the versions and hashes, so that no index can replace a package
+            command += ["--index-strategy", "unsafe-best-match", "--index", url]
         code, output = self.run(self._sourced(command + more + ["--requirement", lock]), env)
         if code and not package_lock.tampered(output):
             os.unlink(lock)  # the next run may find other versions
@@ -274,6 +289,7 @@ class Builder:
         """Resolve the requirements; versions that an earlier layer installed are preferred."""
         asked, found = lock + ".in", lock + ".new"
         write_atomically(asked, "\n".join(wish["requirements"]) + "\n")
+        project, self.chosen_indexes = self.choose(self, wish, env) if self.choose else ("", [])
         earlier = [name for name in os.listdir(os.path.join(self.path, STAMPS)) if name.endswith(".json")]
         freeze = self.must([self.own_python, "-m", "pip", "freeze", "--all"]) if earlier else ""
         write_atomically(found, package_lock.preferences(freeze))
@@ -292,7 +308,11 @@ class Builder:
             listed = os.path.join(self.path, STAMPS, "exclude.txt")
             write_atomically(listed, "\n".join(wish["exclude"]) + "\n")
             command += ["--excludes", listed]
-        code, output = self.run(self._sourced(command + more + ["--output-file", found, asked]), env)
+        if wish.get("overrides"):
+            listed = os.path.join(self.path, STAMPS, "overrides.txt")
+            write_atomically(listed, "\n".join(wish["overrides"]) + "\n")
+            command += ["--overrides", listed]
+        code, output = self.run(self._sourced(command + more + ["--output-file", found, project or asked]), env)
         if not code:
             write_atomically(lock, package_lock.signed(read_text(found), wish))
             os.unlink(found)
@@ -326,10 +346,11 @@ class Builder:
         script += 'exec "${__all[@]:__n+1}"'
         return ["bash", "-c", script, "bash", str(len(self.sources))] + self.sources + argv
 
-    def _agree(self):
-        """``pip check``: verify that the installed packages are compatible."""
+    def _agree(self, overrides):
+        """``pip check``: verify that the installed packages are compatible, but for those that overrides replace on purpose."""
         code, output = self.run([self.own_python, "-m", "pip", "check"], {})
-        if code:
+        meant = overrides and all(overridden(line, overrides) for line in output.strip().splitlines())
+        if code and not meant:
             advice = f"\nFix: {self.advice}" if self.advice else ""
             raise VenvError(f"the packages in {self.path} are not compatible.{advice}\n{tail(output, 40)}")
 

@@ -10,12 +10,15 @@ ARGUMENTS = {
     "layer": {"type": "str", "default": "base"},
     "requirements": {"type": "list", "elements": "str", "required": True},
     "exclude": {"type": "list", "elements": "str", "default": []},
+    "overrides": {"type": "list", "elements": "str", "default": []},
     "imports": {"type": "list", "elements": "str", "default": []},
     "python": {"type": "str", "default": ""},
     "tools": {"type": "str", "default": ""},
     "index_url": {"type": "str", "default": ""},
     "extra_index_urls": {"type": "list", "elements": "str", "default": []},
     "fallback_index_urls": {"type": "list", "elements": "str", "default": []},
+    "package_indexes": {"type": "dict", "default": {}},
+    "metadata": {"type": "dict", "default": {}},
     "find_links": {"type": "list", "elements": "str", "default": []},
     "index_strategy": {
         "type": "str",
@@ -36,7 +39,7 @@ ARGUMENTS = {
     "installed": {"type": "dict", "default": {}},
 }
 # Options that affect the result are part of the stamp, but only if set, so that older stamps stay valid.
-SELDOM = ("no_binary", "build_with_environment", "environment", "check", "lock")
+SELDOM = ("overrides", "no_binary", "build_with_environment", "environment", "check", "lock")
 
 
 def wanted(params):

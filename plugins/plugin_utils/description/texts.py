@@ -44,6 +44,10 @@ KINDS: dict[str, Kind] = {
     "path": Kind(re.compile(r"[\w./][\w./+@-]*", re.ASCII), "a path of letters, digits and . _ / + @ -"),
     "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
     "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),
+    "url": Kind(
+        re.compile(r"(https?|file)://[\w.~:/?#@!&*+,=%\[\]-]+", re.ASCII),
+        "a URL that begins with https://, http:// or file://",
+    ),
     # useradd(8), with the capitals that directories of users have
     "user": Kind(
         re.compile(r"[A-Za-z_][\w.-]{0,31}", re.ASCII), "the name of a user: a letter, then letters, digits and . _ -"

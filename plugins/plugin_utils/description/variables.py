@@ -29,6 +29,7 @@ RUN_VARIABLES = {
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
+    "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
@@ -360,6 +361,12 @@ class Description:
         "How vLLM-Ascend is installed without an image: the wheel of the package index, a build from source, or a wheel of the "
         "site. Default: the wheel if it is built for the hosts' chip, else source.",
         choice("", "wheel", "source", "site"),
+    )
+    index_url: str = documented(
+        "Package index for all Python packages, such as a mirror of the site that has every one. Variables of roles such as "
+        "vllm_ascend_index_url take precedence. Default: pip's configuration on each host, and the public indexes of PyTorch and "
+        "Ascend for the packages that only these have.",
+        typed("url"),
     )
     engine_version: str = documented("Version of vLLM for the engine vllm_cpu.", typed("release"))
     runtime: str = documented("What runs the services.", choice(*RUNTIMES))

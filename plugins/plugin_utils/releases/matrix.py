@@ -160,6 +160,12 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.18.0", "2.9.0"),
         ("0.19.1rc1", ""),
     ),
+    # Requirements of vLLM-Ascend that contradict those of its vLLM; in its images they win, because it is installed last
+    "overrides": (
+        ("0.18.0", ("opencv-python-headless<=4.11.0.86",)),
+        ("0.19.1rc1", ()),
+        ("0.24.0rc1", ("fastapi<0.124.0",)),
+    ),
     # Environment variables that were added and removed (vllm_ascend/envs.py)
     "free_timeout_env": (
         ("0.10.1rc1", "VLLM_ASCEND_KVCACHE_DELAY_FREE_TIMEOUT"),

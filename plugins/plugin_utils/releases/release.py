@@ -59,6 +59,7 @@ class Release:
     hdk: str = ""
     image_hardware: tuple[str, ...] = ()
     image_builds: tuple[str, ...] = ()  # packages of the image that no index has
+    overrides: tuple[str, ...] = ()  # requirements of the plugin that replace those of its vLLM
     wheel_hardware: tuple[str, ...] = ()  # hardware of the wheels of package indexes; () without a wheel
     proxies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     proxy_paths: dict[str, str] = field(default_factory=dict)

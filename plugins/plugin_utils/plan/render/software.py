@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...releases.artefacts import artefact, text
+from ...releases.package_indexes import INDEXES
 from ..deployment import Context
 from ..routers.base import NEWEST
 from ..routers.registry import flavour_of
@@ -44,6 +45,8 @@ def software(context: Context) -> dict[str, t.Any]:
         },
     }
     if context.description.engine == "vllm_ascend":
+        found["engine"]["overrides"] = list(release.overrides)
+        found["package_indexes"] = {} if context.description.index_url else INDEXES
         found["engine"].update(release=release.name, python=release.python, builds=_builds(context))
         found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
         found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action python_packages_info: run the module only for environments that are not known to be complete."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+
+from ..module_utils.install.venv_options import ARGUMENTS, result
+
+STRATEGY = "inference_index_strategy"
+MODULE = "ascend.inference.python_packages_info"
+
+
+class ActionModule(ActionBase):
+    """Adapter: environments whose stamp installed_info read earlier in this run need no resolution."""
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
+        """The module's result."""
+        done: dict[str, t.Any] = super().run(tmp, task_vars)
+        given = dict(self._task.args)
+        stamps = (given.pop("installed", None) or {}).get("environments", {})
+        given["environments"] = [wanted for wanted in given["environments"] if not complete(wanted, stamps)]
+        if not given["environments"]:
+            return {**done, "changed": False, "resolved": [], "problems": [], "skipped_reason": ""}
+        strategy = (task_vars or {}).get(STRATEGY)
+        if strategy:
+            usual = {"index_strategy": self._templar.template(strategy)}
+            given["environments"] = [{**usual, **wanted} for wanted in given["environments"]]
+        done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
+        return done
+
+
+def complete(given: dict[str, t.Any], stamps: t.Mapping[str, t.Any]) -> bool:
+    """Whether the stamps have an environment's layer with these requirements."""
+    validated = ArgumentSpecValidator(ARGUMENTS).validate(given)
+    if validated.error_messages:
+        return False  # the module reports them
+    options = validated.validated_parameters
+    return not result(options, stamps.get(options["path"].rstrip("/"), {}).get(options["layer"]))["changed"]
