@@ -18,7 +18,7 @@ extends_documentation_fragment:
   - ascend.inference.attributes.controller_action
 options:
   show:
-    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(diff), V(memory) or V(none).
+    description: The part of the plan to print, which is V(table), V(commands), V(json), V(rules), V(advice), V(diff), V(memory) or V(none).
     type: str
     default: table
   model_facts:

@@ -42,7 +42,7 @@ RUN_VARIABLES = {
     "model_facts": "File that the playbook check wrote (inference_check_json); plan shows the memory of each pool.",
     "plan_html": "File for the plan, as one HTML page with a picture of the deployment.",
     "plan_only": "Kubernetes: print the manifests and stop.",
-    "plan_show": "What the playbook plan prints: table, commands, json, memory, rules or diff.",
+    "plan_show": "What the playbook plan prints: table, commands, json, memory, rules, advice or diff.",
     "remove_caches": "Remove environments and caches as well.",
     "remove_models": "Remove a model that the collection installed as well.",
     "services": "Names of the services that the playbook restart restarts. Default: all.",

@@ -11,6 +11,7 @@ import typing as t
 
 from ..description.findings import Finding, finding_lines, spans
 from ..plan.rules.all import rules_lines
+from ..recipes.advice import advice_lines
 
 Plan = t.Mapping[str, t.Any]
 HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
@@ -18,14 +19,16 @@ HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
 
 def plan_table(plan: Plan, show: str = "table") -> list[str]:
     """The plan's lines: ``table`` (services, findings), ``commands`` (what runs, with its environment), ``memory`` (only the
-    head) or ``rules``.
+    head), ``rules``, or ``advice`` (what documented deployments of the model set and the plan does not).
 
     ``json`` and ``diff`` show the table too. Raises ``ValueError`` for other values.
     """
     if show == "rules":
         return rules_lines()
+    if show == "advice":
+        return advice_lines(plan)
     if show not in ("table", "commands", "diff", "json", "memory"):
-        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, commands, diff, json, memory, rules")
+        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, advice, commands, diff, json, memory, rules")
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
         f"{plan['runtime']}, {count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"

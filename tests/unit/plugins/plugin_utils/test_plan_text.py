@@ -56,7 +56,7 @@ def test_commands_show_everything_but_secrets():
 
 
 def test_another_word_is_refused():
-    with pytest.raises(ValueError, match="table, commands, diff, json"):
+    with pytest.raises(ValueError, match="table, advice, commands, diff, json"):
         plan_table(plan(), "picture")
 
 
