@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from .release import Release
+from .release import ORDER, RELEASES, Release
 
 
 @dataclass(frozen=True)
@@ -73,3 +73,20 @@ def text(release: Release, hardware: str, build: Artefact) -> str:
     )
     built = f"{name} is built on {hardware} hosts with SOC_VERSION={build.soc_version}: {why}."
     return f"{built} It compiles kernels with CANN, which takes tens of minutes"
+
+
+def newer_stable(name: str) -> Release | None:
+    """The newest stable release, if it is newer than the release of this name; None for unknown releases and the engine for CPUs."""
+    stable = [known for known in ORDER if "rc" not in known and known != "main"]
+    newest = RELEASES[stable[-1]]
+    return newest if name in ORDER and ORDER[name] < ORDER[newest.name] else None
+
+
+def newer_text(name: str, hardware: list[str], contained: bool) -> str:
+    """One line of text about a newer stable release than the planned one, and what it needs; empty without one."""
+    release = newer_stable(name)
+    if release is None:
+        return ""
+    builds = {kind: artefact(release, kind, contained) for kind in hardware}
+    needs = [text(release, kind, build) for kind, build in builds.items()]
+    return ". ".join([f"A newer stable release is known, {release.name}", *needs]) + "."

@@ -12,6 +12,7 @@ import typing as t
 from ..description.findings import Finding, finding_lines, spans
 from ..plan.rules.all import rules_lines
 from ..recipes.advice import advice_lines
+from ..releases.artefacts import newer_text
 
 Plan = t.Mapping[str, t.Any]
 HEADER = ("SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH")
@@ -28,7 +29,9 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     if show == "advice":
         return advice_lines(plan)
     if show not in ("table", "commands", "diff", "json", "memory"):
-        raise ValueError(f"inference_plan_show is '{show}'; allowed values: table, advice, commands, diff, json, memory, rules")
+        raise ValueError(
+            f"inference_plan_show is '{show}'; allowed values: table, advice, commands, diff, json, memory, rules"
+        )
     head = [
         f"{plan['deployment']}: {plan['model']['name']}, release {plan['release']}, {plan['engine']} under "
         f"{plan['runtime']}, {count(plan['hosts'], 'host') + ', ' if plan['hosts'] else ''}"
@@ -36,11 +39,18 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     ]
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
-    head += _recipe(plan)
+    head += _newer(plan) + _recipe(plan)
     if show == "memory":  # follows, from the facts of a check
         return head
     body = _commands(plan) if show == "commands" else _table(plan)
     return head + body + _findings(plan)
+
+
+def _newer(plan: Plan) -> list[str]:
+    """A newer stable release than the planned one, with what it needs."""
+    builds = sorted(plan["software"]["engine"].get("builds", {}))
+    found = newer_text(plan["release"], builds, plan["runtime_facts"]["contained"]) if builds else ""
+    return [found] if found else []
 
 
 def _recipe(plan: Plan) -> list[str]:

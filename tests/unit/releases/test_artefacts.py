@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefacts import Artefact, artefact, text
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefacts import (
+    Artefact,
+    artefact,
+    newer_text,
+    text,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, RELEASES
 
 
 @pytest.mark.parametrize(
@@ -41,3 +46,18 @@ def test_the_build_follows_release_hardware_and_wish(release, hardware, containe
 def test_the_plan_says_what_is_installed_and_why(release, hardware, part):
     row = RELEASES[release]
     assert part in text(row, hardware, artefact(row, hardware, False))
+
+
+def test_the_default_release_installs_from_a_package_index_without_a_build():
+    release = RELEASES[DEFAULT["vllm_ascend"]]
+    assert "rc" not in release.name and "a2" in release.wheel_hardware and not release.image_builds
+    assert {"a2", "a3"} <= set(release.image_hardware)
+
+
+def test_a_newer_stable_release_is_named_with_what_it_needs():
+    built = newer_text("0.23.0", ["a2"], False)
+    assert built.startswith("A newer stable release is known, 0.23.0.post1. ") and "SOC_VERSION=ascend910b1" in built
+    assert "package indexes have only its sources" in built
+    assert newer_text("0.23.0", ["a3"], True).endswith("a3 hosts run vLLM-Ascend 0.23.0.post1 from the image.")
+    for name in ("0.23.0.post1", "0.30.0rc2", "main", "cpu-0.32.0", "0.31.0"):
+        assert newer_text(name, ["a2"], False) == ""

@@ -41,6 +41,7 @@ def plan(**changes):
 
 def test_ranks_of_a_host_share_a_line():
     lines = plan_table(plan())
+    assert lines.pop(2).startswith("A newer stable release is known, 0.23.0.post1. ")
     assert lines[0] == "inference: moe, release 0.23.0, vllm_ascend under systemd, 3 hosts, 34 services"
     assert lines[1].startswith("vLLM-Ascend 0.23.0 is built on a3 hosts with SOC_VERSION=ascend910_9391: ")
     assert lines[2].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
