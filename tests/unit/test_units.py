@@ -58,7 +58,6 @@ def unit(folder, name, changes, kind):
         item=services[kind],
         service_plan=plan,
         **{name: value for name, value in defaults.items() if name.startswith("service_systemd_")},
-        ansible_managed="managed",
         __service_target=plan["runtime_settings"]["target"],
         __service_here=[],
         __service_user="daemon",

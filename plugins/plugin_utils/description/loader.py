@@ -247,3 +247,13 @@ def plain(raw: t.Any) -> t.Any:
         if isinstance(raw, kind):
             return kind(raw)
     return str(raw)
+
+
+def in_order(value: t.Any) -> t.Any:
+    """The value with the keys of all mappings sorted, so that the order in which a user wrote them changes nothing.
+
+    Otherwise JSON in a command line would change, and engines would restart.
+    """
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value, key=str)}
+    return [in_order(item) for item in value] if isinstance(value, list) else value

@@ -12,6 +12,7 @@ import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
 from ..description.findings import Finding, PlanError
+from ..description.loader import in_order
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
 from ..recipes.apply import origin, with_recipe
@@ -73,6 +74,7 @@ def _launch_plan(
 ) -> dict[str, t.Any]:
     origin_, variables = origin(variables), dict(variables)
     variables, unknown = with_recipe(variables)
+    variables = in_order(variables)
     description, unreadable = read_description(variables)
     unreadable += unknown
     hosts, more = read_hosts(inventory, description)

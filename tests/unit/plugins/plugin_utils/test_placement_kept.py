@@ -139,6 +139,21 @@ def test_without_room_beside_the_others_the_message_names_the_variable():
         plan(hosts, {**half, "decode": {"instances": 3, "tensor_parallel_size": 4}}, before)
 
 
+def reverse(value):
+    """The same value with the keys of all mappings in reverse order."""
+    return {key: reverse(value[key]) for key in reversed(value)} if isinstance(value, dict) else value
+
+
+def test_the_order_of_keys_in_the_inventory_restarts_nobody():
+    sizes = pools(kv={"kv_load_failure_policy": "fail", "mooncake": {"b": 1, "a": {"d": 1, "c": 2}}})
+    more = {
+        "inference_args": {"speculative-config": {"method": "mtp", "num_speculative_tokens": 1}, "max-model-len": 4096},
+        "inference_env": {"B": "1", "A": {"y": 1, "x": 2}},
+    }
+    hosts = inventory(prefill=["n1"], decode=["n2"])
+    assert plan(hosts, reverse(sizes), **reverse(more)) == plan(hosts, sizes, **more)
+
+
 @pytest.mark.parametrize(
     "value", [None, [], {}, {"instances": [{"kind": "x"}]}, {"instances": 3}, "text", {"instances": [], "router": "n1"}]
 )

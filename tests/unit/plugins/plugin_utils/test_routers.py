@@ -97,7 +97,7 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
         ["made_up"],
         "",
     )
-    assert plan["verify"]["entry"]["kind"] == "made_up"
+    assert plan["verify"]["entry"]["kind"] == "nginx"  # where clients go
     read_plan(plan["verify"])
     frontend = next(service for service in plan["services"] if service["kind"] == "frontend")["files"][0]["content"]
     assert "/workers/add" not in frontend and "/cache/drop" not in frontend
