@@ -108,20 +108,26 @@ def interpreter(options, environments):
 
 def resolve(options, python, uv, folder):
     """One environment's packages and indexes; raises ``Unresolved``."""
-    listing = run_command([python, "-m", "pip", "config", "list"], {})[1]
+    # The pip beside uv: the interpreter of a new environment may have none.
+    listing = run_command([os.path.join(os.path.dirname(uv), "python"), "-m", "pip", "config", "list"], {})[1]
     env = environment_of(options, listing)
     target = ["--python", python]
     try:
         return Resolver(uv, run_command, folder, target, env).resolve(
             options, options["package_indexes"], options["metadata"]
         )
-    except Unresolved:
+    except Unresolved as error:
         if not options["fallback_index_urls"]:
             raise
+        first = error
     env["UV_EXTRA_INDEX_URL"] = " ".join([env.get("UV_EXTRA_INDEX_URL", "")] + options["fallback_index_urls"]).strip()
-    return Resolver(uv, run_command, folder, target, env).resolve(
-        options, options["package_indexes"], options["metadata"]
-    )
+    try:
+        return Resolver(uv, run_command, folder, target, env).resolve(
+            options, options["package_indexes"], options["metadata"]
+        )
+    except Unresolved as error:
+        more = " ".join(options["fallback_index_urls"])
+        raise Unresolved(f"{first}\nAgain, with the index {more}: {error}") from error
 
 
 def checked(environments, tools):

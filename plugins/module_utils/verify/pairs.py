@@ -107,9 +107,13 @@ def _pairs(prefills: list[Member], decodes: list[Member]) -> list[tuple[Member, 
 
 
 def _directly(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
-    broken = []
+    """Requests to the ranks by name; if an engine serves them by another rank, as for releases without the header."""
+    broken: list[Record] = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
         problem, row = _one_pair(probe, prefill, decode)
+        if problem and problem.fault == "rank_ignored":
+            probe.remark(f"{prefill.name} -> {decode.name}", problem)
+            return broken + _unaddressed(probe, pairs)
         probe.pairs[prefill.name][decode.name] = dict(row, status="failed" if problem else "passed")
         if problem:
             broken.append(failed("pairs", f"{prefill.name} -> {decode.name}", _hidden(probe, problem)))

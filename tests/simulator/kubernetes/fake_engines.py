@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -61,12 +62,15 @@ class Engines:
             model=model, directory=directory, block_size=128, max_model_len=2000, ranks=1, api_key="", entry_key=""
         )
         self.cluster.tokenize, self.cluster.store, self.cluster.role = True, None, self.targets
-        self.cluster.data_parallel, self.cluster.rank_header, self.cluster.bootstrap = 1, True, False
+        self.cluster.rank_header, self.cluster.bootstrap = True, False
+        self.cluster.data_parallel = 1  # until the commands are known
         self.ports = {}
 
     def step(self):
         """Start engines of new pods, stop engines of deleted pods."""
         pods = self.api.pods()
+        if set(pods) - set(self.running):
+            self.cluster.data_parallel = self.data_parallel()
         for uid in set(self.running) - set(pods):
             self.running.pop(uid).stop()
         for uid in set(pods) - set(self.running):
@@ -74,6 +78,11 @@ class Engines:
             self.ports[role] = port
             engine = type("Engine", (pd_cluster.Engine,), {"address": (address, port)})
             self.running[uid] = engine(name, role, self.cluster)
+
+    def data_parallel(self):
+        """The largest --data-parallel-size of the commands in ConfigMaps; all engines of this simulator have the same."""
+        text = json.dumps(self.api.get("configmaps"))
+        return max([1, *map(int, re.findall(r"--data-parallel-size[^0-9]{1,9}(\d+)", text))])
 
     def targets(self, role):
         """The engines of a role according to the ConfigMap of targets."""

@@ -191,6 +191,15 @@ class Api:
             "kv_transfer_params": body.get("kv_transfer_params"),
         }
 
+    def _rank(self, named):
+        """The rank that serves a request: the one that the header names (vLLM 0.11.1 and later), else the least busy one."""
+        if named is None or not self.engine.release.has_rank_header:
+            return self.engine.pick()
+        ranks = list(self.engine.shape.ranks) if self.engine.shape.external else list(range(self.engine.shape.data))
+        if not 0 <= int(named) < len(ranks):
+            raise Refused(400, f"data_parallel_rank {named} is out of range [0, {len(ranks)}).")
+        return ranks[int(named)]
+
     async def _complete(self, request, writer, chat):
         body = request.json()
         work = self._checked(body, chat)
@@ -199,7 +208,7 @@ class Api:
         work["id"] = name if chat else f"{name}-0"
         if self.stopping or self.dead:
             raise Refused(500, self.dead or "EngineCore is shutting down", "InternalServerError")
-        number = self.engine.pick()
+        number = self._rank(request.headers.get("x-data-parallel-rank"))
         self.busy += 1
         try:
             result = await self.engine.run(number, work)

@@ -54,6 +54,11 @@ class Release:
         return {"0.10.1rc1": "0.10.1.1", "0.14.0rc1": "0.14.1"}.get(self.name, re.sub(r"(rc|\.?post).*", "", self.name))
 
     @property
+    def has_rank_header(self):
+        """X-data-parallel-rank names the rank that serves a request: not in vLLM 0.11.0, but in 0.11.1 (its source distributions)."""
+        return key(self.vllm) >= key("0.11.1")
+
+    @property
     def reports_failed_pulls(self):
         """Since 0.20.2rc1 a failed pull reaches the scheduler; before, decoding continues without the KV."""
         return self.since("0.20.2rc1")
