@@ -109,7 +109,8 @@ def test_the_whole_cycle(cluster):
     assert first.items() < second.items(), "scaling touched pods that were there"
     assert len(second) == 3
     assert cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]["DECODE_1"]
-    assert "2 of 2 pairs transferred KV" in output, "the proxy does not know the new pod"
+    assert "pairs of ranks transferred KV" in output
+    assert "decode-1 rank 0" in output, "the proxy does not know the new pod"
     image = cluster.images()
 
     output = cluster.play("deploy", *LOUD, change=broken_decode, good=False, kthena_timeout=15)
