@@ -34,13 +34,15 @@ class ActionModule(ActionBase):
         hand_over(self._task.args["plan"], folder_of(constants.DEFAULT_LOCAL_TMP))
         return {}
 """
-SERVICE = [
+CHANGE = [
     {
         "name": "Runs",
         "debug": {"msg": "{{ inventory_hostname }} runs.{{ lookup('pipe', 'touch ' ~ folder ~ '/runs') }}"},
     },
     {"name": "Wait", "wait_for": {"path": "{{ folder }}/go", "timeout": 200}, "when": "fault == 'wait'"},
     {"name": "Fail", "fail": {"msg": "PLANTED"}, "when": "fault == 'service' and inventory_hostname == 'h2'"},
+]
+RECORD = [
     {
         "name": "Note",
         "ascend.inference.service_files": {
@@ -85,11 +87,12 @@ def begin(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"plan": PLAN, "check": NOTHING, "kubernetes": NOTHING}.items():
+    for name, text in {"shared/planned": PLAN, "check": NOTHING, "kubernetes": NOTHING}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
-    place = book.parent / "roles/service/tasks/main.yml"
-    place.parent.mkdir(parents=True)
-    place.write_text(yaml.safe_dump(SERVICE, sort_keys=False), encoding="utf-8")
+    role = book.parent / "roles/service/tasks"
+    role.mkdir(parents=True)
+    for name, tasks in {"change": CHANGE, "record": RECORD}.items():
+        (role / f"{name}.yml").write_text(yaml.safe_dump(tasks, sort_keys=False), encoding="utf-8")
     words = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
     (tmp_path / "hosts.yml").write_text(
         yaml.safe_dump({"all": {"hosts": dict.fromkeys(HOSTS, words)}}), encoding="utf-8"

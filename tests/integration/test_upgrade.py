@@ -112,7 +112,7 @@ def upgrade(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"plan": PLAN, "prepare": PREPARE}.items():
+    for name, text in {"shared/planned": PLAN, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
