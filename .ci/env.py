@@ -301,6 +301,7 @@ def exports():
     yield f"export PATH='{folder / 'bin'}':\"$PATH\""
     yield f"export ANSIBLE_COLLECTIONS_PATH='{tree()}:{collections()}'"
     yield f"export PYTHONPATH='{tree()}'"
+    yield "export UV_INDEX_STRATEGY=${UV_INDEX_STRATEGY:-unsafe-best-match}"  # as in lib.sh
 
 
 COMMANDS = {
