@@ -39,7 +39,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description: >-
-    The report, with the step C(logs) evaluated, C(transfer_ms) from the logs, C(tails) (last log lines of each failed service), C(causes) (known causes in these logs),
+    The report, with the step C(logs) evaluated, C(transfer_ms) from the logs, C(tails) (last log lines of each failed service),
+    C(causes) (known causes in these logs),
     C(request) (a curl command for the service) and
     C(explanation) (the report as lines).
   type: dict

@@ -180,7 +180,8 @@ def main():
         chosen = backend_of(host, params["backend"]) if policy else ""
         result = {"backend": chosen, "missing": "", "filtered": spell(policy.filtered) if policy else ""}
         if chosen and not host.find(PROGRAMS[chosen]):
-            module.exit_json(changed=True, **dict(result, missing=PROGRAMS[chosen]))
+            result["missing"] = PROGRAMS[chosen]
+            module.exit_json(changed=True, **result)
         apply(module, host, policy, chosen, result)
     except (FirewallError, ValueError, OSError) as error:
         module.fail_json(msg=f"Firewall: {visible(str(error))}")

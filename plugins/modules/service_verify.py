@@ -396,8 +396,8 @@ report:
       sample: true
     findings:
       description: >-
-        What is wrong, one entry for each broken hop, and what is not known (severity V(warning)) - C(id), C(path) (the hop), C(problem), C(why) (the usual cause), C(fix), C(severity),
-        C(value), C(source).
+        What is wrong, one entry for each broken hop, and what is not known (severity V(warning)) -
+        C(id), C(path) (the hop), C(problem), C(why) (the usual cause), C(fix), C(severity), C(value), C(source).
       type: list
       elements: dict
       sample:

@@ -64,7 +64,7 @@ def from_facts(facts: t.Mapping[str, t.Any], name: str = "") -> Documented:
         processes.append(Process(**{**before, "devices": tuple(devices) if devices is not None else None}))
     proxy = Proxy(**facts["proxy"]) if facts.get("proxy") else None
     if proxy:
-        proxy.lists = {kind: [(host, port) for host, port in pairs] for kind, pairs in proxy.lists.items()}
+        proxy.lists = {kind: list(map(tuple, pairs)) for kind, pairs in proxy.lists.items()}
     hosts = {f"node{number:02d}": f"10.20.0.{number + 1}" for number in range(facts["hosts"])}
     return Documented(
         id=name,

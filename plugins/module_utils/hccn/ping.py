@@ -83,10 +83,9 @@ def ping_all(retrying_tool, todo, kind, count, workers, max_loss, max_time):
 def _ping(retrying_tool, device, peer, kind, count):
     """One pair's raw result: counts, times in ms, plane errors, and the tool's message if it printed no figures."""
     target = ["address", peer["address"]] if peer.get("address") else ["sdid", str(peer["sdid"])]
+    calls = [["-ping", "-g"] + target] * -(-count // ROCE_PACKETS)
     if kind == "hccs":
         calls = [["-hccs_ping", "-g"] + target + ["cnt", str(count)]]
-    else:
-        calls = [["-ping", "-g"] + target] * -(-count // ROCE_PACKETS)
     total = dict(transmitted=0, received=0, times=[], plane_errors=[], message=None, timed_out=False)
     for call in calls:
         output = retrying_tool(["-i", str(device)] + call)

@@ -4,8 +4,8 @@
 """A program that listens on inherited sockets for a limited time. Runs on Python 3.7.
 
 ``port_probe`` gives its source to an interpreter of its own: ``python - SECONDS BANNER READY DESCRIPTOR...``. It therefore imports only
-the standard library. It closes the descriptor READY when it can answer. It sends the banner to each connection and waits for the other side to close first, so that no port
-stays in TIME_WAIT, in which a service could not bind it.
+the standard library. It closes the descriptor READY when it can answer. It sends the banner to each connection and waits for the other
+side to close first, so that no port stays in TIME_WAIT, in which a service could not bind it.
 """
 
 from __future__ import annotations
@@ -70,10 +70,14 @@ def _drop(selector, connection, connections):
     connection.close()
 
 
+def _stop(_number, _frame):
+    raise SystemExit(0)
+
+
 def main(arguments):
     # type: (t.List[str]) -> None
     """Serve the descriptors that follow seconds, banner and the descriptor to close; SIGTERM ends it."""
-    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+    signal.signal(signal.SIGTERM, _stop)
     listeners = [socket.socket(fileno=int(number)) for number in arguments[3:]]
     os.close(int(arguments[2]))
     serve(listeners, arguments[1].encode() + b"\n", float(arguments[0]))

@@ -88,8 +88,9 @@ def blocked(case: Observed) -> t.Iterator[Finding]:
         mine = {path: left.pop(path) for path in paths if path in left}
         if mine:
             yield Finding.at(name, _example(mine), f"{text}: {_counts(mine)}", severity=severity)
-    while left:
-        path, item = next(iter(left.items()))
+    for path, item in list(left.items()):
+        if path not in left:
+            continue  # named together with an earlier one
         back = path[::-1]
         both = {path: left.pop(path)}
         if item.dead and back in left and left[back].dead:

@@ -66,5 +66,5 @@ def has(service: t.Mapping[str, t.Any], name: str) -> bool:
     """Whether a service sets an environment variable (in capitals) or an argument, also in its negated form."""
     if name.isupper():
         return name in service["env"]
-    flags = {str(word).split("=")[0] for word in service["argv"]}
+    flags = {str(word).split("=", maxsplit=1)[0] for word in service["argv"]}
     return f"--{name}" in flags or f"--no-{name}" in flags

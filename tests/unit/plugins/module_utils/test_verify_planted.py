@@ -172,7 +172,8 @@ def test_the_agreement_can_be_loosened_with_a_reason_that_the_report_shows(tmp_p
     }
     with Cluster(tmp_path, faults={"decode-0": ["fine_tune"]}, **PAIR) as cluster:
         loose = run(cluster, **changed)
-        unexplained = run(cluster, **dict(changed, reason=""))
+        changed["reason"] = ""
+        unexplained = run(cluster, **changed)
     assert status_of(loose["steps"], "texts") == "passed"
     text = "  changed by inference_verify: agreement 0 (reason: two quantisations on purpose)"
     assert text in loose["summary"]
