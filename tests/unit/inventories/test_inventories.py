@@ -26,9 +26,9 @@ OURS = (
 )
 
 
-def plan_of(name):
+def plan_of(name, folder=INVENTORIES):
     loader = DataLoader()
-    inventory = InventoryManager(loader=loader, sources=[str(INVENTORIES / name / "hosts.yml")])
+    inventory = InventoryManager(loader=loader, sources=[str(folder / name / "hosts.yml")])
     variables = VariableManager(loader=loader, inventory=inventory)
     hostvars = {host.name: variables.get_vars(host=host) for host in inventory.get_hosts()}
     controller = next(iter(hostvars.values()))

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The plan of each shipped inventory and recipe is kept as text: whoever changes a value sees it in review.
+
+``RENEW_PLANS=1 pytest tests/unit/inventories/test_plans.py`` writes the texts again.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
+from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
+from ansible_collections.ascend.inference.tests.unit.inventories.plan_text import plan_text, services_text
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
+
+PLANS = pathlib.Path(__file__).parent / "plans"
+OF_THIS_MACHINE = {
+    "{{ lookup('ansible.builtin.env', 'HOME') }}": "/home/user",
+    "{{ inference_root }}": "/home/user/ascend-inference",
+    "{{ ansible_playbook_python }}": "/usr/bin/python3",
+}
+SHIPPED = sorted(path.parent.name for path in INVENTORIES.glob("*/hosts.yml"))
+
+
+def expect(name: str, text: str) -> None:
+    path = PLANS / f"{name}.txt"
+    if os.environ.get("RENEW_PLANS"):
+        path.write_text(text, encoding="utf-8")
+    command = "RENEW_PLANS=1 pytest tests/unit/inventories/test_plans.py"
+    assert path.is_file(), f"{name} has no text. Write it: {command}"
+    assert text == path.read_text(encoding="utf-8"), (
+        f"the plan changed. If that is meant: {command}, and read the changes"
+    )
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_plan_of_an_inventory(name, tmp_path):
+    shutil.copytree(INVENTORIES / name, tmp_path / name)
+    hosts = tmp_path / name / "hosts.yml"
+    text = hosts.read_text(encoding="utf-8")
+    for template, value in OF_THIS_MACHINE.items():
+        text = text.replace(template, value)
+    hosts.write_text(text, encoding="utf-8")
+    expect(f"inventory-{name}", plan_text(plan_of(name, tmp_path)))
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_plan_of_a_recipe(name):
+    variables, inventory, _documented = described(name)
+    expect(f"recipe-{name}", services_text(launch_plan(variables, inventory)))
+
+
+def test_no_text_without_a_plan():
+    names = {f"inventory-{name}" for name in SHIPPED} | {f"recipe-{name}" for name in RECIPES}
+    assert {path.stem for path in PLANS.glob("*.txt")} == names
