@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action python_packages_info: run the module only for environments that are not known to be complete."""
+"""Action python_packages_info: run the module only for environments that are not known to be complete, and show if it could not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 
 from ..module_utils.install.venv_options import ARGUMENTS, result
 
@@ -32,6 +33,11 @@ class ActionModule(ActionBase):
             usual = {"index_strategy": self._templar.template(strategy)}
             given["environments"] = [{**usual, **wanted} for wanted in given["environments"]]
         done.update(self._execute_module(MODULE, module_args=given, task_vars=task_vars))
+        if done.get("skipped_reason"):
+            host = task_vars["inventory_hostname"]
+            Display().display(
+                f"{host}: it is not known whether the Python packages can be had: {done['skipped_reason']}"
+            )
         return done
 
 

@@ -51,6 +51,7 @@ RECORD = [
             "folders": [{"path": "{{ service_plan.directory }}"}],
             "unlock": "{{ service_unlock }}",
         },
+        "register": "service_recorded",
     },
 ]
 PLAN = [

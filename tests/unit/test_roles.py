@@ -124,7 +124,8 @@ def installed_by(role, module="ascend.inference.python_venv"):
 
 @pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu"])
 def test_packages_are_resolved_as_they_are_installed(role):
-    wanted = load(ROOT / "roles" / role / "tasks" / "packages.yml")[0]["ansible.builtin.set_fact"][f"{role}_wanted"]
+    variables = load(ROOT / "roles" / role / "vars" / "main.yml")
+    wanted = variables.get(f"__{role}_environment") or variables[f"{role}_environments"][0]
     installed = installed_by(role)
     assert {name: installed.get(name) for name in wanted} == wanted
     assert set(installed) - set(wanted) <= {"installed", "tools", "sources"}

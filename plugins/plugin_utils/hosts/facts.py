@@ -11,6 +11,34 @@ from .observed import Record
 
 PARTS = ("host", "npu", "hccn")
 LATER = ("model_repair", "mooncake_method", "torch_npu_python")
+REGISTERED = {
+    "gather": "host_check_gathered",
+    "ping": "host_check_pinged",
+    "runtime": "host_check_runtime",
+    "listen": "host_check_listened",
+    "connect": "host_check_connected",
+}
+CONTROLLER = "host_check_controller"
+
+
+def check_results(
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]
+) -> dict[str, dict[str, t.Any]]:
+    """What the tasks of role host_check registered on each host, as the input of ``check_facts``.
+
+    ``hostvars`` maps a host to its variables. The controller's connections are tried once, and registered on every host.
+    """
+    found: dict[str, dict[str, t.Any]] = {}
+    controller: Record = {}
+    for host in hosts:
+        variables = hostvars[host]
+        parts = {name: variables.get(variable) or {} for name, variable in REGISTERED.items()}
+        tcp = {step: parts.pop(step) for step in ("listen", "connect")}
+        tried = {} if controller else variables.get(CONTROLLER) or {}
+        controller = controller or tried
+        later = {option: variables.get(option) for option in LATER}
+        found[host] = {**parts, "tcp": {**tcp, "controller": tried}, "later": later}
+    return found
 
 
 def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
