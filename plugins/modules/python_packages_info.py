@@ -96,6 +96,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ..module_utils.install.resolution import Resolver, Unresolved, environment_of
 from ..module_utils.install.venv import Builder, VenvError, run_command
 from ..module_utils.install.venv_options import ARGUMENTS
+from ..module_utils.tools.credentials import hide_passwords
 from ..module_utils.tools.text import visible
 
 
@@ -163,6 +164,7 @@ def main():
         },
         supports_check_mode=True,
     )
+    hide_passwords(module)
     validated = [ArgumentSpecValidator(ARGUMENTS).validate(given) for given in module.params["environments"]]
     errors = [message for result in validated for message in result.error_messages]
     if errors:

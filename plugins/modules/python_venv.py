@@ -202,6 +202,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.install.resolution import chosen
 from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp, read_text
 from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
+from ..module_utils.tools.credentials import hide_passwords
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.text import visible
 
@@ -253,6 +254,7 @@ def lock_of(params):
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    hide_passwords(module)
     params = module.params
     found = result(params, read_stamp(params["path"], params["layer"]))
     try:
