@@ -31,6 +31,12 @@ options:
         must also be able to write to O(disks).
     type: str
     default: ""
+  driver_group:
+    description:
+      - Group of the NPU driver, which O(user) has in addition to its own groups. By default C(UserGroup) of C(/etc/ascend_install.info), else
+        the group of C(/dev/davinci*), else C(HwHiAiUser); never C(root).
+    type: str
+    default: ""
   reference:
     description: Seconds since 1970 on the controller when the task was sent. The clock's C(offset) is relative to it.
     type: float

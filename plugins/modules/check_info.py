@@ -120,6 +120,7 @@ SPEC = dict(
     cann_path=dict(type="path", default="/usr/local/Ascend"),
     reference=dict(type="float"),
     user=dict(type="str", default=""),
+    driver_group=dict(type="str", default=""),
     counter_seconds=dict(type="float", default=3),
 )
 
@@ -133,6 +134,7 @@ def host_part(params):
         params["reference"],
         params["cann_path"],
         params["user"],
+        params["driver_group"],
     )
 
 

@@ -100,9 +100,10 @@ access:
   description:
     - What O(user) cannot use of O(models) and O(disks), as sentences by path. C(exists) tells whether the user exists; if not, an ordinary
       user without groups was tested. C(models) and C(roots) are null if the connected user cannot become O(user).
+    - C(group) is the group of the NPU driver that services get; empty if the host has none.
   returned: success
   type: dict
-  sample: {user: ascend-inference, exists: true, models: {/models/ds: ["/models/ds (owner root, group root, mode 0700)"]}, roots: {/opt: []}}
+  sample: {user: ascend-inference, group: HwHiAiUser, exists: true, models: {/models/ds: ["/models/ds (owner root, group root, mode 0700)"]}, roots: {/opt: []}}
 system:
   description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that it resolves to, and whether systemd runs it.
   returned: success
@@ -124,13 +125,19 @@ def main():
             "every_byte": {"type": "bool", "default": False},
             "reference": {"type": "float"},
             "user": {"type": "str", "default": ""},
+            "driver_group": {"type": "str", "default": ""},
             "disks": {"type": "list", "elements": "path", "default": []},
         },
         supports_check_mode=True,
     )
     wanted = module.params
     found = gather_host(
-        wanted["models"], wanted["every_byte"], wanted["disks"], wanted["reference"], user=wanted["user"]
+        wanted["models"],
+        wanted["every_byte"],
+        wanted["disks"],
+        wanted["reference"],
+        user=wanted["user"],
+        group=wanted["driver_group"],
     )
     for warning in found.pop("warnings"):
         module.warn(visible(warning))

@@ -8,7 +8,6 @@ A process of that user tries it: modes alone say nothing about access control li
 
 from __future__ import annotations
 
-import contextlib
 import grp
 import json
 import os
@@ -16,23 +15,26 @@ import pwd
 import select
 import signal
 
-DRIVER_GROUP = "HwHiAiUser"  # services have it as a supplementary group
+from .driver_group import driver_group
+
 NOBODY = 65534
 TIMEOUT = 60  # seconds
 MOST = 5  # named problems of one folder; the others are counted
 
 
-def access(user, models, roots):
-    # type: (str, t.Iterable[str], t.Iterable[str]) -> t.Dict[str, t.Any]
-    """``{user, exists, models, roots}``: problems by path, each a list of sentences; ``models`` and ``roots`` are None if unknown.
+def access(user, models, roots, group=""):
+    # type: (str, t.Iterable[str], t.Iterable[str], str) -> t.Dict[str, t.Any]
+    """``{user, group, exists, models, roots}``: problems by path, each a list of sentences; ``models`` and ``roots`` are None if unknown.
 
     ``user`` is the services' user, an empty string the connected one, who also has to write into ``roots``. A user that does not
-    exist yet is represented by nobody without groups. Only root can become another user.
+    exist yet is represented by nobody without groups. Only root can become another user. ``group``: see :func:`driver_group`; the answer has the
+    name of the group that services get, empty if there is none.
     """
-    found = {"user": user, "exists": True, "models": None, "roots": None}
+    group = driver_group(group)
+    found = {"user": user, "group": group, "exists": True, "models": None, "roots": None}
     identity = None
     if user:
-        identity = _identity(user)
+        identity = _identity(user, group)
         found["exists"] = identity is not None
         identity = identity or (NOBODY, NOBODY, [])
         if os.geteuid() not in (0, identity[0]):
@@ -44,15 +46,15 @@ def access(user, models, roots):
     return found
 
 
-def _identity(user):
-    # type: (str) -> t.Optional[t.Tuple[int, int, t.List[int]]]
+def _identity(user, group):
+    # type: (str, str) -> t.Optional[t.Tuple[int, int, t.List[int]]]
     try:
         entry = pwd.getpwnam(user)
     except KeyError:
         return None
     groups = os.getgrouplist(user, entry.pw_gid)
-    with contextlib.suppress(KeyError):
-        groups.append(grp.getgrnam(DRIVER_GROUP).gr_gid)
+    if group:
+        groups.append(grp.getgrnam(group).gr_gid)
     return entry.pw_uid, entry.pw_gid, sorted(set(groups))
 
 

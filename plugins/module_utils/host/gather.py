@@ -19,8 +19,10 @@ from .model_facts import model_facts
 IP_TIMEOUT = 10
 
 
-def gather_host(models=(), every_byte=False, disks=(), reference=None, cann_path=ascend_software.ROOT, user=""):
-    # type: (t.Iterable[str], bool, t.Iterable[str], t.Optional[float], str, str) -> t.Dict[str, t.Any]
+def gather_host(
+    models=(), every_byte=False, disks=(), reference=None, cann_path=ascend_software.ROOT, user="", group=""
+):
+    # type: (t.Iterable[str], bool, t.Iterable[str], t.Optional[float], str, str, str) -> t.Dict[str, t.Any]
     """The result of the module host_info; ``reference`` is the controller's time in seconds since 1970."""
     found, warnings = interfaces()
     return {
@@ -33,7 +35,7 @@ def gather_host(models=(), every_byte=False, disks=(), reference=None, cann_path
         "clock": clock(reference),
         "disks": [facts.disk(path) for path in disks],
         "models": [model_facts(path, every_byte) for path in models],
-        "access": access(user, models, disks),
+        "access": access(user, models, disks, group),
         "system": system(),
         "software": software(cann_path),
         "user": {"uid": os.geteuid(), "sees_processes": facts.sees_all_processes()},

@@ -15,6 +15,7 @@ import hashlib
 import json
 import pwd
 
+from ..host.driver_group import driver_group
 from .base import Runtime, RuntimeProblem, state, stop_time
 
 LABEL = "ascend.inference."
@@ -152,7 +153,7 @@ def identity(settings):
         return ["--user=" + settings["user"]]
     found = [f"--user={user.pw_uid}:{user.pw_gid}"]
     try:
-        return [*found, "--group-add={}".format(grp.getgrnam(settings["group"]).gr_gid)]
+        return [*found, "--group-add={}".format(grp.getgrnam(driver_group(settings["group"])).gr_gid)]
     except KeyError:  # no driver here
         return found
 

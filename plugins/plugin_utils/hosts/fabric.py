@@ -314,12 +314,9 @@ def no_file(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(place(host), missing, f"/etc/hccn.conf has no address for devices {missing}")
 
 
-DRIVER_GROUP = "HwHiAiUser"  # default of service_driver_group; services get this supplementary group
-
-
 @RULES.rule(
     "HCCN-CONF-ACCESS",
-    f"As root run: chgrp {DRIVER_GROUP} /etc/hccn.conf && chmod g+r /etc/hccn.conf. If service_driver_group is another group, use its name.",
+    "As root run: chgrp GROUP /etc/hccn.conf && chmod g+r /etc/hccn.conf, where GROUP is the group of the NPU driver.",
     "vLLM-Ascend installation guide: containers mount /etc/hccn.conf; systemd.exec(5) SupplementaryGroups=",
     "warning",
 )
@@ -334,10 +331,13 @@ def conf_access(case: Observed) -> t.Iterator[Finding]:
         if not access or not users or users == {"root"}:
             continue
         mode = int(access["mode"], 8)
+        group = (case.part(host, "host").get("access") or {}).get("group")  # of the driver; services have it
         by_owner = users == {access["owner"]} and mode & 0o400
-        by_group = access["group"] == DRIVER_GROUP and mode & 0o040
+        by_group = group in (None, access["group"]) and mode & 0o040
         if not (mode & 0o004 or by_owner or by_group):
-            problem = f"/etc/hccn.conf ({access['owner']}:{access['group']}, mode {access['mode']}) is not readable for the services"
+            have = f"they have the group {group}" if group else "this host has no group of the NPU driver"
+            found = f"{access['owner']}:{access['group']}, mode {access['mode']}"
+            problem = f"/etc/hccn.conf ({found}) is not readable for the services; {have}"
             yield Finding.at(place(host), access["mode"], problem)
 
 

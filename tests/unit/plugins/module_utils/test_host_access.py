@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
 import pathlib
@@ -74,6 +75,19 @@ def test_a_closed_folder_and_a_link_into_one_are_named(model):
     hidden.chmod(0o755)
     model.chmod(0o711)
     assert [entry.split(" ")[0] for entry in problems("nobody", model)["models"][str(model)]] == [str(model)]
+
+
+@as_root
+def test_the_user_has_the_group_of_the_driver(model, monkeypatch):
+    name = next(entry.gr_name for entry in grp.getgrall() if entry.gr_gid and "nobody" not in entry.gr_mem)
+    other = next(entry.gr_name for entry in grp.getgrall() if entry.gr_gid and entry.gr_name not in (name, "nogroup"))
+    (model / "b.safetensors").chmod(0o640)
+    os.chown(str(model / "b.safetensors"), 0, grp.getgrnam(name).gr_gid)
+    assert access("nobody", [str(model)], [], name)["models"][str(model)] == []
+    assert access("nobody", [str(model)], [], other)["models"][str(model)] != []
+    monkeypatch.setattr(access_module, "driver_group", lambda given: given or name)
+    found = access("nobody", [str(model)], [])
+    assert (found["group"], found["models"][str(model)]) == (name, [])
 
 
 @as_root

@@ -119,7 +119,13 @@ def one_host(number):
             "user": {"uid": 0, "sees_processes": True},
             "software": {"driver": "25.5.1", "firmware": "7.8", "cann": "9.1.0"},
             "warnings": [],
-            "access": {"user": "ascend-inference", "exists": True, "models": {"/models/ds": []}, "roots": {}},
+            "access": {
+                "user": "ascend-inference",
+                "group": "HwHiAiUser",
+                "exists": True,
+                "models": {"/models/ds": []},
+                "roots": {},
+            },
             "clock": {"epoch": 1.0, "offset": 0.5, "synchronised": True},
             "disks": [{"path": "/opt", "free_mib": 900000}],
             "models": [
@@ -829,6 +835,7 @@ def test_most_rules_are_seen_red_here():
         ({}, {"mode": "0644", "owner": "root", "group": "root"}, False),
         ({}, {"mode": "0600", "owner": "root", "group": "HwHiAiUser"}, True),
         ({}, {"mode": "0640", "owner": "root", "group": "HwHiAiUser"}, False),
+        ({}, {"mode": "0640", "owner": "root", "group": "npus"}, True),
         ({}, {}, False),
         ({"inference_user": "npu"}, {"mode": "0600", "owner": "npu", "group": "npu"}, False),
         (
@@ -851,6 +858,18 @@ def test_hccn_conf_must_be_readable_for_the_services(changes, access, found):
         host["hccn"]["hccn_conf_access"] = access
     ids = [item["path"] for item in check_plan(deployment, data) if item["id"] == "HCCN-CONF-ACCESS"]
     assert ids == (list(HOSTS) if found else [])
+
+
+@pytest.mark.parametrize(("group", "found"), [("npus", []), ("HwHiAiUser", list(HOSTS)), ("", list(HOSTS))])
+def test_hccn_conf_is_compared_with_the_group_of_the_host(group, found):
+    deployment = plan()
+    data = facts(deployment)
+    for host in data.values():
+        host["hccn"]["hccn_conf_access"] = {"mode": "0640", "owner": "root", "group": "npus"}
+        host["host"]["access"]["group"] = group
+    findings = [item for item in check_plan(deployment, data) if item["id"] == "HCCN-CONF-ACCESS"]
+    assert [item["path"] for item in findings] == found
+    assert all((group or "no group of the NPU driver") in item["problem"] for item in findings)
 
 
 def test_rules_of_other_deployments_are_seen_red():

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The group of the NPU driver: as the installer recorded it, else of the device files, else the usual one; the module and the role agree."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pathlib
+import stat
+import subprocess
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.host import driver_group as module
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
+IDS = {"root": 0, "npus": 900, "video": 44, "HwHiAiUser": 1000, "given": 901}
+CASES = {
+    "recorded": ("", "npus", "video", ("npus", "video", "HwHiAiUser"), "npus"),
+    "recorded, but no such group": ("", "npus", "video", ("video", "HwHiAiUser"), "video"),
+    "of the devices": ("", None, "video", ("video", "HwHiAiUser"), "video"),
+    "devices of root": ("", None, "root", ("root", "HwHiAiUser"), "HwHiAiUser"),
+    "recorded as root": ("", "root", None, ("root",), ""),
+    "the usual one": ("", None, None, ("HwHiAiUser",), "HwHiAiUser"),
+    "none": ("", "npus", None, ("root",), ""),
+    "given": ("given", "npus", "video", ("npus", "video", "HwHiAiUser", "given"), "given"),
+    "given, but no such group": ("given", "npus", "video", ("npus", "video"), ""),
+}
+
+
+@pytest.fixture(params=CASES, ids=str)
+def host(request, tmp_path, monkeypatch):
+    """A host with these groups, recorded group and group of the devices; and the expected answer."""
+    given, recorded, opens, groups, expected = CASES[request.param]
+    installed = tmp_path / "ascend_install.info"
+    if recorded:
+        installed.write_text(f"UserName=npu\nUserGroup={recorded}\nDriver_Install_Mode=normal\n")
+    if opens:
+        (tmp_path / "davinci_manager").write_text("")
+        (tmp_path / "davinci0").write_text("")
+    names = {IDS[name]: name for name in groups}
+
+    def by_name(name):
+        return grp.struct_group((name, "", {names[key]: key for key in names}[name], []))
+
+    real = os.stat
+
+    def stat_of(path, *args, **kwargs):
+        found = real(path, *args, **kwargs)
+        if os.path.basename(str(path)) == "davinci0":
+            return os.stat_result([*found[:5], IDS[opens], *found[6:10]])
+        return found
+
+    monkeypatch.setattr(module.os, "stat", stat_of)
+    monkeypatch.setattr(module.grp, "getgrnam", by_name)
+    monkeypatch.setattr(module.grp, "getgrgid", lambda number: by_name(names[number]))
+    return given, tmp_path, groups, opens, expected
+
+
+def test_the_module_finds_the_group(host):
+    given, folder, _groups, _opens, expected = host
+    assert module.driver_group(given, str(folder / "ascend_install.info"), str(folder)) == expected
+
+
+def program(folder, name, text):
+    path = folder / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_the_role_finds_the_same(host):
+    """The script of the role's task, with programs that show it the same host."""
+    given, folder, groups, opens, expected = host
+    (task,) = [
+        task
+        for task in yaml.safe_load((REPOSITORY / "roles" / "service" / "tasks" / "user.yml").read_text())
+        if task.get("register") == "__service_account"
+    ]
+    script = task["ansible.builtin.command"]["argv"][2]
+    assert "/etc/ascend_install.info" in script and "/dev/davinci" in script
+    script = script.replace("/etc/ascend_install.info", str(folder / "ascend_install.info"))
+    program(folder, "getent", f'case " {" ".join(groups)} " in *" $2 "*) exit 0 ;; esac; exit 2')
+    program(folder, "stat", f"echo {opens}" if opens else "exit 1")
+    program(folder, "systemctl", "echo systemd 252")
+    environment = {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    lines = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", "nosuchuser", given],
+        env=environment,
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    ).stdout.splitlines()
+    assert lines == [*([f"group={expected}"] if expected else []), "systemd 252"]
