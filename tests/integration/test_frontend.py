@@ -8,44 +8,24 @@ from __future__ import annotations
 import http.client
 import http.server
 import json
-import os
 import pathlib
-import shutil
-import signal
-import socket
 import ssl
 import subprocess
 import threading
 import time
 import typing
-import urllib.error
 import urllib.request
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-
-PROGRAM = "/usr/sbin/nginx"
-SECRETS = {"client_keys": "first.Key+1 second-KEY", "api_key": "backends-own"}
-
-
-def install():
-    """Installs nginx if it is missing (needs root), and stops the server that the package starts."""
-    if not os.path.exists(PROGRAM):
-        if os.geteuid() != 0 or not shutil.which("apt-get"):
-            pytest.skip("needs nginx, or root to install it")
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
-        subprocess.run(["apt-get", "install", "-y", "-q", "nginx-light"], check=True, env=environment)
-
-
-def free_ports(count):
-    """Ports that nothing listens on."""
-    sockets = [socket.socket() for dummy in range(count)]
-    for item in sockets:
-        item.bind(("127.0.0.1", 0))
-    ports = [item.getsockname()[1] for item in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+from ansible_collections.ascend.inference.tests.integration._frontend import (
+    SECRETS,
+    ask,
+    free_ports,
+    install,
+    planned,
+    started,
+    stop,
+)
 
 
 class Backend(http.server.BaseHTTPRequestHandler):
@@ -78,46 +58,6 @@ class Backend(http.server.BaseHTTPRequestHandler):
         """Disable logging."""
 
 
-def planned(root, ports, certificate="", **router):
-    """The plan's frontend of a deployment on this machine; ``router`` are more of inference_router."""
-    variables = {
-        "inference_engine": "vllm_cpu",
-        "inference_runtime": "supervisor",
-        "inference_root": str(root),
-        "inference_rules_ignore": [
-            "SUPERVISOR-SOCKET",
-            "SOCKET-PATH",
-        ],  # no supervisor runs in this test; the name of a test's folder is too long
-        "inference_model": {"path": "/models/tiny", "name": "tiny"},
-        "inference_pools": {"prefill": {}, "decode": {}},
-        "inference_secrets": SECRETS,
-        "inference_router": {
-            "port": ports[0],
-            "frontend": "nginx",
-            "frontend_port": ports[1],
-            "frontend_status_port": ports[2],
-            "certificate": certificate,
-            "certificate_key": certificate and certificate + ".key",
-            **router,
-        },
-    }
-    host = {"groups": ["prefill", "decode", "router"], "variables": {"inference_address": "127.0.0.1"}}
-    plan = launch_plan(variables, {"here": host})
-    assert not any(secret in json.dumps(plan) for secret in ("first.Key+1", "second-KEY", "backends-own"))
-    (service,) = [service for service in plan["services"] if service["kind"] == "frontend"]
-    return service
-
-
-def ask(url, key=None, data=None, method=None, **more):
-    """Status and body."""
-    request = urllib.request.Request(url, data, {"Authorization": f"Bearer {key}"} if key else {}, method=method)
-    try:
-        with urllib.request.urlopen(request, timeout=30, **more) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
-
-
 @pytest.fixture
 def frontend(tmp_path):
     """Start the planned frontend; returns its service, its output and its process."""
@@ -128,35 +68,13 @@ def frontend(tmp_path):
     threading.Thread(target=backend.serve_forever, daemon=True).start()
 
     def start(certificate="", secrets=None, **router):
-        secrets = SECRETS if secrets is None else secrets
-        service = planned(tmp_path / "root", ports, certificate, **router)
-        for file in service["files"]:
-            place = pathlib.Path(file["path"])
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(file["content"])
-            place.chmod(int(file["mode"], 8))
-        pathlib.Path(service["scratch_directory"]).mkdir(exist_ok=True)
-        environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
-        environment.update({name: secrets[key] for name, key in service["secret_env"].items()})
-        log = open(tmp_path / "log", "w")  # noqa: SIM115 - the process uses it until it exits
-        process = subprocess.Popen(
-            service["argv"], env=environment, stdout=log, stderr=log, cwd=service["scratch_directory"]
-        )
-        running.append(process)
-        end = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < end:
-            try:
-                if ask(service["health"]["url"])[0] == 200:
-                    break
-            except OSError:
-                time.sleep(0.2)
-        return service, tmp_path / "log", process
+        _plan, service = planned(tmp_path / "root", ports, certificate, **router)
+        running.append(started(service, tmp_path / "log", secrets))
+        return service, tmp_path / "log", running[-1]
 
     yield start
     for process in running:
-        if process.poll() is None:
-            process.send_signal(signal.SIGQUIT)
-            process.wait(timeout=60)
+        stop(process)
     backend.shutdown()
 
 
