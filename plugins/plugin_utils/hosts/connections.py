@@ -46,20 +46,27 @@ def planned_connections(plan: Record, left_out: t.Collection[str] = ()) -> tuple
     Pairs within one host need no network and are left out.
     """
     users = _Users(plan)
-    wanted: Wanted = {}
+    used: dict[str, dict[Target, set[str]]] = {}  # target host -> port -> source hosts
     for target, sources in _uses(plan, users):
-        for source in sources:
-            if source != target.host and not {source, target.host} & set(left_out):
-                wanted.setdefault(source, {}).setdefault(target.host, []).append(target)
-    total = sum(len(set(ports)) for targets in wanted.values() for ports in targets.values())
+        if target.host not in left_out:
+            used.setdefault(target.host, {}).setdefault(target, set()).update(sources - {target.host} - set(left_out))
+    total = sum(len(sources) for ports in used.values() for sources in ports.values())
     order = {host["name"]: number for number, host in enumerate(plan["hosts"])}
+    targets: dict[str, list[str]] = {}
+    for host in sorted(used, key=order.__getitem__):
+        for source in set().union(*used[host].values()):
+            targets.setdefault(source, []).append(host)
     return {
         source: {
-            host: _spread(sorted(set(targets[host])), MOST_PORTS, order[source])
-            for host in _spread(sorted(targets, key=order.__getitem__), MOST_PEERS, order[source])
+            host: _ports_of(used[host], source, order[source]) for host in _spread(hosts, MOST_PEERS, order[source])
         }
-        for source, targets in wanted.items()
+        for source, hosts in targets.items()
     }, total
+
+
+def _ports_of(ports: t.Mapping[Target, t.Collection[str]], source: str, shift: int) -> list[Target]:
+    """The ports of one host that a source connects to."""
+    return _spread(sorted(target for target, sources in ports.items() if source in sources), MOST_PORTS, shift)
 
 
 class _Users:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import typing as t
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from .thresholds import Thresholds
 
 Record = t.Mapping[str, t.Any]
+Result = t.TypeVar("Result")
 ENGINES = ("prefill", "decode", "colocated", "encode")
 
 
@@ -31,6 +33,7 @@ class Observed:
     wanted_connections: int = 0  # total number in the plan
     broken: frozenset[str] = frozenset()  # hosts and devices with an error that explains failed pings
     silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not run
+    computed: dict[str, t.Any] = field(default_factory=dict, compare=False)  # results of functions with computed_once
 
     def hosts(self) -> list[Record]:
         """The plan's hosts, without excluded ones."""
@@ -125,6 +128,18 @@ class Observed:
                     yield host, device, service, npus[device]
 
 
+def computed_once(function: t.Callable[[Observed], Result]) -> t.Callable[[Observed], Result]:
+    """For a function of plan and facts that several rules call. Its result must not depend on ``broken`` and ``silent``."""
+
+    @functools.wraps(function)
+    def known(case: Observed) -> Result:
+        if function.__qualname__ not in case.computed:
+            case.computed[function.__qualname__] = function(case)
+        return case.computed[function.__qualname__]
+
+    return known
+
+
 def npus_by_device(facts: Record) -> dict[int, Record]:
     """npu_info's dies by physical device id; tables without one (A2) count devices as NPUs."""
     found = {}
@@ -158,8 +173,8 @@ def fabric_address(record: Record, on: str) -> str:
 
 def majority(values: t.Mapping[str, str]) -> str:
     """The most frequent value; of equally frequent ones the first in sort order. Empty values do not count."""
-    known = [value for value in values.values() if value]
-    return min(set(known), key=lambda value: (-known.count(value), value)) if known else ""
+    known = collections.Counter(value for value in values.values() if value)
+    return min(known, key=lambda value: (-known[value], value)) if known else ""
 
 
 def later(case: Observed, host: Record, option: str) -> str:

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import typing as t
 
 from ..description.findings import Finding
+from ..description.values import natural
 from ..plan.rules.base import Rules
-from .observed import Observed, place, plane
+from .observed import Observed, computed_once, place, plane
 
 RULES = Rules()
 Pair = tuple[str, str]  # places: source, target
+SHOWN = 8  # maximum number of hosts or groups in the name of a split
 
 
 class Pings(t.NamedTuple):
@@ -32,6 +35,7 @@ class Pings(t.NamedTuple):
         }
 
 
+@computed_once
 def pings(case: Observed) -> Pings:
     """All answered pings of a case, by place."""
     names, answers = case.names(), {}
@@ -107,15 +111,23 @@ def explain(case: Observed, answers: t.Mapping[Pair, t.Mapping[str, t.Any]]) -> 
         if not answer.get("reachable")
     }
     left = set(failed)
-    while left:
-        best = _best(_candidates(case, answers, set(failed)), left)
-        if best is None:
-            break
+    kinds = [
+        [(path, set(covered), problem) for path, covered, problem in kind]
+        for kind in (_candidates(case, answers, set(failed)) if failed else [])
+    ]
+    by_pair: dict[Pair, list[set[Pair]]] = {}
+    for _path, covered, _problem in itertools.chain.from_iterable(kinds):
+        for pair in covered:
+            by_pair.setdefault(pair, []).append(covered)
+    while (best := _best(kinds)) is not None:
         path, covered, problem = best
-        pairs = sorted(covered & left)
+        pairs = sorted(covered)
         example = f"{pairs[0][0]} to {pairs[0][1]}: {failed[pairs[0]]}"
         yield Finding.at(path, f"{len(pairs)} pings", f"{problem} ({len(pairs)} failed; {example})")
         left -= covered
+        for pair in pairs:  # explained: no other candidate covers it
+            for others in by_pair[pair]:
+                others.discard(pair)
     for source, target in sorted(left):
         back = (target, source)
         if back in left and back < (source, target):
@@ -129,13 +141,14 @@ def explain(case: Observed, answers: t.Mapping[Pair, t.Mapping[str, t.Any]]) -> 
 Candidate = tuple[str, set[Pair], str]
 
 
-def _best(candidates: list[list[Candidate]], left: set[Pair]) -> Candidate | None:
+def _best(candidates: list[list[Candidate]]) -> Candidate | None:
     """The candidate that explains most failures; none of a kind with two candidates for the same pings."""
     best: Candidate | None = None
     for kind in candidates:
-        covers = [frozenset(candidate[1] & left) for candidate in kind]
-        for candidate, cover in zip(kind, covers, strict=True):
-            if len(cover) > 1 and covers.count(cover) == 1 and (best is None or len(cover) > len(best[1] & left)):
+        for candidate in sorted(kind, key=lambda item: -len(item[1])):
+            if len(candidate[1]) <= (len(best[1]) if best else 1):
+                break
+            if sum(candidate[1] == other[1] for other in kind) == 1:
                 best = candidate
     return best
 
@@ -148,7 +161,7 @@ def _candidates(case: Observed, answers: t.Mapping[Pair, t.Any], failed: set[Pai
         _ends(answers, failed, lambda end: end.rsplit(" device ", 1)[0], "any of its devices"),
         _ends(answers, failed, lambda end: switches.get(end, ""), "any device on this switch"),
         _rails(answers, failed),
-        _splits(answers, failed),
+        splits(answers, failed),
     ]
 
 
@@ -157,6 +170,7 @@ def _ends(
 ) -> list[Candidate]:
     """Groups of ends of which every ping failed: in both directions, or only towards or only from them."""
     found: list[Candidate] = []
+    known: dict[str, list[set[Pair]]] = {}
     texts = {
         (0, 1): f"no other device reaches {what}, nor is reached from there",
         (1,): f"no other device reaches {what}",
@@ -169,9 +183,9 @@ def _ends(
                 if name := group(pair[side]):
                     tried.setdefault(name, set()).add(pair)
         for name, pairs in tried.items():
-            again = any(name == other and pairs <= covered for other, covered, _text in found)
-            if pairs <= failed and not again:
+            if pairs <= failed and not any(pairs <= covered for covered in known.get(name, [])):
                 found.append((name, pairs, text))
+                known.setdefault(name, []).append(pairs)
     return found
 
 
@@ -198,8 +212,8 @@ def _switches(case: Observed) -> dict[str, str]:
     }
 
 
-def _splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidate]:
-    """Groups of hosts that reach each other, without any working pair between groups."""
+def splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair], least: int = 1) -> list[Candidate]:
+    """Groups of hosts that reach each other, without any working pair between groups; none if a group has less than ``least``."""
     parent: dict[str, str] = {}
 
     def root(host: str) -> str:
@@ -216,11 +230,20 @@ def _splits(answers: t.Mapping[Pair, t.Any], failed: set[Pair]) -> list[Candidat
     groups: dict[str, list[str]] = {}
     for host in sorted(parent):
         groups.setdefault(root(host), []).append(host)
-    if len(groups) < 2:
+    if len(groups) < 2 or min(map(len, groups.values())) < least:
         return []
     across = {pair for pair, ends in hosts.items() if root(ends[0]) != root(ends[1])}
-    names = sorted((", ".join(sorted(group)) for group in groups.values()), key=len)
-    return [(" | ".join(names), across, "these groups of hosts do not reach each other")]
+    return [(_named(list(groups.values())), across, "these groups of hosts do not reach each other")]
+
+
+def _named(groups: list[list[str]]) -> str:
+    """Such as ``n3 | n1, n2``, the smallest group first; of many only the first ones."""
+    names = [
+        ", ".join(sorted(group, key=natural)[:SHOWN])
+        + (f" and {len(group) - SHOWN} more" if len(group) > SHOWN else "")
+        for group in sorted(groups, key=lambda group: (len(group), group))
+    ]
+    return " | ".join(names[:SHOWN]) + (f" | {len(names) - SHOWN} more groups" if len(names) > SHOWN else "")
 
 
 @RULES.rule(

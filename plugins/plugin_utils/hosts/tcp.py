@@ -11,7 +11,8 @@ import typing as t
 from ..description.findings import Finding, spans
 from ..plan.rules.base import Rules
 from .connections import Target, entry
-from .observed import Observed, Record, place
+from .observed import Observed, Record, computed_once, place
+from .reach import splits
 
 RULES = Rules()
 Path = tuple[str, str]  # source host, target host
@@ -29,6 +30,7 @@ class Tried(t.NamedTuple):
         return len(self.failed) == self.count
 
 
+@computed_once
 def connections(case: Observed) -> dict[Path, Tried]:
     """The tested connections by pair of hosts.
 
@@ -44,10 +46,11 @@ def connections(case: Observed) -> dict[Path, Tried]:
             target = by_port.get((answer["name"], answer["port"]))
             if target is None:  # its own port
                 continue
-            tried = found.setdefault((host["name"], target.host), Tried(0, {}))
+            tried = found.get((host["name"], target.host)) or Tried(0, {})
             reason = _failure(answer, target.port in listening.get(target.host, ()))
-            failed = {**tried.failed, target: reason} if reason else tried.failed
-            found[host["name"], target.host] = Tried(tried.count + 1, failed)
+            if reason:
+                tried.failed[target] = reason
+            found[host["name"], target.host] = tried._replace(count=tried.count + 1)
     return found
 
 
@@ -84,10 +87,18 @@ def blocked(case: Observed) -> t.Iterator[Finding]:
     severity = "warning" if _opened_by_deploy(case) else ""
     tried = {path: item for path, item in connections(case).items() if not set(path) & case.broken}
     left = {path: item for path, item in tried.items() if item.failed}
+    named = set()
     for name, paths, text in _whole_hosts(tried):
+        named.add(name)
         mine = {path: left.pop(path) for path in paths if path in left}
         if mine:
             yield Finding.at(name, _example(mine), f"{text}: {_counts(mine)}", severity=severity)
+    for name, paths, text in _islands({path: item for path, item in tried.items() if not set(path) & named}):
+        mine = {path: left.pop(path) for path in paths}
+        yield Finding.at(name, _example(mine), f"{text}: {_counts(mine)}", severity=severity)
+    alike: dict[tuple[str, tuple[int, ...]], list[Path]] = {}
+    for path, item in left.items():
+        alike.setdefault((path[1], _ports(item)), []).append(path)
     for path, item in list(left.items()):
         if path not in left:
             continue  # named together with an earlier one
@@ -98,8 +109,7 @@ def blocked(case: Observed) -> t.Iterator[Finding]:
             problem = f"nothing passes between it and {path[1]}: {_counts(both)}"
             yield Finding.at(path[0], _example(both), problem, severity=severity)
             continue
-        same = [other for other in left if other[1] == path[1] and _ports(left[other]) == _ports(item)]
-        both.update((other, left.pop(other)) for other in same)
+        both.update((other, left.pop(other)) for other in alike[path[1], _ports(item)] if other in left)
         sources = ", ".join(sorted({source for source, _target in both}))
         ports = f"ports {spans(_ports(item), ', ')} ({', '.join(sorted({t_.purpose for t_ in item.failed}))})"
         problem = f"{sources} cannot connect to {ports}: {_counts(both)}"
@@ -115,19 +125,30 @@ def _opened_by_deploy(case: Observed) -> bool:
 def _whole_hosts(tried: t.Mapping[Path, Tried]) -> t.Iterator[tuple[str, list[Path], str]]:
     """Hosts of which every connection to at least two others failed: towards it, from it, or both."""
     done: set[Path] = set()
+    ends: tuple[dict[str, list[Path]], dict[str, list[Path]]] = ({}, {})  # by source, by target
+    for path in tried:
+        for side in (0, 1):
+            ends[side].setdefault(path[side], []).append(path)
     for sides, text in (
         ((0, 1), "no connection from or to another host passes"),
         ((1,), "no other host can connect to it"),
         ((0,), "it cannot connect to any other host"),
     ):
-        for name in sorted({path[side] for path in tried for side in sides}):
-            paths = [path for path in tried if name in [path[side] for side in sides]]
+        for name in sorted(set().union(*(ends[side] for side in sides))):
+            parts = [ends[side].get(name, []) for side in sides]
+            paths = [path for part in parts for path in part]
             others = {end for path in paths for end in path if end != name}
-            ways = {side for side in (0, 1) for path in paths if path[side] == name}
-            if len(others) > 1 and len(ways) == len(sides) and all(tried[path].dead for path in paths):
+            if len(others) > 1 and all(parts) and all(tried[path].dead for path in paths):
                 if not set(paths) <= done:
                     yield name, paths, text
                 done.update(paths)
+
+
+def _islands(tried: t.Mapping[Path, Tried]) -> t.Iterator[tuple[str, list[Path], str]]:
+    """Groups of at least two hosts each, between which no connection passes."""
+    dead = {path for path, item in tried.items() if item.dead}
+    for names, across, text in splits(tried, dead, least=2):
+        yield names, sorted(across), text
 
 
 def _ports(item: Tried) -> tuple[int, ...]:
@@ -175,11 +196,8 @@ def untested(case: Observed) -> t.Iterator[Finding]:
 
 def _only_running(case: Observed, targets: t.Sequence[Target]) -> bool:
     """Whether all the ports are in use already and are not disturbed."""
-    for host, facts in case.gathered("host"):
-        if host["name"] == targets[0].host:
-            held = {socket["port"] for socket in facts.get("listening") or []}
-            return all(target.port in held for target in targets)
-    return False
+    held = {socket["port"] for socket in case.part({"name": targets[0].host}, "host").get("listening") or []}
+    return all(target.port in held for target in targets)
 
 
 @RULES.rule(
