@@ -26,10 +26,13 @@ p { margin: .3rem 0; }
 a.cell { text-decoration: underline; outline-offset: 2px; }
 .cell i { display: block; font: 11px/1.25 system-ui, sans-serif; }
 .key .cell { margin-right: .3rem; }
-section { display: flex; flex-wrap: wrap; gap: .4rem 1rem; padding: .5rem 0; border-top: 1px solid var(--line); break-inside: avoid; }
-.name { flex: 0 0 9rem; } .name .cell { min-width: 7.5rem; overflow-wrap: anywhere; }
-.services { display: flex; flex-wrap: wrap; gap: .4rem 1rem; flex: 1 1 18rem; }
-.services > div > div { display: flex; flex-wrap: wrap; gap: 3px; } .services .cell { min-width: 2.6rem; }
+.hosts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 36rem), 1fr)); gap: 0 2rem; }
+section { display: flex; flex-wrap: wrap; gap: .4rem .8rem; padding: .5rem 0; border-top: 1px solid var(--line); break-inside: avoid; }
+.name { flex: 0 0 8rem; } .name .cell { min-width: 7rem; overflow-wrap: anywhere; }
+.services { display: flex; flex-wrap: wrap; gap: .4rem .8rem; flex: 1 1 18rem; }
+.services > div > div { display: flex; flex-wrap: wrap; gap: 3px; } .services .cell { min-width: 2.3rem; padding: .1rem .3rem; }
+@media (max-width: 30rem) { .services > div { width: 100%; } .services .cell { min-width: 0; padding: .1rem .15rem; }
+  .services > div > div { display: grid; grid-template-columns: repeat(8, 1fr); gap: 2px; } }
 article { border: 1px solid var(--line); border-radius: 6px; padding: .6rem .9rem; margin: .6rem 0; overflow-wrap: anywhere;
   break-inside: avoid; }
 article:target { outline: 3px solid var(--error); }
