@@ -54,10 +54,10 @@ own_processes:
   elements: dict
   sample: [{pid: 4711, service: /opt/ascend-inference/deployments/inference/services/prefill-0}]
 interfaces:
-  description: Interfaces by name, whether they are up, and their addresses. Null if they are unknown.
+  description: Interfaces by name, whether they are up, their addresses and MTU. Null if they are unknown.
   returned: success
   type: dict
-  sample: {eth0: {up: true, addresses: [10.0.0.1]}}
+  sample: {eth0: {up: true, addresses: [10.0.0.1], mtu: 1500}}
 memory:
   description: Memory and shared memory (C(/dev/shm)) in MiB, and huge pages as counts.
   returned: success
@@ -86,7 +86,9 @@ clock:
   type: dict
   sample: {epoch: 1790000000.0, offset: 0.8, synchronised: true, max_error_ms: 12.5}
 disks:
-  description: Free space of each path's file system, in MiB.
+  description:
+    - Free space of each path's file system in MiB, its free inodes (null if it creates them as needed), and whether it is mounted C(read_only)
+      or with C(noexec).
   returned: success
   type: list
   elements: dict

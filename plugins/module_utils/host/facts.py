@@ -149,23 +149,33 @@ def clock():
 
 def disk(path):
     # type: (str) -> t.Dict[str, t.Any]
-    """Free space of the file system of ``path``, which need not exist."""
+    """The file system of ``path``, which need not exist: ``{path, free_mib, free_inodes, read_only, no_exec}``.
+
+    ``free_inodes`` is None if the file system creates inodes as needed.
+    """
     place = os.path.abspath(path)
     while not os.path.exists(place):
         place = os.path.dirname(place)
     found = os.statvfs(place)
-    return {"path": path, "free_mib": found.f_bavail * found.f_frsize // 2**20}
+    return {
+        "path": path,
+        "free_mib": found.f_bavail * found.f_frsize // 2**20,
+        "free_inodes": found.f_favail if found.f_files else None,
+        "read_only": bool(found.f_flag & os.ST_RDONLY),
+        "no_exec": bool(found.f_flag & os.ST_NOEXEC),
+    }
 
 
 def addresses(records):
     # type: (t.List[t.Dict[str, t.Any]]) -> t.Dict[str, t.Dict[str, t.Any]]
-    """Interfaces of ``ip -json address``: ``{name: {up, addresses}}``; an address has no prefix length."""
+    """Interfaces of ``ip -json address``: ``{name: {up, addresses, mtu}}``; an address has no prefix length."""
     found = {}
     for record in records:
         if record.get("ifname"):
             found[record["ifname"]] = {
                 "up": "UP" in record.get("flags", []),
                 "addresses": [entry["local"] for entry in record.get("addr_info", []) if "local" in entry],
+                "mtu": record.get("mtu"),
             }
     return found
 

@@ -11,7 +11,7 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..plan.rules.base import Rule, judge
-from . import access, completeness, fabric, host, model, model_memory, npu, reach, tcp, versions
+from . import access, completeness, fabric, host, model, model_memory, npu, reach, system, tcp, versions
 from .connections import MODES, planned_connections
 from .observed import Observed
 from .pairs import planned_pairs
@@ -25,6 +25,7 @@ FIRST: tuple[Rule, ...] = (
     *model.RULES,
     *model_memory.RULES,
     *npu.RULES,
+    *system.RULES,
     *versions.RULES,
 )
 SECOND: tuple[Rule, ...] = (*reach.RULES, *tcp.RULES)
@@ -34,9 +35,10 @@ SEVERITIES = ("error", "warning", "remark", "accepted")
 # Findings (right) that are suppressed at a place that has the finding on the left, which causes them.
 CONSEQUENCES = {
     "HOST-MACHINE": ("SYSTEM-DIFFERS",),
-    "HOST-TWICE": ("HOST-ADDRESS", "NPU-ADDRESS-TWICE", "PORT-TAKEN", "SDID-TWICE", "NPU-BUSY"),
-    "HOST-ADDRESS": ("HOSTNAME-LOOPBACK",),
-    "NPU-ADDRESS-TWICE": ("SDID-TWICE",),
+    "HOST-TWICE": ("HOST-ADDRESS", "HOST-CLONED", "NPU-ADDRESS-TWICE", "PORT-TAKEN", "SDID-TWICE", "NPU-BUSY"),
+    "HOST-ADDRESS": ("HOSTNAME-ADDRESS", "HOSTNAME-LOOPBACK"),
+    "NPU-ADDRESS-TWICE": ("NET-GATEWAY", "SDID-TWICE"),
+    "HCCN-STALE": ("NET-GATEWAY",),
     "NPU-ABSENT": (
         *(
             "HCCN-ANSWER",

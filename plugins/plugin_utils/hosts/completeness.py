@@ -10,13 +10,14 @@ import typing as t
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from . import connection
-from .observed import ENGINES, Observed, Record, links_by_device, npus_by_device, place, plane
+from .observed import ENGINES, Observed, Record, computed_once, links_by_device, npus_by_device, place, plane
 
 RULES = Rules()
 TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host": "host_info", "gather": "check_info"}
 TOOLS.update(tcp="port_probe", controller="port_probe of the controller")
 HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system", "access")
 NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",)}
+MEASURES = {"hbm_used_mib": "HBM", "temperature_celsius": "temperature", "ecc": "memory errors", "board": "firmware"}
 INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
 
 
@@ -121,6 +122,27 @@ def _npu_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding
         for device in sorted(case.planned_devices(host["name"])):
             if device in npus and npus[device].get("processes") is None:
                 yield Finding.at(place(host, device), "", "npu-smi does not report which processes use the device")
+        yield from _measure_gaps(case, host, npus)
+
+
+def _measure_gaps(case: Observed, host: Record, npus: t.Mapping[int, Record]) -> t.Iterator[Finding]:
+    """Measures that rules depend on; a remark if the tool reports them of no planned device."""
+    known = _known_measures(case)
+    for device in sorted(case.planned_devices(host["name"])):
+        gaps = [label for name, label in MEASURES.items() if device in npus and npus[device].get(name) is None]
+        for severity, names in (
+            ("warning", [label for label in gaps if label in known]),
+            ("remark", [label for label in gaps if label not in known]),
+        ):
+            if names:
+                problem = f"npu-smi does not report: {', '.join(names)}"
+                yield Finding.at(place(host, device), "", problem, severity=severity)
+
+
+@computed_once
+def _known_measures(case: Observed) -> set[str]:
+    dies = [npu for _host, _device, _service, npu in case.each_npu()]
+    return {label for name, label in MEASURES.items() if any(npu.get(name) is not None for npu in dies)}
 
 
 def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:

@@ -10,6 +10,7 @@ carries KV. Findings of the other one are remarks.
 from __future__ import annotations
 
 import datetime
+import ipaddress
 import typing as t
 
 from ..description.findings import Finding
@@ -281,7 +282,7 @@ def _on_off(value: t.Any) -> str:
 
 @RULES.rule("NET-GATEWAY", "Set them with ascend.inference.hccn_config.", FAILURES + " N3", "warning")
 def gateway(case: Observed) -> t.Iterator[Finding]:
-    """A RoCE device has no gateway or detection address.
+    """A RoCE device has no gateway or detection address, or the gateway is in another network.
 
     Without them the chip cannot check its network or reach devices in other subnets.
     """
@@ -291,8 +292,23 @@ def gateway(case: Observed) -> t.Iterator[Finding]:
         names = [
             name for name in ("gateway", "netdetect") if name in record and not record[name] and name not in unknown
         ]
-        if names and host["hardware"] == "a2" and not record.get("hung"):
+        if host["hardware"] != "a2" or record.get("hung"):
+            continue
+        if names:
             yield Finding.at(place(host, device), ", ".join(names), f"not set: {', '.join(names)}")
+        elif outside := _outside(record):
+            yield Finding.at(place(host, device), str(record["gateway"]), outside)
+
+
+def _outside(record: Record) -> str:
+    """That the gateway is not in the network of the device's address; empty if it is, or if one of them is unknown."""
+    own = record.get("ip") or {}
+    try:
+        network = ipaddress.ip_interface(f"{own['address']}/{own['netmask']}").network
+        inside = ipaddress.ip_address(str(record["gateway"])) in network
+    except (KeyError, ValueError):
+        return ""
+    return "" if inside else f"the gateway {record['gateway']} is not in the device's network {network}"
 
 
 @RULES.rule(

@@ -34,6 +34,10 @@ class Thresholds:
     max_map_count: int = 262144
     shm_mib: int = 1024
     disk_free_mib: int = 10 * 1024
+    # An environment with vLLM and torch has about 50,000 files; two fit during an upgrade.
+    disk_free_inodes: int = 200_000
+    # A worker of vLLM with a tiny model on CPU has 0.7 GiB resident; torch_npu and CANN's libraries come on top.
+    memory_mib_per_device: int = 2048
     # Certificates that expire soon: a month is enough to replace them.
     certificate_days: int = 30
 

@@ -52,7 +52,28 @@ def test_memory_and_limits():
 
 
 def test_disk_of_a_path_that_does_not_exist_yet(tmp_path):
-    assert facts.disk(str(tmp_path / "not" / "yet"))["free_mib"] > 0
+    found = facts.disk(str(tmp_path / "not" / "yet"))
+    assert found["free_mib"] > 0 and (found["read_only"], found["no_exec"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("flag", "files", "expected"),
+    [
+        (os.ST_RDONLY, 100, (7, True, False)),
+        (os.ST_NOEXEC | os.ST_NODEV, 100, (7, False, True)),
+        (0, 0, (None, False, False)),  # the file system creates inodes as needed
+    ],
+)
+def test_mount_options_and_inodes_of_a_disk(tmp_path, monkeypatch, flag, files, expected):
+    found = os.statvfs_result((4096, 4096, 900, 800, 700, files, 8, 7, flag, 255))
+    monkeypatch.setattr(facts.os, "statvfs", lambda path: found)
+    disk = facts.disk(str(tmp_path))
+    assert (disk["free_inodes"], disk["read_only"], disk["no_exec"]) == expected
+
+
+def test_the_mtu_of_an_interface_is_returned():
+    record = {"ifname": "eth0", "mtu": 9000, "flags": ["UP"], "addr_info": [{"local": "10.0.0.1"}]}
+    assert facts.addresses([record]) == {"eth0": {"up": True, "addresses": ["10.0.0.1"], "mtu": 9000}}
 
 
 def test_equal_models_have_equal_fingerprints_and_others_not(tmp_path):
