@@ -82,7 +82,13 @@ def kernel_facts(number):
     address = f"10.0.0.{number + 1}"
     model = {"path": "/models/ds", "exists": True, "config": {"head_dim": 128}, "config_error": "", "quantized": False}
     model.update(fingerprint="abc", missing=[], damaged=[], tokenizer=True, chat_template=True, weights={})
-    system = {"hostname": NODES[number], "machine": "aarch64", "kernel": "5.10.0", "os": "openEuler 24.03", "machine_id": f"id{number}"}
+    system = {
+        "hostname": NODES[number],
+        "machine": "aarch64",
+        "kernel": "5.10.0",
+        "os": "openEuler 24.03",
+        "machine_id": f"id{number}",
+    }
     system.update(hostname_addresses=[address], proxy_variables=[], python="3.11.4", libc="glibc 2.38")
     return {
         "listening": [],
@@ -92,9 +98,7 @@ def kernel_facts(number):
         "limits": {"nofile": 1048576, "memlock_bytes": None},
         "sysctl": {"vm.max_map_count": 1000000},
         "clock": {"epoch": 1800000000.0, "offset": 0.5, "synchronised": True},
-        "disks": [
-            {"path": "/opt", "free_mib": 900000, "free_inodes": 9000000, "read_only": False, "no_exec": False}
-        ],
+        "disks": [{"path": "/opt", "free_mib": 900000, "free_inodes": 9000000, "read_only": False, "no_exec": False}],
         "models": [model],
         "access": {
             "user": "ascend-inference",

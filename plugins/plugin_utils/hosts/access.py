@@ -28,7 +28,11 @@ def model_access(case: Observed) -> t.Iterator[Finding]:
     if case.plan["model"].get("source"):
         return
     for host, found in _access(case):
-        problems = (found.get("models") or {}).get(case.plan["model"]["path"]) or []
+        if found.get("models") is None:
+            problem = f"not tested whether {_user(found)} can read the model: only root can become another user"
+            yield Finding.at(place(host), "", problem, "Run the check with --become.", "remark")
+            continue
+        problems = found["models"].get(case.plan["model"]["path"]) or []
         if problems and any(service["health"] is not None for service in case.services(host["name"])):
             yield Finding.at(place(host), problems[0], f"{_user(found)} cannot read {'; '.join(problems)}")
 

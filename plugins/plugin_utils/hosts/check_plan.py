@@ -39,6 +39,7 @@ CONSEQUENCES = {
     "HOST-ADDRESS": ("HOSTNAME-ADDRESS", "HOSTNAME-LOOPBACK"),
     "NPU-ADDRESS-TWICE": ("NET-GATEWAY", "SDID-TWICE"),
     "HCCN-STALE": ("NET-GATEWAY",),
+    "NPU-ADDRESS": ("HCCN-STALE", "NET-GATEWAY"),
     "NPU-ABSENT": (
         *(
             "HCCN-ANSWER",
@@ -65,10 +66,19 @@ CONSEQUENCES = {
 }
 # Errors that explain failed pings of their device or host, and errors that explain pings that were not run.
 BREAK_PINGS = (
-    *("HOST-UNREACHABLE", "HCCN-HUNG", "LINK-DOWN", "NPU-ABSENT", "NPU-ADDRESS-TWICE", "SUPER-POD", "VNIC-DOWN"),
+    *(
+        "HOST-UNREACHABLE",
+        "HCCN-HUNG",
+        "LINK-DOWN",
+        "NPU-ABSENT",
+        "NPU-ADDRESS",
+        "NPU-ADDRESS-TWICE",
+        "SUPER-POD",
+        "VNIC-DOWN",
+    ),
     "HOST-TWICE",
 )
-PREVENT_PINGS = (*BREAK_PINGS, "HOST-ANSWER", "HCCN-ANSWER", "NPU-ADDRESS", "FACTS-MISSING")
+PREVENT_PINGS = (*BREAK_PINGS, "HOST-ANSWER", "HCCN-ANSWER", "FACTS-MISSING")
 
 
 def observed(

@@ -17,6 +17,16 @@ TOOLS = {"npu": "npu-smi", "hccn": "hccn_tool", "ping": "hccn_tool -ping", "host
 TOOLS.update(tcp="port_probe", controller="port_probe of the controller")
 HOST_PARTS = ("listening", "own_processes", "interfaces", "memory", "limits", "clock", "disks", "system", "access")
 NEEDED = {"roce": ("link", "tls_enabled"), "hccs": ("vnic",)}
+FILLED = ("disks", "models")  # lists that are empty only if nothing was gathered
+HOST_VALUES = (
+    ("clock", "synchronised"),
+    ("memory", "memory_available_mib"),
+    ("memory", "shm_mib"),
+    ("sysctl", "vm.max_map_count"),
+    ("system", "kernel"),
+    ("system", "machine"),
+)
+LINK_DETAILS = ("optical", "stats", "link_stat", "mtu", "speed", "fec")
 MEASURES = {"hbm_used_mib": "HBM", "temperature_celsius": "temperature", "ecc": "memory errors", "board": "firmware"}
 INFORMATION = {"roce": ("net_health",), "hccs": ("tls_enabled",)}
 
@@ -99,11 +109,18 @@ def _host_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
         yield Finding.at(place(host), "", "the facts of the host are missing (module host_info)")
     elif "error" not in found:
         wanted = HOST_PARTS + (("models",) if _serves_model(case, host) else ())
-        gaps = [name for name in wanted if found.get(name) is None]
+        gaps = [name for name in wanted if found.get(name) is None or (name in FILLED and not found[name])]
+        values = HOST_VALUES if case.expects_npus(host) else ()
+        gaps += [f"{part}.{name}" for part, name in values if part not in gaps and not _value(found, part, name)]
         if gaps:
             reasons = [str(warning) for warning in found.get("warnings") or [] if _about_interfaces(str(warning))]
             reason = f" ({'; '.join(reasons)})" if "interfaces" in gaps and reasons else ""
             yield Finding.at(place(host), ", ".join(gaps), f"missing facts of the host: {', '.join(gaps)}{reason}")
+
+
+def _value(found: Record, part: str, name: str) -> bool:
+    """Whether a value of a part of the host's facts is known."""
+    return (found.get(part) or {}).get(name) not in (None, "")
 
 
 def _serves_model(case: Observed, host: Record) -> bool:
@@ -140,6 +157,13 @@ def _measure_gaps(case: Observed, host: Record, npus: t.Mapping[int, Record]) ->
 
 
 @computed_once
+def _known_details(case: Observed) -> list[str]:
+    """Details of ports that hccn_tool reports of at least one device: others may lack the query in this version."""
+    links = [link for _host, _device, link in case.each_link()]
+    return [name for name in LINK_DETAILS if any(link.get(name) is not None for link in links)]
+
+
+@computed_once
 def _known_measures(case: Observed) -> set[str]:
     dies = [npu for _host, _device, _service, npu in case.each_npu()]
     return {label for name, label in MEASURES.items() if any(npu.get(name) is not None for npu in dies)}
@@ -155,6 +179,7 @@ def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
     on = plane(case.plan, host)
     links = links_by_device(found)
     present = npus_by_device(case.part(host, "npu"))
+    known = _known_details(case)
     for device in sorted(case.planned_devices(host["name"])):
         record = links.get(device)
         if record is None:
@@ -164,7 +189,9 @@ def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
                 )
             continue
         errors = record.get("errors") or {}
-        for names, severity in ((NEEDED[on], ""), (INFORMATION[on], "warning")):
+        up = on == "roce" and str(record.get("link")).lower() == "up"
+        details = tuple(name for name in known if name in record and up)
+        for names, severity in ((NEEDED[on], ""), ((*INFORMATION[on], *details), "warning")):
             gaps = [name for name in names if record.get(name) is None and not set(errors) & {name, name.split("_")[0]}]
             if gaps and not record.get("hung"):
                 yield Finding.at(
