@@ -20,9 +20,9 @@ import typing as t
 
 import deployments
 import judges
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
-ROUTER = "0.1.17"
 ENGINES = ("prefill", "decode", "colocated", "encode")
 MINE = re.compile(r"--(host|port|data-parallel-(rank|start-rank|address|rpc-port))$")
 
@@ -37,7 +37,8 @@ def judge_of(plan: dict[str, t.Any], service: dict[str, t.Any]) -> tuple[str, st
     if service["kind"] == "mooncake_master":
         return "mooncake_master", release.mooncake
     flavour = plan["software"]["router"]["flavour"]
-    return ("vllm_router", ROUTER) if flavour == "vllm_router" else ("proxy", plan["release"])
+    package = FLAVOURS[flavour].package
+    return (flavour, package.requirement.partition("==")[2]) if package else ("proxy", plan["release"])
 
 
 def collect(named: t.Iterable[tuple[str, dict[str, t.Any]]], found: dict[tuple[str, str], Commands]) -> None:

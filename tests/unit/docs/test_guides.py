@@ -16,6 +16,8 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.vars.manager import VariableManager
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES as RUNTIMES
 
 ROOT = Path(__file__).resolve().parents[3]
 RST = ROOT / "docs" / "docsite" / "rst"
@@ -68,6 +70,19 @@ def test_each_example_is_understood(example):
         return
     _description, findings = topology.read_description({**NEEDED, word: value})
     assert [finding.text() for finding in findings] == []
+
+
+def test_every_router_flavour_is_named():
+    documented = {field.name: field.metadata for field in dataclasses.fields(topology.Router)}["flavour"]
+    row = next(line for line in GUIDE.splitlines() if "derived from the connector" in line)
+    assert sorted(name for name in FLAVOURS if f"``{name}``" not in row) == []
+    assert sorted(name for name in FLAVOURS if not re.search(rf"\b{name}\b", str(documented))) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_every_runtime_is_named(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert sorted(name for name in RUNTIMES if name.casefold() not in text.casefold()) == []
 
 
 def inventories():

@@ -10,6 +10,7 @@ import typing as t
 
 from ....module_utils.kubernetes.names import is_pod
 from ...description.findings import Finding, nearest
+from ...plan.routers.registry import flavour_of
 from ...plan.rules.base import Case, Rule
 from .manifest.check import check_manifest
 from .manifests import objects
@@ -113,10 +114,11 @@ def connector(case: Case) -> t.Iterator[Finding]:
 
 def proxy(case: Case) -> t.Iterator[Finding]:
     """The packaged router has no image."""
+    package = flavour_of(case.context).package
     for service in case.services:
-        packaged = service.kind == "router" and is_pod(service.host) and service.argv[0] == "vllm-router"
-        if packaged and not case.context.description.kubernetes.router.image:
-            problem = "image is not set for the router vllm-router"
+        packaged = package and service.kind == "router" and is_pod(service.host)
+        if package and packaged and not case.context.description.kubernetes.router.image:
+            problem = f"image is not set for the router {package.program}"
             yield Finding.at("inference_kubernetes.router.image", "", problem)
 
 
@@ -223,8 +225,8 @@ RULES = (
     Rule(
         "K8S-ROUTER-IMAGE",
         "error",
-        "The engines' image contains vLLM-Ascend's proxies but not vllm-router, so the router's pod would not start.",
-        "Set an image that contains vllm-router.",
+        "The engines' image contains vLLM-Ascend's proxies but not routers of other packages, so the router's pod would not start.",
+        "Set an image that contains the router.",
         "images of vLLM-Ascend",
         proxy,
     ),
