@@ -125,6 +125,14 @@ options:
     description: Build in this environment instead of an isolated one; build requirements must be in an earlier layer.
     type: bool
     default: false
+  build_user:
+    description:
+      - The user who builds O(no_binary) and folders of sources, if the module runs as root. A build runs any code of the package. It works in
+        a folder of its own beside the environment; root installs copies of the wheels. Made as a system user if it does not exist; must not be root. Needs
+        C(uv) and C(setpriv) of util-linux.
+      - Empty means the connected user.
+    type: str
+    default: ""
   environment:
     description: Environment variables for the installation, such as those that builds read.
     type: dict
@@ -227,6 +235,7 @@ def builder(params, inherited):
         "no_index": params["no_index"],
         "inherited": inherited,
         "given_lock": params["hashes"],
+        "build_user": params["build_user"],
     }
     if params["package_indexes"]:
         indexes, metadata = params["package_indexes"], params["metadata"]

@@ -197,7 +197,7 @@ def chosen(builder, wish, env, indexes, metadata):
     """
     folder = os.path.join(builder.path, STAMPS, PROJECT)
     os.makedirs(folder, exist_ok=True)
-    resolver = Resolver(builder.uv(), builder.run, folder, ["--python", builder.own_python], env)
+    resolver = Resolver(builder.uv(), builder.run_by_worker, folder, ["--python", builder.own_python], env)
     try:
         _packages, sources = resolver.resolve(dict(wish, no_index=builder.no_index), indexes, metadata)
     except Unresolved as error:

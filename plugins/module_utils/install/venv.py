@@ -18,7 +18,7 @@ import shutil
 import tempfile
 
 from ..tools.runner import MOST_LOG, execute
-from . import package_lock
+from . import package_lock, unprivileged
 
 STAMPS = ".ascend-inference"
 MARK = "installing"
@@ -162,7 +162,7 @@ class Builder:
 
     Commands inherit the descriptors ``inherited``: of a lock that they keep if this process is killed and they live on.
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
-    ``advice`` ends the message when something cannot be had.
+    ``advice`` ends the message when something cannot be had. ``build_user`` builds what has no wheel, if root runs this.
     """
 
     def __init__(
@@ -179,6 +179,7 @@ class Builder:
         inherited=(),
         given_lock="",
         choose=None,
+        build_user="",
     ):
         self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
@@ -186,6 +187,7 @@ class Builder:
         self.own_python = os.path.join(path, "bin", "python")
         self.given_lock = given_lock
         self.choose, self.chosen_indexes = choose, []
+        self.build_user, self.worker = build_user if os.geteuid() == 0 else "", None
 
     def lock_path(self, layer):
         """Path of the layer's lock: versions and hashes of all packages that uv installed."""
@@ -263,6 +265,30 @@ class Builder:
             raise VenvError(self._failure(wish, output))
 
     def _attempt(self, layer, wish, env):
+        """Exit code and output of the installation. What runs code of packages to build them is run by the worker."""
+        if not self.build_user or not unprivileged.built_names(wish):
+            return self._attempt_with(layer, wish, env)
+        if not self.uv():
+            raise VenvError(
+                f"uv is not available, and without it {', '.join(sorted(unprivileged.built_names(wish)))} would be built by root. "
+                "Fix: provide uv on the package index, or set the user who builds to an empty text"
+            )
+        try:
+            with unprivileged.Worker(self.build_user, self.path) as self.worker:
+                for folder in unprivileged.source_folders(wish):
+                    self.must(self.worker.copying(folder))
+                return self._attempt_with(layer, wish, env)
+        except unprivileged.Refused as error:
+            raise VenvError(str(error)) from error
+        finally:
+            self.worker = None
+
+    def run_by_worker(self, argv, env):
+        """As ``run``, by the worker if there is one."""
+        worker = self.worker
+        return self.run(worker.command(argv), worker.environment(env)) if worker else self.run(argv, env)
+
+    def _attempt_with(self, layer, wish, env):
         """Write or take the lock and install it; without uv let pip install the requirements. Exit code and output."""
         uv, more = self.uv(), self._build_options(wish)
         if not uv:
@@ -276,13 +302,48 @@ class Builder:
             code, output = self._compile(uv, wish, more, env, lock)
             if code:
                 return code, output
+        code, output = self._install_built(uv, wish, more, env, lock) if self.worker else (0, "")
+        if not code:
+            rest = self._without_built(wish, lock) if self.worker else lock
+            code, output = self._install_lock(uv, more, env, rest)
+            if rest != lock:
+                os.unlink(rest)
+        if code and not package_lock.tampered(output):
+            os.unlink(lock)  # the next run may find other versions
+        return code, output
+
+    def _install_lock(self, uv, more, env, lock):
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps"]
         command += ["--require-hashes"] if package_lock.fully_hashed(read_text(lock)) else []
         for url in self.chosen_indexes:  # the lock has the versions and hashes, so that no index can replace a package
             command += ["--index-strategy", "unsafe-best-match", "--index", url]
-        code, output = self.run(self._sourced(command + more + ["--requirement", lock]), env)
-        if code and not package_lock.tampered(output):
-            os.unlink(lock)  # the next run may find other versions
+        return self.run(self._sourced(command + more + ["--requirement", lock]), env)
+
+    def _without_built(self, wish, lock):
+        """A file with the rest of the lock."""
+        names, path = unprivileged.built_names(wish), lock + ".rest"
+        write_atomically(
+            path, "".join(text for name, text in unprivileged.blocks(read_text(lock)) if name not in names)
+        )
+        return path
+
+    def _install_built(self, uv, wish, more, env, lock):
+        """Let the worker build wheels of the lock's packages, and install copies of them."""
+        worker, names = self.worker, unprivileged.built_names(wish)
+        text = "".join(block for name, block in unprivileged.blocks(read_text(lock)) if name in names)
+        asked = worker.write("asked.txt", worker.moved(text))
+        command = [uv, "pip", "install", "--python", self.own_python, "--target", worker.inside("unused"), "--no-deps"]
+        command += ["--require-hashes"] if package_lock.fully_hashed(text) else []
+        code, output = self.run_by_worker(self._sourced(command + more + ["--requirement", asked]), env)
+        if code:
+            return code, output
+        wheels, asked = os.path.join(self.path, STAMPS, "wheels"), lock + ".built"
+        write_atomically(asked, worker.take(names, wheels))
+        command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps", "--no-index"]
+        command += ["--require-hashes", "--find-links", wheels, "--requirement", asked]
+        code, output = self.run(self._sourced(command), {name: env[name] for name in env if name != "UV_FIND_LINKS"})
+        shutil.rmtree(wheels)
+        os.unlink(asked)
         return code, output
 
     def _compile(self, uv, wish, more, env, lock):
@@ -312,9 +373,17 @@ class Builder:
             listed = os.path.join(self.path, STAMPS, "overrides.txt")
             write_atomically(listed, "\n".join(wish["overrides"]) + "\n")
             command += ["--overrides", listed]
-        code, output = self.run(self._sourced(command + more + ["--output-file", found, project or asked]), env)
+        if self.worker:  # a package without static metadata is asked for it by running its build
+            worker = self.worker
+            given = worker.write("pyproject.toml" if project else "asked.in", worker.moved(read_text(project or asked)))
+            own = worker.write("lock.txt", read_text(found))
+            code, output = self.run_by_worker(self._sourced(command + more + ["--output-file", own, given]), env)
+            resolved = "" if code else worker.moved_back(worker.read(own).decode("utf-8"))
+        else:
+            code, output = self.run(self._sourced(command + more + ["--output-file", found, project or asked]), env)
+            resolved = "" if code else read_text(found)
         if not code:
-            write_atomically(lock, package_lock.signed(read_text(found), wish))
+            write_atomically(lock, package_lock.signed(resolved, wish))
             os.unlink(found)
             os.unlink(asked)
         return code, output
@@ -335,6 +404,8 @@ class Builder:
         elif contradiction(output):
             begin += ": the requirements conflict with each other"
         advice = f"\nFix: {self.advice}" if self.advice else ""
+        if self.build_user and "Permission denied" in output:
+            advice = f"\nFix: let the user {self.build_user} read Python, the folders of wheels and CANN, or name another user to build.{advice}"
         return f"{begin}.{advice}\n{end}"
 
     def _sourced(self, argv):

@@ -28,6 +28,7 @@ ARGUMENTS = {
     "no_index": {"type": "bool", "default": False},
     "no_binary": {"type": "list", "elements": "str", "default": []},
     "build_with_environment": {"type": "bool", "default": False},
+    "build_user": {"type": "str", "default": ""},
     "environment": {"type": "dict", "default": {}},
     "sources": {"type": "list", "elements": "path", "default": []},
     "check": {"type": "bool", "default": False},
