@@ -112,7 +112,8 @@ def test_inventories_can_be_planned(name, text, tmp_path):
     variables = VariableManager(loader=loader, inventory=inventory)
     hostvars = {host.name: variables.get_vars(host=host) for host in inventory.get_hosts()}
     plan = launch_plan_filter(next(iter(hostvars.values())), hostvars, inventory.get_groups_dict())
-    assert plan["findings"] == []
+    # A page cannot name the digest of an image in a reader's registry.
+    assert {finding["id"] for finding in plan["findings"]} <= {"IMAGE-DIGEST"}
     router = next(service for service in plan["services"] if service["kind"] == "router")
     text_of_page = (ROOT / "README.md" if name == "README" else RST / f"{name}.rst").read_text(encoding="utf-8")
     assert f"curl http://{router['address']}:{router['ports'][0]['first']}/v1/completions" in text_of_page

@@ -12,6 +12,7 @@ import typing as t
 from ....module_utils.files.system_folders import is_system_folder
 from ...description.findings import Finding
 from ...releases.matrix import IMAGE_SUFFIX
+from ..render.container import image as image_of
 from .base import Case, Rules
 
 RULES = Rules()
@@ -142,6 +143,12 @@ def candidate(case: Case) -> t.Iterator[Finding]:
         yield Finding.at("inference_release", name, f"{name} is {kind}")
 
 
+def _moving_tag(image: str) -> str:
+    """The image's tag if it names other images over time; empty for a digest and for the tag of a release."""
+    tag = image.rpartition(":")[2] if ":" in image.rpartition("/")[2] else "latest"
+    return tag if "@sha256:" not in image and re.match(r"latest|main|nightly", tag) else ""
+
+
 @RULES.rule(
     "IMAGE-TAG",
     "Use a release's tag or, better, a digest (image@sha256:...).",
@@ -154,9 +161,29 @@ def image_tag(case: Case) -> t.Iterator[Finding]:
     A restart may start a different version from the one that was tested.
     """
     image = case.context.description.image
-    tag = image.rpartition(":")[2] if ":" in image.rpartition("/")[2] else ""
-    if image and "@sha256:" not in image and (not tag or re.match(r"latest|main|nightly", tag)):
-        yield Finding.at("inference_image", image, f"'{tag or 'latest'}' is a moving tag")
+    tag = _moving_tag(image) if image else ""
+    if tag:
+        yield Finding.at("inference_image", image, f"'{tag}' is a moving tag")
+
+
+@RULES.rule(
+    "IMAGE-DIGEST",
+    "Set inference_image to the image's digest, NAME@sha256:..., which `docker buildx imagetools inspect NAME:TAG` prints, or accept this rule.",
+    "vllm-ascend: even release tags were pushed again",
+    "warning",
+)
+def image_digest(case: Case) -> t.Iterator[Finding]:
+    """The image is named by a tag, and not by its digest.
+
+    The registry decides what a tag names: after a new push, or on a compromised registry, hosts that pull later run other software.
+    """
+    if not case.context.contained:
+        return
+    own = case.context.description.image
+    if "@sha256:" in own or (own and _moving_tag(own)):
+        return
+    names = sorted({image_of(case.context, process.host) for dummy, dummy, process in case.engines})
+    yield Finding.at("inference_image", own, f"the image {' and '.join(names)} is named by a tag")
 
 
 @RULES.rule(

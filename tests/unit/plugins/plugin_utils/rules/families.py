@@ -37,6 +37,9 @@ DECODE = {
 }
 
 
+IMAGE = "registry.example/vllm-ascend@sha256:" + 64 * "0"
+
+
 def _apart(release: str, transfer: str, **words: t.Any) -> dict[str, t.Any]:
     return {
         "inference_release": release,
@@ -65,7 +68,10 @@ FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
     "both-0.18": (_apart("0.18.0", "mooncake+store", inference_store={"segment_size": "4GB"}), hosts(4, APART)),
     "layerwise": (_apart("0.23.0", "mooncake_layerwise"), hosts(4, APART)),
     "layerwise-0.11": (_apart("0.11.0", "mooncake_layerwise"), hosts(4, APART)),
-    "docker": (_apart("0.23.0", "mooncake", inference_runtime="docker"), hosts(4, APART)),
+    "docker": (
+        _apart("0.23.0", "mooncake", inference_runtime="docker", inference_image=IMAGE),
+        hosts(4, APART),
+    ),
     "llmdatadist": (
         {
             "inference_release": "0.9.1",
@@ -122,6 +128,7 @@ FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
                 "decode": {"data_parallel_size": 4},
             },
             "inference_kubernetes": {"namespace": "serving"},
+            "inference_image": IMAGE,
         },
         {},
     ),

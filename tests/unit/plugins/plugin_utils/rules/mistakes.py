@@ -62,8 +62,9 @@ MISTAKES: tuple[Mistake, ...] = (
     M(
         "IMAGE-HARDWARE",
         "docker",
-        {"inference_hardware": "950", "inference_devices": 16, "inference_release": "0.18.0"},
+        {"inference_hardware": "950", "inference_devices": 16, "inference_release": "0.18.0", "inference_image": ""},
         "inference_hardware",
+        "IMAGE-DIGEST",
     ),
     M("HOST-ADDRESS", "p2p", {"node2.inference_address": "10.1.0.1"}),
     M("HOST-ADDRESS", "p2p", {"node2.inference_address": "127.0.0.1"}),
@@ -529,6 +530,8 @@ MISTAKES: tuple[Mistake, ...] = (
     W("MODEL-PATH", "p2p", {"inference_model.path": "qwen-w8a8"}, also=("ADVISORY", "REMOTE-CODE")),
     W("MODEL-NAME", "p2p", {"inference_model.name": "qwen 3"}),
     W("RELEASE-CANDIDATE", "p2p", {"inference_release": "0.22.1rc1"}),
+    W("IMAGE-DIGEST", "docker", {"inference_image": ""}),
+    W("IMAGE-DIGEST", "kubernetes", {"inference_image": "registry.example:5000/vllm-ascend-own:v1"}),
     W("IMAGE-TAG", "docker", {"inference_image": "registry.example/vllm-ascend-own:latest"}),
     W("ADVISORY", "p2p-0.18", {"inference_env.PYTHONOPTIMIZE": 1}, "inference_release"),
     W(

@@ -72,7 +72,7 @@ def test_of_the_environment(name, text):
         ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
         ("docker", {"inference_container.shm_size": "64g"}),
         ("docker", {"inference_image": f"registry.example:5000/ascend/vllm-ascend@{DIGEST}"}),
-        ("docker", {"inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3"}),
+        ("docker", {"inference_image": f"quay.io/ascend/vllm-ascend:v0.23.0-a3@{DIGEST}"}),
     ],
     ids=str,
 )
