@@ -105,6 +105,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files import deployment_lock, journal, system_folders, tree
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import Busy
 from ..module_utils.tools.text import visible
 
@@ -142,7 +143,11 @@ def main():
     try:
         module.exit_json(changed=False, **work(module.params, module.check_mode))
     except (tree.TreeError, Busy, OSError) as error:
-        module.fail_json(msg=visible("Lock of {}: {}".format(module.params["directory"], error)))
+        module.fail_json(
+            msg=visible(
+                "Lock of {}: {}".format(module.params["directory"], explained(error, module.params["directory"]))
+            )
+        )
 
 
 if __name__ == "__main__":

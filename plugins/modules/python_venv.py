@@ -211,6 +211,7 @@ from ..module_utils.install.resolution import chosen
 from ..module_utils.install.venv import Builder, VenvError, is_incomplete, read_stamp, read_text
 from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
 from ..module_utils.tools.credentials import hide_passwords
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.text import visible
 
@@ -273,7 +274,7 @@ def main():
             found["changed"] = build(params, wanted(params))
             found.update(lock_of(params))
     except (VenvError, Busy, OSError) as error:
-        module.fail_json(msg=visible(str(error)), **{**found, "changed": False})
+        module.fail_json(msg=visible(explained(error, params["path"])), **{**found, "changed": False})
     module.exit_json(**found)
 
 

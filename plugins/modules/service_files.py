@@ -212,6 +212,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.files import deployment_lock, journal, removal, system_folders, tree
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
+from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import Busy
 from ..module_utils.tools.text import visible
 
@@ -345,7 +346,11 @@ def main():
     try:
         module.exit_json(**work(module.params, module.check_mode))
     except (tree.TreeError, Busy, OSError) as error:
-        module.fail_json(msg=visible("Files of {}: {}".format(module.params["directory"], error)))
+        module.fail_json(
+            msg=visible(
+                "Files of {}: {}".format(module.params["directory"], explained(error, module.params["directory"]))
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -156,11 +156,15 @@ def write(folder, name, content, mode, uid, gid):
     fresh = f".{name}{FRESH}"
     discard(folder, fresh)  # left behind by a run that was killed
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=folder), "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        own(stream.fileno(), mode, uid, gid)
-        os.fsync(stream.fileno())
+    try:
+        with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=folder), "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            own(stream.fileno(), mode, uid, gid)
+            os.fsync(stream.fileno())
+    except OSError:
+        discard(folder, fresh)  # on a full disk it holds the space that others need
+        raise
     os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
     os.fsync(folder)
 

@@ -1,0 +1,26 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fix in the message of an error that a full disk causes."""
+
+from __future__ import annotations
+
+import os
+
+FULL = ("No space left on device", "Disk quota exceeded")
+
+
+def explained(error, path):
+    """The text of an error, with the free space where ``path`` lies and the fix if that disk is full."""
+    text = str(error)
+    if not any(reason in text for reason in FULL):
+        return text
+    existing = path
+    while not os.path.isdir(existing) and os.path.dirname(existing) != existing:
+        existing = os.path.dirname(existing)
+    found = os.statvfs(existing)
+    free = found.f_bavail * found.f_frsize // 2**20
+    return (
+        f"{text}\n{existing} is on a disk with {free} MiB free, or the user's quota is used up. Each file is the old or the new one. "
+        "Fix: free space there, then run the playbook again; it goes on."
+    )
