@@ -10,7 +10,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
@@ -30,17 +29,6 @@ def install():
             pytest.skip("needs nginx, or root to install it")
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
         subprocess.run(["apt-get", "install", "-y", "-q", "nginx-light"], check=True, env=environment)
-
-
-def free_ports(count):
-    """Ports that nothing listens on."""
-    sockets = [socket.socket() for dummy in range(count)]
-    for item in sockets:
-        item.bind(("127.0.0.1", 0))
-    ports = [item.getsockname()[1] for item in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def planned(root, ports, certificate="", verify=None, **router):

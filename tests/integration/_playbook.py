@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import typing as t
@@ -39,6 +40,17 @@ class Run:
     def text(self) -> str:
         """The output on one line, to search for wrapped messages."""
         return " ".join(self.output.replace("\\n", " ").replace("\\", "").split())
+
+
+def free_ports(count):
+    """Ports that nothing listens on."""
+    sockets = [socket.socket() for dummy in range(count)]
+    for item in sockets:
+        item.bind(("127.0.0.1", 0))
+    ports = [item.getsockname()[1] for item in sockets]
+    for each in sockets:
+        each.close()
+    return ports
 
 
 def play(

@@ -20,12 +20,12 @@ import pytest
 from ansible_collections.ascend.inference.tests.integration._frontend import (
     SECRETS,
     ask,
-    free_ports,
     install,
     planned,
     started,
     stop,
 )
+from ansible_collections.ascend.inference.tests.integration._playbook import free_ports
 
 
 class Backend(http.server.BaseHTTPRequestHandler):

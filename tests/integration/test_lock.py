@@ -34,12 +34,17 @@ class ActionModule(ActionBase):
         hand_over(self._task.args["plan"], folder_of(constants.DEFAULT_LOCAL_TMP))
         return {}
 """
+LOSE = "{{ lookup('pipe', 'touch ' ~ folder ~ '/lost-h2') }}"
+# A lost host is one whose connection is refused.
+LOST = "{{ 'ssh' if lookup('ansible.builtin.fileglob', folder ~ '/lost-' ~ inventory_hostname) else 'local' }}"
 CHANGE = [
     {
         "name": "Runs",
         "debug": {"msg": "{{ inventory_hostname }} runs.{{ lookup('pipe', 'touch ' ~ folder ~ '/runs') }}"},
     },
     {"name": "Wait", "wait_for": {"path": "{{ folder }}/go", "timeout": 200}, "when": "fault == 'wait'"},
+    {"name": "Lose h2", "debug": {"msg": LOSE}, "when": "fault == 'lost' and inventory_hostname == 'h2'"},
+    {"name": "Reach it", "ping": {}, "when": "fault == 'lost'"},
     {"name": "Fail", "fail": {"msg": "PLANTED"}, "when": "fault == 'service' and inventory_hostname == 'h2'"},
 ]
 RECORD = [
@@ -94,7 +99,12 @@ def begin(tmp_path):
     role.mkdir(parents=True)
     for name, tasks in {"change": CHANGE, "record": RECORD}.items():
         (role / f"{name}.yml").write_text(yaml.safe_dump(tasks, sort_keys=False), encoding="utf-8")
-    words = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    words = {
+        "ansible_connection": LOST,
+        "ansible_host": "127.0.0.1",
+        "ansible_port": 1,
+        "ansible_python_interpreter": sys.executable,
+    }
     (tmp_path / "hosts.yml").write_text(
         yaml.safe_dump({"all": {"hosts": dict.fromkeys(HOSTS, words)}}), encoding="utf-8"
     )
@@ -162,6 +172,16 @@ def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, directory):
     assert code != 0 and "PLANTED" in output, output
     assert not deployment_lock.holder_of(directory), output
     assert output.count("Release the lock after a failure") == 1
+
+
+def test_a_host_that_is_lost_while_services_change_stops_the_run_and_not_the_next_one(begin, tmp_path, directory):
+    code, output = end(begin("lost"))
+    assert code != 0 and "UNREACHABLE" in output, output
+    assert "Record the deployed plan" not in output.replace("PLAY [Record the deployed plan]", "")
+    (tmp_path / "lost-h2").unlink()
+    code, output = end(begin())
+    assert code == 0 and "h2 runs." in output, output
+    assert not deployment_lock.holder_of(directory)
 
 
 def test_the_lock_of_a_killed_run_is_taken_over(begin, tmp_path, directory):

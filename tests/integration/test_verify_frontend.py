@@ -16,12 +16,12 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.probe impo
 from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import verdict
 from ansible_collections.ascend.inference.tests.integration._frontend import (
     SECRETS,
-    free_ports,
     install,
     planned,
     started,
     stop,
 )
+from ansible_collections.ascend.inference.tests.integration._playbook import free_ports
 from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
 
 pytest.importorskip("cryptography", reason="makes certificates")

@@ -1,0 +1,190 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One simulated A3 host on this machine, for runs of the real playbooks that are interrupted at a chosen place.
+
+Simulated are the NPUs with their tools, CANN's packages, the wheels and the engine; planner, roles, modules, uv, pip, supervisor and the
+verification are real. ``interrupt/`` has what kills a run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, free_ports
+from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, wheels
+from ansible_collections.ascend.inference.tests.simulator.cann import packages
+from ansible_collections.ascend.inference.tests.simulator.fake_host import write_model
+
+HERE = pathlib.Path(__file__).resolve().parent
+RELEASES = {"0.23.0": "9.1.0", "0.24.0rc1": "9.0.1"}  # release: its CANN
+MARK = b"ASCEND_INFERENCE_SERVICE="
+# Findings about the machine that runs the test are not findings of the simulated host.
+MACHINE = [
+    "CLOCK",
+    "DISK-FREE",
+    "HOST-GLIBC",
+    "HOST-PYTHON",
+    "LIMIT-MEMLOCK",
+    "LIMIT-NOFILE",
+    "PORT-TAKEN",
+    "PROXY-VARIABLES",
+]
+MACHINE += ["SHM-SIZE", "SYSCTL-MAPS"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run: exit status (negative: the signal), output, the stages that it began and the steps in which modules wrote."""
+
+    code: int
+    output: str
+    stages: list[str]
+    steps: list[str]
+
+    @property
+    def changed(self) -> int:
+        """Changed tasks of the host in the recap; -1 if there is none."""
+        found = re.findall(r"^node0 .*changed=(\d+)", self.output, re.M)
+        return int(found[-1]) if found else -1
+
+
+class Deployment:
+    """The folder of everything, the inventory in it, and runs of playbooks."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder, self.root = folder, folder / "root"
+        self.directory = self.root / "deployments/inference"
+        host = ascend_cluster.cluster(str(folder), hosts=1, devices=2, driver="25.5.1", engine={"release": ""})["node0"]
+        # There is no driver on this machine, and its folder could not be elsewhere: the toolkit brings the driver's library.
+        packages.CONTENTS["toolkit"]["lib64/libascend_hal.so"] = ""
+        for release, cann in RELEASES.items():
+            packages.build_all(folder / "packages", cann, "a3")
+            wheels.stack(folder / "wheels", release, chip="A3")
+        write_model(
+            folder / "model",
+            num_hidden_layers=2,
+            hidden_size=64,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            head_dim=16,
+        )
+        (folder / "model/chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+        self.host = host
+        (folder / "inventory.yml").write_text(json.dumps(self._inventory()), encoding="utf-8")
+
+    def _inventory(self) -> dict[str, t.Any]:
+        links, port = [str(self.folder / "wheels")], free_ports(1)[0]
+        tools = {
+            name: f"{self.host['bin']}/{program}"
+            for name, program in {"npu_smi": "npu-smi", "hccn_tool": "hccn_tool"}.items()
+        }
+        variables = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "inference_release": "0.23.0",
+            "inference_runtime": "supervisor",
+            "inference_hardware": "a3",
+            "inference_engine_install": "site",
+            "inference_devices": 2,
+            "inference_interface": "lo",
+            "inference_root": str(self.root),
+            "inference_cann_path": str(self.folder / "Ascend"),
+            "inference_model": {"path": str(self.folder / "model"), "name": "x"},
+            "inference_env": {"ASCEND_SIMULATOR_STATE": self.host["state"]},
+            "inference_args": {"max-model-len": 4096},
+            "inference_pools": {"colocated": {"tensor_parallel_size": 2, "ports": {"api": port}}},
+            "inference_router": {"flavour": "none"},
+            "inference_start_timeout": 120,
+            "inference_stop_timeout": 10,
+            "inference_check_ignore": MACHINE,
+            "host_check_hccn_conf": self.host["hccn_conf"],
+            "host_check_executables": tools,
+            "service_executables": tools,
+            "cann_source": str(self.folder / "packages"),
+            "cann_unverified": True,
+            "cann_download_directory": str(self.folder / "downloads"),
+            "cann_free_mib": 1,
+            "mooncake_libraries": {},
+            "mooncake_find_links": links,
+            "mooncake_offline": True,
+            "torch_npu_find_links": links,
+            "torch_npu_offline": True,
+            "torch_npu_requirements": ["numpy"],
+            "vllm_ascend_find_links": links,
+            "vllm_ascend_offline": True,
+        }
+        return {
+            "all": {"vars": variables, "children": {"colocated": {"hosts": {"node0": {"ansible_host": "127.0.0.1"}}}}}
+        }
+
+    def play(self, playbook: str, stage: str = "", step: str = "", **variables: t.Any) -> Run:
+        """Run a playbook; ``stage`` and ``step`` say where it is killed, see ``interrupt/``."""
+        records = {name: self.folder / f"{name}.txt" for name in ("stages", "steps")}
+        for path in records.values():
+            path.write_text("", encoding="utf-8")
+        environment = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
+            "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "interrupt"),
+            "ANSIBLE_CALLBACKS_ENABLED": "stages",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_HOME": str(self.folder / "ansible"),
+            "ANSIBLE_PIPELINING": "0",  # see interrupt/sitecustomize.py
+            "ASCEND_SIMULATOR_ROOT": str(self.folder / "root-of-cann"),
+            "ASCEND_SIMULATOR_STATE": str(self.host["state"]),
+            "HOME": str(self.folder),
+            "PIP_CONFIG_FILE": "/dev/null",
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE / "interrupt"), os.environ.get("PYTHONPATH", "")])),
+            "INTERRUPT_ROOT": str(self.root),
+            "INTERRUPT_STAGES": str(records["stages"]),
+            "INTERRUPT_STEPS": str(records["steps"]),
+            "INTERRUPT_STAGE": stage,
+            "INTERRUPT_STEP": step,
+        }
+        argv = [
+            str(PROGRAM),
+            "-i",
+            str(self.folder / "inventory.yml"),
+            "-e",
+            json.dumps(variables),
+            f"ascend.inference.{playbook}",
+        ]
+        with (self.folder / "output.txt").open("w+", encoding="utf-8") as output:
+            process = subprocess.Popen(
+                argv, env=environment, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            code = process.wait()
+            text = (self.folder / "output.txt").read_text(encoding="utf-8")
+        return Run(code, text, *(path.read_text(encoding="utf-8").splitlines() for path in records.values()))
+
+    def processes(self) -> list[int]:
+        """Processes of the services."""
+        mark, found = MARK + f"{self.directory}/".encode(), []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if any(item.startswith(mark) for item in (entry / "environ").read_bytes().split(b"\0")):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+    def stop(self) -> None:
+        """End what runs."""
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int((self.directory / "run/supervisord.pid").read_text()), signal.SIGTERM)
+        end = time.monotonic() + 15
+        while self.processes() and time.monotonic() < end:
+            time.sleep(0.2)
+        for process in self.processes():
+            os.kill(process, signal.SIGKILL)
