@@ -101,10 +101,14 @@ LOCATION = """        location = @PATH@ {
             if ($ascend_client = "") { return 401 '{"error": {"message": "unknown API key", "type": "authentication_error"}}'; }
 @LIMITS@            proxy_set_header Authorization $ascend_backend;
             proxy_set_header Connection "";
-            proxy_set_header Host $http_host;
-            proxy_pass @ROUTER@@PATH@;
+            proxy_set_header Host $proxy_host;
+            proxy_set_header X-Request-Id $request_id;
+@NOTCLIENTS@            proxy_pass @ROUTER@@PATH@;
         }
 """
+# Headers by which a client would choose among engines and ranks, or come before others: read by vLLM (X-data-parallel-rank) and vllm-router.
+# The id of a request names its KV cache between prefill and decode, so that one client must not know or choose another's.
+NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost")
 TLS = """        ssl_certificate @CERTIFICATE@;
         ssl_certificate_key @KEY@;
         ssl_protocols TLSv1.2 TLSv1.3;
@@ -156,6 +160,7 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         "ANSWER": str(settings.frontend_answer_timeout),
         "CLIENT": str(settings.frontend_client_timeout),
         "ZONES": _zones(settings),
+        "NOTCLIENTS": "".join(f'            proxy_set_header {name} "";\n' for name in NOT_CLIENTS),
     }
     tls = {"CERTIFICATE": settings.certificate, "KEY": settings.certificate_key}
     values["TLS"] = _filled(TLS, tls) if settings.certificate else ""
