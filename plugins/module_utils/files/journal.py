@@ -38,10 +38,10 @@ class Folder:
             os.close(self.descriptor)
 
     def read(self, name):
-        """The content of a JSON file as a dict; ``{}`` if it is missing or broken."""
+        """The content of a JSON file as a dict; ``{}`` if it is missing or broken, or if a service's user can have written it."""
         entry = tree.look(self.descriptor, name) if self.descriptor is not None else None
         try:
-            found = json.loads(entry.content.decode("utf-8")) if entry is not None and entry.kind == "file" else {}
+            found = json.loads(entry.content.decode("utf-8")) if tree.trusted(entry) else {}
         except ValueError:
             return {}
         return found if isinstance(found, dict) else {}

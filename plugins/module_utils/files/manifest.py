@@ -40,10 +40,11 @@ def read(folder, name):
     """A set's manifest: ``{files: {path: {digests, wanted}}, folders: {path: {service, wanted}}, links: {path: target}, backups: [path]}``.
 
     ``digests`` are those that the file may have if only we wrote it: an interrupted run leaves the old one or the new one.
-    ``links`` and ``backups`` are what goes with the whole deployment and not before.
+    ``links`` and ``backups`` are what goes with the whole deployment and not before. One that a service's user can have written is not
+    believed: root removes what it names.
     """
     entry = tree.look(folder, file_name(name)) if folder is not None else None
-    if entry is None or entry.kind != "file":
+    if not tree.trusted(entry):
         return empty()
     try:
         found = json.loads(entry.content.decode("utf-8"))
@@ -57,7 +58,7 @@ def write(folder, name, manifest):
     """Write a set's manifest, if it differs."""
     content = (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("utf-8")
     entry = tree.look(folder, file_name(name))
-    if entry is None or entry.kind != "file" or entry.content != content or entry.mode != 0o600:
+    if not tree.trusted(entry) or entry.content != content or entry.mode != 0o600:
         tree.write(folder, file_name(name), content, 0o600, -1, -1)
 
 

@@ -96,6 +96,11 @@ def look(folder, name):
         return Entry("file", os.fstat(stream.fileno()), stream.read())
 
 
+def trusted(entry):
+    """Whether an entry is a file that only root, or the user who runs this, can have written: another owner can change it at any time."""
+    return entry is not None and entry.kind == "file" and entry.uid in (0, os.geteuid()) and not entry.mode & 0o022
+
+
 def own(descriptor, mode, uid, gid):
     """Set owner, group (-1: unchanged) and mode of an open file or folder; returns whether anything changed."""
     status = os.fstat(descriptor)
