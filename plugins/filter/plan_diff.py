@@ -8,12 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
+from ..plugin_utils.plan.record import whole_plan
 from ..plugin_utils.views.plan_diff import plan_diff
 
 
 def plan_diff_filter(plan: t.Any, deployed: t.Any = None) -> list[str]:
     """Adapter: a plan and the deployed one in, lines out."""
-    return plan_diff(plain(plan), plain(deployed) or None)
+    return plan_diff(plain(plan), dict(whole_plan(plain(deployed) or {})) or None)
 
 
 class FilterModule:

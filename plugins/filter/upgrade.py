@@ -9,13 +9,15 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import rollback, upgrade
+from ..plugin_utils.plan.record import whole_plan
 
 
 def adapted(function: t.Callable[..., t.Any], fact: str) -> t.Callable[..., t.Any]:
     """The function as a filter of ``hostvars``: its first argument becomes {host: the fact ``fact`` of that host, or {}}."""
 
     def call(hostvars: t.Any, hosts: t.Iterable[str], *arguments: t.Any) -> t.Any:
-        return function({host: plain(hostvars[host].get(fact)) or {} for host in hosts}, *map(plain, arguments))
+        found = {host: whole_plan(plain(hostvars[host].get(fact)) or {}) for host in hosts}
+        return function(found, *map(plain, arguments))
 
     return call
 

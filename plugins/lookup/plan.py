@@ -20,6 +20,10 @@ options:
     description: Names of hosts. By default the whole plan is read, which takes longer in large deployments.
     type: list
     elements: str
+  record:
+    description: Whether to read what each host stores besides its part, which is the compressed plan in C(whole), and C(placement).
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -49,9 +53,10 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[str], variables: t.Any = None, **kwargs: t.Any) -> list[dict[str, t.Any]]:
         """One part for each name, or the whole plan without names."""
+        self.set_options(var_options=variables, direct=kwargs)
         folder = folder_of(constants.DEFAULT_LOCAL_TMP)
         try:
-            return [take(folder, str(host)) for host in terms or [""]]
+            return [take(folder, str(host), self.get_option("record")) for host in terms or [""]]
         except FileNotFoundError as error:
             text = f"this run has no plan{' for ' + ', '.join(terms) if terms else ''}. Fix: import the playbook plan first."
             raise AnsibleLookupError(text) from error

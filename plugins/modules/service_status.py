@@ -130,7 +130,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
-from ..module_utils.status.plan import deployed, status_plan
+from ..module_utils.status.plan import deployed, question
 from ..module_utils.status.services import Host
 from ..module_utils.tools.text import visible
 
@@ -165,7 +165,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     plan, problem = deployed(params["directory"])
-    found = status_plan(plan, params["host"]) if plan else None
+    found = question(plan, params["host"]) if plan else None
     if not found and not params["planned"]:
         module.exit_json(
             changed=False,

@@ -24,6 +24,11 @@ def status_plan(plan, host):
     return dict(shared, services=services)
 
 
+def question(plan, host):
+    """The same of a deployed plan: a host stores it with its part of the plan."""
+    return plan.get("question") or status_plan(plan, host)
+
+
 def _service(plan, service):
     kind, health = service["kind"], service["health"] or {"url": "", "timeout": 0}
     verify = plan.get("verify", {})

@@ -17,10 +17,12 @@ import typing as t
 from ...module_utils.status.plan import status_plan
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members
 from .planner import launch_plan
+from .record import record_of
 
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
 WHOLE = "plan.json"
+RECORD = "record.json"
 OF_THE_WHOLE = (
     "services",
     "hosts",
@@ -78,9 +80,10 @@ def generated(plan: t.Mapping[str, t.Any]) -> bool:
 
 
 def hand_over(plan: Plan, folder: str) -> None:
-    """Write the plan and each host's part; with files generated at deployment each part is the whole plan."""
+    """Write the plan, its record for the hosts, and each host's part; with files generated at deployment each part is the whole plan."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     _write(os.path.join(folder, WHOLE), plan)
+    _write(os.path.join(folder, RECORD), record_of(plan))
     whole = generated(plan)
     for host, part in parts(plan):
         more = {key: part[key] for key in ("stages", "question")}
@@ -92,8 +95,9 @@ def _write(path: str, value: t.Any) -> None:
         stream.write(json.dumps(value))  # dumps is implemented in C, dump is not
 
 
-def take(folder: str, host: str = "") -> Plan:
-    """The whole plan, or one host's part. Raises ``FileNotFoundError`` if this run created none."""
-    with open(os.path.join(folder, part_name(host) if host else WHOLE), encoding="utf-8") as stream:
+def take(folder: str, host: str = "", record: bool = False) -> Plan:
+    """The whole plan, one host's part, or the record of the plan. Raises ``FileNotFoundError`` if this run created none."""
+    name = RECORD if record else part_name(host) if host else WHOLE
+    with open(os.path.join(folder, name), encoding="utf-8") as stream:
         found: Plan = json.load(stream)
         return found
