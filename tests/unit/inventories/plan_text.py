@@ -31,6 +31,7 @@ def services_text(plan: Data) -> str:
 def plan_text(plan: Data) -> str:
     """The plan as lines of YAML, without what repeats."""
     shown = {name: value for name, value in plan.items() if name not in (*LEFT_OUT, "services")}
+    shown["findings"] = [f"{finding['id']} {finding['path']}: {finding['problem']}" for finding in plan["findings"]]
     shown["services"] = _beside_first([_readable(service) for service in plan["services"]], lambda item: item["kind"])
     return HEAD + yaml.safe_dump(
         _plain(_without_repetition(shown)), sort_keys=True, width=150, allow_unicode=True, default_flow_style=None
