@@ -128,7 +128,7 @@ def run(limit, parts, deadline, report):
                 running.append(Running(waiting.pop(0), lines))
                 print(f"--- {running[-1].part} begins", flush=True)
             try:
-                one, line = lines.get(timeout=max(0.1, min(HEARTBEAT, deadline - time.monotonic())))
+                job, line = lines.get(timeout=max(0.1, min(HEARTBEAT, deadline - time.monotonic())))
             except queue.Empty:
                 state = ", ".join(f"{item.part} for {item.seconds():.0f} s" for item in running)
                 print(f"--- running: {state}", flush=True)
@@ -136,14 +136,14 @@ def run(limit, parts, deadline, report):
                     break
                 continue
             if line is not None:
-                one.tail = [*one.tail[-39:], line]
-                print(f"{one.part:>16} | {line}", flush=True)
+                job.tail = [*job.tail[-39:], line]
+                print(f"{job.part:>16} | {line}", flush=True)
             else:
-                running.remove(one)
-                status, processor = one.finish()
+                running.remove(job)
+                status, processor = job.finish()
                 outcome = "passed" if status == 0 else f"FAILED ({status})"
-                print(f"--- {one.part}: {outcome} after {one.seconds():.0f} s", flush=True)
-                report(one.part, outcome, one.seconds(), one.tail, processor)
+                print(f"--- {job.part}: {outcome} after {job.seconds():.0f} s", flush=True)
+                report(job.part, outcome, job.seconds(), job.tail, processor)
     finally:
         for item in running:
             item.end()

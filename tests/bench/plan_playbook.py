@@ -29,9 +29,9 @@ def inventory(hosts: int) -> dict:
     """The planner's bench deployment as an inventory file."""
     words, described = deployment(hosts, "external")
     groups: dict[str, dict] = {}
-    for name, one in described.items():
-        groups.setdefault(one["groups"][0], {}).setdefault("hosts", {})[name] = None
-    variables = {name: one["variables"] for name, one in described.items()}
+    for name, host in described.items():
+        groups.setdefault(host["groups"][0], {}).setdefault("hosts", {})[name] = None
+    variables = {name: host["variables"] for name, host in described.items()}
     return {"all": {"vars": words, "hosts": variables, "children": groups}}
 
 

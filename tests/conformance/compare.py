@@ -235,7 +235,9 @@ class Comparison:
         found = from_argv(router["argv"][2:])
         if self.pinned and documented.port:
             self.note("proxy", "port", documented.port, found["port"])
-        by_api = [((one.host, one.api_port), service["name"]) for one, service in pairs if not one.headless]
+        by_api = [
+            ((process.host, process.api_port), service["name"]) for process, service in pairs if not process.headless
+        ]
         ours = self.planned_lists(found, pairs)
         for role in sorted(set(documented.lists) | set(ours)):
             kinds = {role, "colocated"} if role == "decode" else {role}

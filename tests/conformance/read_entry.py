@@ -346,7 +346,7 @@ def _extends(name: str, value: t.Any) -> bool:
 
 
 def _unfolded(name: str, value: t.Any, variables: Entry) -> str:
-    others = {key: one for key, one in variables.items() if key != name}
+    others = {key: setting for key, setting in variables.items() if key != name}
     return str(value).lower() if isinstance(value, bool) else expanded(str(value), others)
 
 

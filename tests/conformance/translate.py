@@ -288,7 +288,7 @@ def _kv(entry: Documented, process: Process) -> Words:
         word, own = connector_word(child), {}
         for key, value in (child.get("kv_connector_extra_config") or {}).items():
             if key in SIZES_IN_KV:
-                more = {name: one for name, one in value.items() if name not in SIZES_TOLD}
+                more = {name: setting for name, setting in value.items() if name not in SIZES_TOLD}
                 if more or not _true(entry, key, value):
                     own[key] = more if _true(entry, key, value) else value
             elif key not in NOT_SAID:

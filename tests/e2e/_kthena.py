@@ -53,9 +53,9 @@ def inventory_variables():
 
 def free_port():
     """A free port."""
-    with socket.socket() as one:
-        one.bind(("0.0.0.0", 0))
-        return one.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("0.0.0.0", 0))
+        return listener.getsockname()[1]
 
 
 def run(directory, *arguments):

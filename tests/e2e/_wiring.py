@@ -276,8 +276,8 @@ class Deployment:
         marks = [service_logs.mark(log) for log in logs]
         responses = verify(section, Keys(), LIMITS)
         read = [
-            service_logs.read(one, mark, section.release.lines, _no_command)
-            for one, mark in zip(logs, marks, strict=True)
+            service_logs.read(service_log, mark, section.release.lines, _no_command)
+            for service_log, mark in zip(logs, marks, strict=True)
         ]
         report = verdict(section, responses, read)
         return "" if report["verified"] else "\n".join(verify_text(report)), report

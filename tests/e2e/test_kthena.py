@@ -44,9 +44,9 @@ def cluster(tmp_path):
     """A cluster with two nodes of 16 NPUs and one of none, and engines where its pods are."""
     network = f"127.{20 + os.getpid() % 200}.{os.getpid() // 200 % 250 + 1}"
     arguments = [*cluster_of.crds(), *NODES, "--node", "control", "--pod-network", network]
-    one = cluster_of.Fake(tmp_path, *arguments, model="ds_r1")
-    yield one
-    one.stop()
+    started = cluster_of.Fake(tmp_path, *arguments, model="ds_r1")
+    yield started
+    started.stop()
 
 
 def two_decodes(variables):

@@ -40,7 +40,8 @@ def vllm_options(version: str) -> dict[str, tuple[str, str, str]]:
         kept.write_text(found)
     found = json.loads(kept.read_text())
     return {
-        name: (one["kind"], ",".join(one["spellings"]), _choices(one["choices"])) for name, one in sorted(found.items())
+        name: (option["kind"], ",".join(option["spellings"]), _choices(option["choices"]))
+        for name, option in sorted(found.items())
     }
 
 

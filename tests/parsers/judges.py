@@ -73,17 +73,17 @@ def _master(version: str, argv: t.Sequence[str]) -> str:
     words, metrics = at_home(argv)
     with subprocess.Popen(
         [binary, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env
-    ) as one:
+    ) as process:
         try:
             end = time.monotonic() + PATIENCE
-            while one.poll() is None and time.monotonic() < end:
+            while process.poll() is None and time.monotonic() < end:
                 with contextlib.suppress(OSError, http.client.HTTPException):
                     urllib.request.urlopen(f"http://127.0.0.1:{metrics}/health", timeout=5).close()
                     return ""
                 time.sleep(0.2)
         finally:
-            one.kill()
-        output = (one.stdout.read() if one.stdout else "").strip().splitlines()
+            process.kill()
+        output = (process.stdout.read() if process.stdout else "").strip().splitlines()
     errors = [line for line in output if "ERROR" in line or "error" in line] or output[-1:]
     return errors[0][:300] if errors else f"no answer on /health within {PATIENCE} s"
 
@@ -125,7 +125,7 @@ def _script(path: Path, argv: t.Sequence[str]) -> str:
         body += [*function, *ast.parse("parse_args()").body]
     else:  # the script reads its command line where it starts
         start = next(item for item in tree.body if isinstance(item, ast.If) and "__main__" in ast.unparse(item.test))
-        last = max(index for index, one in enumerate(start.body) if "parse_args()" in ast.unparse(one))
+        last = max(index for index, statement in enumerate(start.body) if "parse_args()" in ast.unparse(statement))
         body += start.body[: last + 1]
     module = ast.fix_missing_locations(ast.Module(body, []))
     output = io.StringIO()
@@ -141,6 +141,8 @@ def _script(path: Path, argv: t.Sequence[str]) -> str:
     return ""
 
 
-def _standard(one: ast.Import | ast.ImportFrom) -> bool:
-    names = [one.module or ""] if isinstance(one, ast.ImportFrom) else [alias.name for alias in one.names]
+def _standard(statement: ast.Import | ast.ImportFrom) -> bool:
+    names = (
+        [statement.module or ""] if isinstance(statement, ast.ImportFrom) else [alias.name for alias in statement.names]
+    )
     return all(name.split(".")[0] in sys.stdlib_module_names for name in names)

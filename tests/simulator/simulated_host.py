@@ -131,11 +131,11 @@ class Host:
                     if device["present"]:
                         yield other, device
 
-    def cut(self, one, other):
+    def cut(self, device, other):
         """True if network.json separates the two addresses (a pair or a single dead address)."""
         network = self.network()
         pairs = [set(pair) for pair in network.get("cut", [])]
-        return {one, other} in pairs or one in network.get("dead", []) or other in network.get("dead", [])
+        return {device, other} in pairs or device in network.get("dead", []) or other in network.get("dead", [])
 
     def reaches(self, device, target):
         """RoCE: link up on both ends, in one network or with a gateway, and not the sibling die of an A3."""

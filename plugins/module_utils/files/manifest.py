@@ -70,8 +70,8 @@ def following(old, files, folders, links=None, backups=()):
     What ``old`` has besides is kept as no longer wanted, until it is removed.
     """
     result = {
-        "files": {path: dict(one, wanted=False) for path, one in old["files"].items()},
-        "folders": {path: dict(one, wanted=False) for path, one in old["folders"].items()},
+        "files": {path: dict(entry, wanted=False) for path, entry in old["files"].items()},
+        "folders": {path: dict(entry, wanted=False) for path, entry in old["folders"].items()},
         "links": {**old["links"], **(links or {})},
         "backups": sorted({*old["backups"], *backups}),
     }
@@ -83,7 +83,7 @@ def following(old, files, folders, links=None, backups=()):
 def during(old, new):
     """The manifest while ``new`` is being written: a file may have its old or its new content."""
     files = {
-        path: dict(one, digests=sorted({*one["digests"], *old["files"].get(path, {"digests": []})["digests"]}))
-        for path, one in new["files"].items()
+        path: dict(entry, digests=sorted({*entry["digests"], *old["files"].get(path, {"digests": []})["digests"]}))
+        for path, entry in new["files"].items()
     }
     return dict(new, files=files)

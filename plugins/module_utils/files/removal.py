@@ -24,7 +24,7 @@ def manifests(base, kept):
         found = {name: manifest.read(folder, name) for name in manifest.set_names(os.listdir(folder))}
     finally:
         os.close(folder)
-    nothing = {name: manifest.following(one, {}, {}) for name, one in found.items() if name not in kept}
+    nothing = {name: manifest.following(listed, {}, {}) for name, listed in found.items() if name not in kept}
     return {**found, **nothing}
 
 
@@ -38,8 +38,8 @@ def unwanted(found, kind):
 def remove(base, kept, check):
     """Remove; returns ``[{path, saved}]``. A file that somebody changed is renamed, not removed, unless it is a secret."""
     found = manifests(base, kept)
-    files = {path: one for path, one in unwanted(found, "files").items() if inside(base, path)}
-    folders = {path: one for path, one in unwanted(found, "folders").items() if inside(base, path)}
+    files = {path: listed for path, listed in unwanted(found, "files").items() if inside(base, path)}
+    folders = {path: listed for path, listed in unwanted(found, "folders").items() if inside(base, path)}
     steps = [step for step in (_file(base, path, files[path], check) for path in sorted(files)) if step]
     for path in sorted(folders, reverse=True):  # children first
         if os.path.lexists(path):
@@ -75,16 +75,16 @@ def _forget(base, kept, found):
     if folder is None:
         return
     try:
-        for name, one in found.items():
+        for name, listed in found.items():
             if name not in kept:
                 tree.discard(folder, manifest.file_name(name))
                 continue
             left = {
-                kind: {path: record for path, record in one[kind].items() if record["wanted"]}
+                kind: {path: record for path, record in listed[kind].items() if record["wanted"]}
                 for kind in ("files", "folders")
             }
-            left.update(links=one["links"], backups=one["backups"])
-            if left != one:
+            left.update(links=listed["links"], backups=listed["backups"])
+            if left != listed:
                 manifest.write(folder, name, left)
     finally:
         os.close(folder)

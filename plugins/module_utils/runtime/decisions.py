@@ -40,9 +40,9 @@ def decide(wanted, services, states, special=None):
     whether a running one must be restarted although ``outdated`` is false.
     """
 
-    def differs(one):
-        found = states[one["unit"]]
-        return outdated(one, found) or bool(special and special(one, found))
+    def differs(service):
+        found = states[service["unit"]]
+        return outdated(service, found) or bool(special and special(service, found))
 
     up = [service for service in services if states.get(service["unit"], {}).get("up")]
     down = [service for service in services if service not in up]

@@ -29,7 +29,7 @@ class Docker(Runtime):
     log_kind = "docker"
 
     def states(self, services):
-        return {name: one["state"] for name, one in self._containers(services).items()}
+        return {name: container["state"] for name, container in self._containers(services).items()}
 
     def log(self, service, lines):
         return self.run(self.log_commands({"unit": service["unit"]}, lines, 0)[0])[1]

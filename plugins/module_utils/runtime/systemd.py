@@ -60,7 +60,7 @@ class Systemd(Runtime):
         old = [name for name in self.own() if name not in planned]
         shown = self.show([*planned, self.target])
         unread = any(item["NeedDaemonReload"] == "yes" or item["LoadState"] == "not-found" for item in shown.values())
-        disabled = [name for name, one in shown.items() if one["UnitFileState"] != "enabled"]
+        disabled = [name for name, properties in shown.items() if properties["UnitFileState"] != "enabled"]
         if not check:
             if unread:
                 self.call("daemon-reload")
@@ -82,7 +82,7 @@ class Systemd(Runtime):
         """Start the target. It wants all units, so an earlier start would ignore their stages."""
         shown = self.show([self.target, *self.own()])
         due = shown[self.target]["LoadState"] == "loaded" and shown[self.target]["ActiveState"] != "active"
-        if not due or not all(_state(one)["up"] for unit, one in shown.items() if unit != self.target):
+        if not due or not all(_state(properties)["up"] for unit, properties in shown.items() if unit != self.target):
             return False
         if not check:
             self.call("start", self.target)

@@ -62,7 +62,9 @@ class Waiter:
                 break
             with ThreadPoolExecutor(max_workers=16) as pool:
                 well = list(pool.map(self.probe, [item["url"] for item in pending]))
-            ready.update((one["name"], round(self.clock() - begin, 1)) for one, good in zip(pending, well) if good)
+            ready.update(
+                (waited["name"], round(self.clock() - begin, 1)) for waited, good in zip(pending, well) if good
+            )
             if len(ready) < len(services):
                 self.sleep(self.interval)
         return ready, failed

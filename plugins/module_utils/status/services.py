@@ -162,7 +162,7 @@ class Host:
             states, problems = None, [str(error)] if self.deployed else []
         with ThreadPoolExecutor(max_workers=16) as pool:
             answers = list(pool.map(lambda service: query(service, timeout, self.get), services))
-        rows = [self._row(one, answer, states, lines) for one, answer in zip(services, answers)]
+        rows = [self._row(item, answer, states, lines) for item, answer in zip(services, answers)]
         units = {service["unit"] for service in services}
         extra = sorted(name for name in states or {} if name not in units)
         problems += [f"{name} belongs to the deployment but is in no plan" for name in extra]

@@ -245,20 +245,20 @@ def argument_spec(fields: dict[str, Field] | None = None) -> dict[str, Any]:
     """The tables as an argument_spec of AnsibleModule, so that documentation, module and this file agree."""
     spec = {}
     for name, field in (_PLAN if fields is None else fields).items():
-        one: dict[str, Any] = {"type": field.kind.__name__}
+        option: dict[str, Any] = {"type": field.kind.__name__}
         if field.default is ...:
-            one["required"] = True
+            option["required"] = True
         elif field.default is not None:
-            one["default"] = field.default
+            option["default"] = field.default
         if field.choices:
-            one["choices"] = list(field.choices)
+            option["choices"] = list(field.choices)
         if field.kind is list:
-            one["elements"] = "dict" if field.inner else "str"
+            option["elements"] = "dict" if field.inner else "str"
         if field.inner:
-            one["options"] = argument_spec(field.inner)
+            option["options"] = argument_spec(field.inner)
         if "key" in name or "tokens" in name:
-            one["no_log"] = False  # the name of a secret or a number of tokens, not a secret
-        spec[name] = one
+            option["no_log"] = False  # the name of a secret or a number of tokens, not a secret
+        spec[name] = option
     return spec
 
 

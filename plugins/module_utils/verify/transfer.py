@@ -50,7 +50,7 @@ def judge(plan: VerifyPlan, window: Window) -> Judgement:
     """Check the path of requests first, then the source of decode's tokens."""
     prefills = [engine.name for engine in plan.role("prefill")]
     decodes = [engine.name for engine in plan.role("decode")]
-    asked = {name: one.requests for name, one in window.engines.items()}
+    asked = {name: counters.requests for name, counters in window.engines.items()}
     problem = _path_problem(window, prefills, decodes, asked)
     if problem:
         return problem

@@ -59,15 +59,15 @@ def request(plan: VerifyPlan) -> str:
 
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
     """Check for red flags in all logs; transfer lines per probe request on decode and listener lines on prefill, if printed."""
-    readable = {name: one for name, one in read.items() if one["readable"]}
+    readable = {name: log for name, log in read.items() if log["readable"]}
     if not readable:
-        reasons = "; ".join("{}: {}".format(name, one["problem"]) for name, one in sorted(read.items()))
+        reasons = "; ".join("{}: {}".format(name, log["problem"]) for name, log in sorted(read.items()))
         return [records.skipped("logs", "no log was read" + (" (" + reasons + ")" if reasons else ""))]
     broken = []
-    for name, one in sorted(readable.items()):
-        if one["red_flags"]:
-            problem = Problem("its log shows a red flag: " + one["red_flags"][0].strip()[:300], "red_flag")
-            broken.append(records.failed("logs", name, problem, lines=one["red_flags"][:5]))
+    for name, log in sorted(readable.items()):
+        if log["red_flags"]:
+            problem = Problem("its log shows a red flag: " + log["red_flags"][0].strip()[:300], "red_flag")
+            broken.append(records.failed("logs", name, problem, lines=log["red_flags"][:5]))
     broken += _listeners(plan, readable)
     proved: list[str] = []
     if plan.disaggregated and plan.release.lines.transferred:
@@ -99,7 +99,7 @@ def _listeners(plan: VerifyPlan, readable: Logs) -> list[records.Record]:
 
 def _warnings(plan: VerifyPlan, read: Logs) -> list[str]:
     warnings = [
-        "the log of {} was not read: {}".format(n, one["problem"]) for n, one in sorted(read.items()) if one["problem"]
+        "the log of {} was not read: {}".format(n, log["problem"]) for n, log in sorted(read.items()) if log["problem"]
     ]
     if plan.transfer.listeners_per_prefill and plan.release.lines.listening:
         for engine in plan.role("prefill"):

@@ -133,11 +133,11 @@ def _rows(services: list[Report]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _row(one: Report) -> tuple[str, ...]:
-    state = one["state"] + (", silent" if one["state"] == "running" and one["answers"] is False else "")
-    since = (one["since"] or "-").replace("T", " ").rstrip("Z")
-    found = str(len(one["findings"])) if one["findings"] else "-"
-    return one["service"], one["host"], state, since, one["version"] or "-", _requests(one["requests"]), _kv(one), found
+def _row(row: Report) -> tuple[str, ...]:
+    state = row["state"] + (", silent" if row["state"] == "running" and row["answers"] is False else "")
+    since = (row["since"] or "-").replace("T", " ").rstrip("Z")
+    found = str(len(row["findings"])) if row["findings"] else "-"
+    return row["service"], row["host"], state, since, row["version"] or "-", _requests(row["requests"]), _kv(row), found
 
 
 def _requests(counts: t.Mapping[str, t.Any]) -> str:
@@ -147,11 +147,11 @@ def _requests(counts: t.Mapping[str, t.Any]) -> str:
     return ", ".join(parts) or "-"
 
 
-def _kv(one: Report) -> str:
-    kv = one["kv"]
-    if one["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
+def _kv(row: Report) -> str:
+    kv = row["kv"]
+    if row["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
         return f"{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"
-    if kv.get("prompt_tokens") is None or one["kind"] == "prefill":
+    if kv.get("prompt_tokens") is None or row["kind"] == "prefill":
         return "-"
     outside = kv.get("external_kv_transfer")
     return "not counted" if outside is None else f"{outside:.0f} of {kv['prompt_tokens']:.0f} tokens"

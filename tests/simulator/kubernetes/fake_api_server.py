@@ -130,8 +130,8 @@ class Api:
         found = []
         for version in sorted(self.resources):
             if "/" in version:
-                one = {"groupVersion": version, "version": version.split("/")[1]}
-                found.append({"name": version.split("/")[0], "versions": [one], "preferredVersion": one})
+                served = {"groupVersion": version, "version": version.split("/")[1]}
+                found.append({"name": version.split("/")[0], "versions": [served], "preferredVersion": served})
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
 
     def judge(self, thing, old):

@@ -95,8 +95,8 @@ def _items(schema, value, old, path):
         yield f"{path}: Too many: {len(value)}: must have at most {schema['maxItems']} items"
     if len(value) < schema.get("minItems", 0):
         yield f"{path}: should have at least {schema['minItems']} items"
-    for number, one in enumerate(value):
-        yield from problems(schema.get("items", {}), one, None, f"{path}[{number}]")
+    for number, member in enumerate(value):
+        yield from problems(schema.get("items", {}), member, None, f"{path}[{number}]")
     keys = schema.get("x-kubernetes-list-map-keys")
     if keys:
         marks = [json.dumps([item.get(key) for key in keys]) for item in value if isinstance(item, dict)]

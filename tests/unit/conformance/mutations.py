@@ -40,7 +40,9 @@ def connectors(role: Entry) -> list[Entry]:
 def peers(entry: Entry) -> list[tuple[Entry, Entry]]:
     """Each connector from prefill to decode, and its role."""
     pairs = [(connector, role) for role in engines(entry) for connector in connectors(role)]
-    return [(one, role) for one, role in pairs if re.match(r"Mooncake(?!.*Store)", str(one.get("kv_connector")))]
+    return [
+        (config, role) for config, role in pairs if re.match(r"Mooncake(?!.*Store)", str(config.get("kv_connector")))
+    ]
 
 
 def command_line(role: Entry, joined: bool = False) -> list[str]:
@@ -204,7 +206,7 @@ def ports_overlap(entry: Entry) -> bool:
 
 
 def _told(entry: Entry, whose: t.Callable[[Entry], str]) -> list[Entry]:
-    extras = [(one.get("kv_connector_extra_config") or {}, role) for one, role in peers(entry)]
+    extras = [(config.get("kv_connector_extra_config") or {}, role) for config, role in peers(entry)]
     return [extra[whose(role)] for extra, role in extras if whose(role) in extra]
 
 
@@ -256,8 +258,8 @@ def another_name(entry: Entry) -> bool:
 
 
 MISTAKES: dict[str, tuple[str, Change]] = {
-    one.__name__: (lint, one)
-    for lint, one in (
+    function.__name__: (lint, function)
+    for lint, function in (
         ("JSON-SYNTAX", broken_json),
         ("KV-PORT-RESERVED-100", port_in_the_pool),
         ("KV-PORT-OVERLAP", ports_overlap),

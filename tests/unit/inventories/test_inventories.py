@@ -39,12 +39,12 @@ def service(plan, name):
     return next(item for item in plan["services"] if item["name"] == name)
 
 
-def flag(one, name):
-    return one["argv"][one["argv"].index(name) + 1]
+def flag(planned, name):
+    return planned["argv"][planned["argv"].index(name) + 1]
 
 
-def kv(one):
-    return json.loads(flag(one, "--kv-transfer-config"))
+def kv(planned):
+    return json.loads(flag(planned, "--kv-transfer-config"))
 
 
 @pytest.mark.parametrize("name", OURS)

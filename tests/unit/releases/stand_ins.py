@@ -21,7 +21,7 @@ def wheel(folder: pathlib.Path, name: str, version: str, requires: t.Iterable[st
         "Metadata-Version: 2.1",
         f"Name: {name}",
         f"Version: {version}",
-        *(f"Requires-Dist: {one}" for one in requires),
+        *(f"Requires-Dist: {requirement}" for requirement in requires),
     ]
     inside = f"{own}-{version}.dist-info"
     with zipfile.ZipFile(folder / f"{own}-{version}-py3-none-any.whl", "w") as archive:

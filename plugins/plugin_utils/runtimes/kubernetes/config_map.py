@@ -47,7 +47,7 @@ def files(context: Context, services: t.Sequence[Service], service: Service) -> 
     if is_engine(service) and service.rank:
         entry = template_of(services, service.kind)[0].address
     known = ENGINE_VARIABLES if is_engine(service) else ()
-    others = {} if is_engine(service) else {one.address: name for name, one in target_names(services).items()}
+    others = {} if is_engine(service) else {target.address: name for name, target in target_names(services).items()}
     found = {f"{part}.sh": script(identified(context, service), known, entry, others)}
     for file in service.files:
         found[f"{part}-{posixpath.basename(file.path)}"] = file.content

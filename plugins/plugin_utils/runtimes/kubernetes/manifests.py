@@ -82,7 +82,7 @@ def cluster_part(
             },
             "targets": {
                 "config_map": targets_name(context),
-                "variables": {name: one.name for name, one in sorted(target_names(services).items())},
+                "variables": {name: target.name for name, target in sorted(target_names(services).items())},
             },
         },
     }

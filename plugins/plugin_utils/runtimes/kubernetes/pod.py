@@ -162,19 +162,19 @@ def _volumes(context: Context) -> list[Manifest]:
     return found + [_volume(mount) for mount in settings.mounts]
 
 
-def _volume(one: Mount) -> Manifest:
-    if one.claim:
-        return {"name": one.name, "persistentVolumeClaim": {"claimName": one.claim}}
-    if one.config_map:
-        return {"name": one.name, "configMap": {"name": one.config_map}}
-    if one.secret:
-        return {"name": one.name, "secret": {"secretName": one.secret}}
-    if one.memory:
-        return {"name": one.name, "emptyDir": {"medium": "Memory", "sizeLimit": one.memory}}
-    source = {"path": one.host_path or one.path}
-    if one.type:
-        source["type"] = one.type
-    return {"name": one.name, "hostPath": source}
+def _volume(volume: Mount) -> Manifest:
+    if volume.claim:
+        return {"name": volume.name, "persistentVolumeClaim": {"claimName": volume.claim}}
+    if volume.config_map:
+        return {"name": volume.name, "configMap": {"name": volume.config_map}}
+    if volume.secret:
+        return {"name": volume.name, "secret": {"secretName": volume.secret}}
+    if volume.memory:
+        return {"name": volume.name, "emptyDir": {"medium": "Memory", "sizeLimit": volume.memory}}
+    source = {"path": volume.host_path or volume.path}
+    if volume.type:
+        source["type"] = volume.type
+    return {"name": volume.name, "hostPath": source}
 
 
 def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str, str]) -> Manifest:

@@ -62,16 +62,16 @@ class Runtime:
 
 
 def test_status_shows_the_loop_first_with_its_cause():
-    one = {
+    planned = {
         "name": "decode-0", "kind": "decode", "unit": "x-decode-0", "digest": "d", "digest_file": "/none", "url": "", "patience": 600,
         "base": "", "log": {}, "version": "", "transfers": False, "generated": [], "clients": 0, "engines": [],
     }  # fmt: skip
     found = state("failed (failed)", detail="result start-limit-hit", restarts=10)
-    rows, _complaints = services.Host(Runtime(found), {"services": [one]}, None, clock=lambda: NOW).look()
+    rows, _complaints = services.Host(Runtime(found), {"services": [planned]}, None, clock=lambda: NOW).look()
     text = rows[0]["findings"][0]
     assert text.startswith(
         "is in a crash loop: it ended 10 times, and systemd gave up. Its log says: ValueError: The model's max seq len"
     )
     found = state("activating (auto-restart)", False, True, restarts=4)
-    rows, _complaints = services.Host(Runtime(found), {"services": [one]}, None, clock=lambda: NOW).look()
+    rows, _complaints = services.Host(Runtime(found), {"services": [planned]}, None, clock=lambda: NOW).look()
     assert "it ended 4 times, and it is started again after a pause" in rows[0]["findings"][0]

@@ -33,15 +33,17 @@ class Engine:
     def ps(self, options, words):
         ours = [word for word in options if word.startswith("--filter=label=")]
         label, dummy, value = ours[0][len("--filter=label=") :].partition("=") if ours else ("", "", "")
-        names = [name for name, one in self.containers.items() if not ours or one["labels"].get(label) == value]
+        names = [
+            name for name, container in self.containers.items() if not ours or container["labels"].get(label) == value
+        ]
         return 0, "\n".join(names)
 
     def inspect(self, options, words):
         rows = []
         for name in words:
-            one = self.containers[name]
-            now = {"Status": one["status"], "StartedAt": "2026-01-01T00:00:00.1Z", "ExitCode": 137, "Error": ""}
-            rows.append(json.dumps(["/" + name, now, one["restarts"], one["labels"], one["image"]]))
+            container = self.containers[name]
+            now = {"Status": container["status"], "StartedAt": "2026-01-01T00:00:00.1Z", "ExitCode": 137, "Error": ""}
+            rows.append(json.dumps(["/" + name, now, container["restarts"], container["labels"], container["image"]]))
         return 0, "\n".join(rows)
 
     def image(self, options, words):
@@ -91,11 +93,11 @@ def call(engine, state, *services, check=False):
 
 
 def test_a_container_is_created_once(engine):
-    one = service("a")
-    assert call(engine, "started", one, check=True)["started"] == ["x-a"] and engine.calls == []
-    assert call(engine, "started", one)["started"] == ["x-a"]
+    planned = service("a")
+    assert call(engine, "started", planned, check=True)["started"] == ["x-a"] and engine.calls == []
+    assert call(engine, "started", planned)["started"] == ["x-a"]
     assert engine.calls == ["create image:1 /d/a/run.sh", "start x-a"]
-    assert not call(engine, "started", one)["changed"]
+    assert not call(engine, "started", planned)["changed"]
 
 
 def test_the_command_has_all_that_is_planned_and_no_more():

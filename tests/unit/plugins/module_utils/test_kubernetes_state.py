@@ -125,10 +125,11 @@ def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
     ],
 )
 def test_verification_asks_where_the_router_is_reached(spec, status, url):
-    one = pod("prefill", 0)
-    one["status"]["hostIP"] = "10.0.0.1"
+    running = pod("prefill", 0)
+    running["status"]["hostIP"] = "10.0.0.1"
     assert (
-        addresses.resolved(PLAN, [one], {"spec": spec, "status": status})["verify"]["entry"]["url"] == f"http://{url}"
+        addresses.resolved(PLAN, [running], {"spec": spec, "status": status})["verify"]["entry"]["url"]
+        == f"http://{url}"
     )
 
 

@@ -35,10 +35,10 @@ def port(name, first):
 
 def service(name, kind, first, digest_file=None, **more):
     health = {"url": f"http://n1:{first}/health", "timeout": 600}
-    one = {"name": name, "kind": kind, "host": "n1", "address": "n1", "digest": "d-" + name, "health": health}
-    one["digest_file"] = digest_file or f"/d/run/{name}.digest"
+    made = {"name": name, "kind": kind, "host": "n1", "address": "n1", "digest": "d-" + name, "health": health}
+    made["digest_file"] = digest_file or f"/d/run/{name}.digest"
     return dict(
-        one,
+        made,
         files=[],
         ports=[port("api", first)],
         log={"kind": "file", "path": f"/logs/{name}.log"},
@@ -53,9 +53,9 @@ def plan(directory="/d", **more):
     services.append(dict(service("elsewhere", "prefill", 7100), host="n2"))
     verify = {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}}
     software = {"engine": {"version": "0.32.0"}}
-    one = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
-    one.update(plan_version=2, runtime_settings={})
-    return dict(one, verify=verify, software=software, **more)
+    made = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
+    made.update(plan_version=2, runtime_settings={})
+    return dict(made, verify=verify, software=software, **more)
 
 
 class Runtime:
@@ -67,8 +67,8 @@ class Runtime:
             raise base.RuntimeProblem(self.problem)
         return self.known
 
-    def log(self, one, lines):
-        return "\x1b[2mthe end\x1b[0m of " + one["name"]
+    def log(self, made, lines):
+        return "\x1b[2mthe end\x1b[0m of " + made["name"]
 
 
 def state(word="running", since=1000.0, restarts=0, detail="", digest=""):

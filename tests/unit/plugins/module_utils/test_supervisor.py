@@ -38,19 +38,19 @@ def test_only_what_differs_is_restarted(tmp_path):
 
 
 def test_a_program_that_never_said_what_it_runs_is_restarted(tmp_path):
-    one = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
-    assert decisions.outdated(one, state("running", True))
+    planned = dict(program(tmp_path, "one", "1", "1"), digest_file=str(tmp_path / "absent"))
+    assert decisions.outdated(planned, state("running", True))
 
 
 def test_a_newer_secret_restarts(tmp_path):
     secret = tmp_path / "secrets.sh"
     secret.touch()
-    one = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
+    planned = dict(program(tmp_path, "one", "1", "1"), newer=[str(secret), str(tmp_path / "absent")])
     began = os.stat(str(secret)).st_mtime
-    os.utime(one["digest_file"], (began - 60, began - 60))
-    assert decisions.outdated(one, state("running", True))
-    os.utime(one["digest_file"], (began, began))
-    assert not decisions.outdated(one, state("running", True))
+    os.utime(planned["digest_file"], (began - 60, began - 60))
+    assert decisions.outdated(planned, state("running", True))
+    os.utime(planned["digest_file"], (began, began))
+    assert not decisions.outdated(planned, state("running", True))
 
 
 CONFIG = """

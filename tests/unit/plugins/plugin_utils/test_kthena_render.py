@@ -185,17 +185,17 @@ def test_words_of_the_shell_are_literal_but_for_known_names():
 
 
 def test_scaling_changes_numbers_and_no_template():
-    one, two = plan(), plan(pools__decode__instances=2)
+    first, two = plan(), plan(pools__decode__instances=2)
     assert roles(two)["decode"]["replicas"] == 2
     for name in ("prefill", "decode"):
-        assert roles(one)[name]["entryTemplate"] == roles(two)[name]["entryTemplate"]
+        assert roles(first)[name]["entryTemplate"] == roles(two)[name]["entryTemplate"]
     assert sorted(objects(two, "ConfigMap")[1]["data"]) == ["DECODE_0", "DECODE_1", "PREFILL_0"]
 
 
 def test_a_changed_script_marks_its_own_role_only():
-    one, two = plan(), plan(pools__decode__args={"max-num-seqs": 9})
-    assert roles(one)["prefill"] == roles(two)["prefill"]
-    assert roles(one)["decode"]["entryTemplate"]["metadata"] != roles(two)["decode"]["entryTemplate"]["metadata"]
+    first, two = plan(), plan(pools__decode__args={"max-num-seqs": 9})
+    assert roles(first)["prefill"] == roles(two)["prefill"]
+    assert roles(first)["decode"]["entryTemplate"]["metadata"] != roles(two)["decode"]["entryTemplate"]["metadata"]
 
 
 def test_v0_4_0_has_no_max_unavailable():

@@ -13,8 +13,8 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena
 
 def text_of(value):
     """A plan with one object that holds the value, as text."""
-    one = {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": value}}
-    return manifests({"objects": [one], "kubernetes": {"targets": {"config_map": "y"}}})
+    config_map = {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": value}}
+    return manifests({"objects": [config_map], "kubernetes": {"targets": {"config_map": "y"}}})
 
 
 @pytest.mark.parametrize(

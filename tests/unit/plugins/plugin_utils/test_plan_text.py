@@ -62,11 +62,11 @@ def test_another_word_is_refused():
 
 
 def test_findings_come_last():
-    one = plan()
-    one["findings"] = [
+    shown = plan()
+    shown["findings"] = [
         {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "problem": "too small", "fix": "Make it 2."}
     ]
-    assert plan_table(one)[-3:] == ["1 finding:", "1. WARNING a.b = 1: too small. [X-Y]", "   Fix: Make it 2."]
+    assert plan_table(shown)[-3:] == ["1 finding:", "1. WARNING a.b = 1: too small. [X-Y]", "   Fix: Make it 2."]
 
 
 def test_nothing_deployed_and_nothing_changed():

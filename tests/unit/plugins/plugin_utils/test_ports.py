@@ -105,6 +105,6 @@ def test_a_list_at_a_host_that_is_too_short_is_refused():
 @pytest.mark.parametrize("release", ["0.9.1", "0.11.0"])
 def test_llmdatadist_gets_the_port_that_the_plan_opens(release):
     changes = {"inference_release": release, "inference_pools.decode.hosts.node2.ports.llmdatadist": 5700}
-    one = planned("llmdatadist", changes=changes)["decode-0"]
-    assert port(one, "llmdatadist") == 5700
-    assert "5700" in [value for key, value in one["env"].items() if key.endswith("LLMDD_RPC_PORT")]
+    engine = planned("llmdatadist", changes=changes)["decode-0"]
+    assert port(engine, "llmdatadist") == 5700
+    assert "5700" in [value for key, value in engine["env"].items() if key.endswith("LLMDD_RPC_PORT")]

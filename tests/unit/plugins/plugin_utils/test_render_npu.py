@@ -97,10 +97,10 @@ def test_one_interface_and_address_everywhere():
 
 
 def test_what_extends_itself_is_left_to_the_shell():
-    one = services(env={"LD_LIBRARY_PATH": "/opt/x$y:$LD_LIBRARY_PATH"})["prefill-0"]
-    assert "LD_LIBRARY_PATH" not in one["env"]
-    assert 'export LD_LIBRARY_PATH="/opt/x\\$y:${LD_LIBRARY_PATH:-}"' in file_of(one, "shell.sh")
-    assert one["source"][-1].endswith("/services/prefill-0/shell.sh")
+    engine = services(env={"LD_LIBRARY_PATH": "/opt/x$y:$LD_LIBRARY_PATH"})["prefill-0"]
+    assert "LD_LIBRARY_PATH" not in engine["env"]
+    assert 'export LD_LIBRARY_PATH="/opt/x\\$y:${LD_LIBRARY_PATH:-}"' in file_of(engine, "shell.sh")
+    assert engine["source"][-1].endswith("/services/prefill-0/shell.sh")
 
 
 def test_a_proxy_in_a_container_does_not_load_the_npus_libraries():

@@ -9,12 +9,12 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_tabl
 
 
 def row(name="decode-0", **more):
-    one = {"service": name, "kind": "decode", "state": "running", "answers": True, "since": 1767225600.0, "restarts": 0}
-    one.update(
+    row = {"service": name, "kind": "decode", "state": "running", "answers": True, "since": 1767225600.0, "restarts": 0}
+    row.update(
         version="0.23.0", digests={}, findings=[], log=[], requests={"done": 8.0, "running": 1.0, "waiting": 0.0}
     )
-    one.update(kv={"prompt_tokens": 2751.0, "external_kv_transfer": 2102.0, "local_compute": 649.0})
-    return {**one, **more}
+    row.update(kv={"prompt_tokens": 2751.0, "external_kv_transfer": 2102.0, "local_compute": 649.0})
+    return {**row, **more}
 
 
 def result(*rows, **more):

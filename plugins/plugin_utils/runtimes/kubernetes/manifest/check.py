@@ -70,11 +70,11 @@ def _service(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Ite
         fix = "Use at most 63 lower-case letters, digits and '-', beginning with a letter."
         yield violation(f"{path}.metadata.name", "K8S-NAME", "is not a DNS label (RFC 1035)", fix, name)
     ports = mapped(_spec(manifest).get("ports"))
-    for index, one in enumerate(ports):
+    for index, entry in enumerate(ports):
         place = f"{path}.spec.ports[{index}]"
-        yield from port(one, "port", place)
-        yield from port(one, "targetPort", place)
-        if len(ports) > 1 and not one.get("name"):
+        yield from port(entry, "port", place)
+        yield from port(entry, "targetPort", place)
+        if len(ports) > 1 and not entry.get("name"):
             yield violation(
                 f"{place}.name", "K8S-REQUIRED", "the port has no name, and there are several ports", "Set a name."
             )

@@ -46,10 +46,10 @@ def container(
     yield from chosen(value, "imagePullPolicy", ("Always", "IfNotPresent", "Never"), path)
     yield from chosen(value, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"), path)
     yield from _ports(value, path, host_network)
-    for index, one in enumerate(mapped(value.get("env"))):
-        yield from _variable(one, f"{path}.env[{index}]")
-    for index, one in enumerate(mapped(value.get("volumeMounts"))):
-        yield from _mount(one, f"{path}.volumeMounts[{index}]", volumes)
+    for index, entry in enumerate(mapped(value.get("env"))):
+        yield from _variable(entry, f"{path}.env[{index}]")
+    for index, entry in enumerate(mapped(value.get("volumeMounts"))):
+        yield from _mount(entry, f"{path}.volumeMounts[{index}]", volumes)
     for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(value.get(kind), t.Mapping):
             yield from _probe(value[kind], f"{path}.{kind}", kind)
@@ -64,16 +64,16 @@ def container(
 
 def _ports(value: t.Mapping[str, t.Any], path: str, host_network: bool) -> t.Iterator[Finding]:
     names: set[str] = set()
-    for index, one in enumerate(mapped(value.get("ports"))):
+    for index, entry in enumerate(mapped(value.get("ports"))):
         place = f"{path}.ports[{index}]"
-        yield from port(one, "containerPort", place)
-        yield from port(one, "hostPort", place, 0)
-        yield from chosen(one, "protocol", ("TCP", "UDP", "SCTP"), place)
-        host = one.get("hostPort")
-        if host_network and host and host != one.get("containerPort"):
-            message = f"must be the containerPort ({one.get('containerPort')}): the pod has the node's network"
+        yield from port(entry, "containerPort", place)
+        yield from port(entry, "hostPort", place, 0)
+        yield from chosen(entry, "protocol", ("TCP", "UDP", "SCTP"), place)
+        host = entry.get("hostPort")
+        if host_network and host and host != entry.get("containerPort"):
+            message = f"must be the containerPort ({entry.get('containerPort')}): the pod has the node's network"
             yield violation(f"{place}.hostPort", "POD-PORT", message, "Remove it.", host, SILENT)
-        name = one.get("name")
+        name = entry.get("name")
         if isinstance(name, str) and name:
             yield from _port_name(name, f"{place}.name")
             if name in names:
@@ -88,13 +88,13 @@ def _port_name(name: str, path: str) -> t.Iterator[Finding]:
         yield violation(path, "POD-PORT", "is not a port name (RFC 6335)", fix, name, SILENT)
 
 
-def _variable(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    name, source = one.get("name"), one.get("valueFrom")
+def _variable(entry: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+    name, source = entry.get("name"), entry.get("valueFrom")
     if name == "" or (isinstance(name, str) and re.search(r"[=\x00-\x1f\x7f]", name)):
         yield violation(f"{path}.name", "POD-ENV", "is not a valid environment variable name", "", name, SILENT)
     if not isinstance(source, t.Mapping):
         return
-    if one.get("value"):
+    if entry.get("value"):
         yield violation(path, "POD-ENV", "has both value and valueFrom", "Keep one of them.", name, SILENT)
     kinds = [key for key in source if source[key] is not None]
     if len(kinds) != 1:
@@ -111,21 +111,21 @@ def _variable(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
             yield violation(place, "K8S-REQUIRED", "this field is required", "Set the object's name.", source=SILENT)
 
 
-def _mount(one: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) -> t.Iterator[Finding]:
-    name = one.get("name")
+def _mount(entry: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) -> t.Iterator[Finding]:
+    name = entry.get("name")
     if name and name not in volumes:
         known = f"Add it to volumes, or use one of: {', '.join(sorted(str(each) for each in volumes))}."
         yield violation(f"{path}.name", "POD-VOLUME", "the pod has no volume of this name", known, name, SILENT)
-    if one.get("mountPath") == "":
+    if entry.get("mountPath") == "":
         yield violation(f"{path}.mountPath", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
-    if one.get("subPath") and one.get("subPathExpr"):
+    if entry.get("subPath") and entry.get("subPathExpr"):
         yield violation(path, "POD-VOLUME", "has subPath and subPathExpr", "Keep one of them.", source=SILENT)
     for key in ("subPath", "subPathExpr"):
-        inside = str(one.get(key) or "")
+        inside = str(entry.get(key) or "")
         if inside.startswith("/") or ".." in inside.split("/"):
             message = "must be a relative path without '..'"
             yield violation(f"{path}.{key}", "POD-VOLUME", message, "", inside, SILENT)
-    yield from chosen(one, "mountPropagation", ("None", "HostToContainer", "Bidirectional"), path)
+    yield from chosen(entry, "mountPropagation", ("None", "HostToContainer", "Bidirectional"), path)
 
 
 def _probe(probe: t.Mapping[str, t.Any], path: str, kind: str) -> t.Iterator[Finding]:

@@ -42,8 +42,8 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     yield from _host_ports(spec, path)
     yield from _fields(spec, path)
     yield from labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
-    for index, one in enumerate(mapped(spec.get("tolerations"))):
-        yield from _toleration(one, f"{path}.tolerations[{index}]")
+    for index, entry in enumerate(mapped(spec.get("tolerations"))):
+        yield from _toleration(entry, f"{path}.tolerations[{index}]")
     yield from _affinity(spec.get("affinity"), f"{path}.affinity")
 
 
@@ -85,30 +85,30 @@ def _fields(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if spec.get("dnsPolicy") == "None" and not (isinstance(dns, t.Mapping) and dns.get("nameservers")):
         message = "needs a name server when dnsPolicy is None"
         yield violation(f"{path}.dnsConfig.nameservers", "POD-FIELD", message, "Add one.", source=SILENT)
-    for index, one in enumerate(listed(spec.get("topologySpreadConstraints"))):
+    for index, entry in enumerate(listed(spec.get("topologySpreadConstraints"))):
         place = f"{path}.topologySpreadConstraints[{index}]"
-        if isinstance(one, t.Mapping):
-            yield from chosen(one, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), place)
-            yield from count(one, "maxSkew", 1, place)
-    for index, one in enumerate(mapped(spec.get("imagePullSecrets"))):
-        if not one.get("name"):
+        if isinstance(entry, t.Mapping):
+            yield from chosen(entry, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), place)
+            yield from count(entry, "maxSkew", 1, place)
+    for index, entry in enumerate(mapped(spec.get("imagePullSecrets"))):
+        if not entry.get("name"):
             place = f"{path}.imagePullSecrets[{index}].name"
             yield violation(place, "K8S-REQUIRED", "this field is required", "Set the secret's name.", source=SILENT)
 
 
-def _toleration(one: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    operator = one.get("operator") or "Equal"
-    yield from chosen(one, "operator", ("Equal", "Exists", "Lt", "Gt"), path)
-    yield from chosen(one, "effect", EFFECTS, path)
-    if one.get("key") and not is_qualified(str(one["key"])):
-        yield violation(f"{path}.key", "K8S-NAME", "is not a qualified name", value=one["key"], source=SILENT)
-    if not one.get("key") and operator != "Exists":
+def _toleration(entry: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+    operator = entry.get("operator") or "Equal"
+    yield from chosen(entry, "operator", ("Equal", "Exists", "Lt", "Gt"), path)
+    yield from chosen(entry, "effect", EFFECTS, path)
+    if entry.get("key") and not is_qualified(str(entry["key"])):
+        yield violation(f"{path}.key", "K8S-NAME", "is not a qualified name", value=entry["key"], source=SILENT)
+    if not entry.get("key") and operator != "Exists":
         message = "must be Exists if there is no key"
         yield violation(f"{path}.operator", "POD-TOLERATION", message, "", operator, SILENT)
-    if operator == "Exists" and one.get("value"):
+    if operator == "Exists" and entry.get("value"):
         message = "must be empty if the operator is Exists"
-        yield violation(f"{path}.value", "POD-TOLERATION", message, "Remove it.", one["value"], SILENT)
-    if one.get("tolerationSeconds") is not None and one.get("effect") != "NoExecute":
+        yield violation(f"{path}.value", "POD-TOLERATION", message, "Remove it.", entry["value"], SILENT)
+    if entry.get("tolerationSeconds") is not None and entry.get("effect") != "NoExecute":
         message = "is valid only for the effect NoExecute"
         yield violation(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Remove it.", source=SILENT)
 
@@ -156,10 +156,10 @@ def _node_affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
 def _expressions(term: t.Any, path: str) -> t.Iterator[Finding]:
     if not isinstance(term, t.Mapping):
         return
-    for index, one in enumerate(mapped(term.get("matchExpressions"))):
+    for index, entry in enumerate(mapped(term.get("matchExpressions"))):
         place = f"{path}.matchExpressions[{index}]"
-        yield from chosen(one, "operator", ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), place)
-        if one.get("operator") in ("In", "NotIn") and not one.get("values"):
+        yield from chosen(entry, "operator", ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), place)
+        if entry.get("operator") in ("In", "NotIn") and not entry.get("values"):
             yield violation(f"{place}.values", "POD-AFFINITY", "needs a value", "Add one.", source=SILENT)
-        if one.get("operator") in ("Exists", "DoesNotExist") and one.get("values"):
+        if entry.get("operator") in ("Exists", "DoesNotExist") and entry.get("values"):
             yield violation(f"{place}.values", "POD-AFFINITY", "must be empty", "Remove it.", source=SILENT)

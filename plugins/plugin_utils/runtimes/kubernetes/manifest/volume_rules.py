@@ -42,10 +42,10 @@ def _source(kind: str, source: t.Mapping[str, t.Any], path: str) -> t.Iterator[F
         yield from _mode(source, "defaultMode", path)
         yield from _items(source, path)
     if kind == "projected":
-        for index, one in enumerate(mapped(source.get("sources"))):
-            for part in one:
-                if isinstance(one[part], t.Mapping):
-                    yield from _items(one[part], f"{path}.sources[{index}].{part}")
+        for index, projected in enumerate(mapped(source.get("sources"))):
+            for part in projected:
+                if isinstance(projected[part], t.Mapping):
+                    yield from _items(projected[part], f"{path}.sources[{index}].{part}")
     if kind == "hostPath":
         yield from chosen(source, "type", PATH_TYPES, path)
         if ".." in str(source.get("path", "")).split("/"):
