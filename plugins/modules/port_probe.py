@@ -115,7 +115,7 @@ failed:
   sample: {"22000": Address already in use}
 answers:
   description:
-    - Each connection. C(state) is V(open), V(refused), V(timeout), V(unreachable), V(failed), or V(stranger) if the listener of another
+    - Each connection. C(state) is V(open), V(refused), V(timeout), V(unreachable), V(failed), or V(foreign) if the listener of another
       host answers.
   returned: with O(state=connect)
   type: list

@@ -148,8 +148,8 @@ def end(process):
     return process.returncode, " ".join(output.split())
 
 
-def until(condition, patience=120):
-    deadline = time.monotonic() + patience
+def until(condition, timeout=120):
+    deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.1)

@@ -112,7 +112,7 @@ def connect(peers, timeout, workers):
     # type: (t.Iterable[t.Mapping[str, t.Any]], float, int) -> t.List[t.Dict[str, t.Any]]
     """Connect to each port of each peer (``{name, address, ports}``) -> ``[{name, address, port, state, reason, ms}]``.
 
-    ``state``: ``open``, ``refused``, ``timeout``, ``unreachable``, ``stranger`` (the listener of another host) or ``failed``.
+    ``state``: ``open``, ``refused``, ``timeout``, ``unreachable``, ``foreign`` (the listener of another host) or ``failed``.
     """
     todo = [(peer["name"], peer["address"], port) for peer in peers for port in peer["ports"]]
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(todo) or 1))) as pool:
@@ -131,7 +131,7 @@ def _connect(name, address, port, timeout):
         state, reason = _failure(error, timeout)
         return dict(answer, state=state, reason=reason)
     if heard.startswith(BANNER) and heard[len(BANNER) :] != name:
-        answer.update(state="stranger", reason=f"{heard[len(BANNER) :]} answers at this address")
+        answer.update(state="foreign", reason=f"{heard[len(BANNER) :]} answers at this address")
     return answer
 
 

@@ -26,16 +26,16 @@ class Busy(Exception):
 class FileLock:
     """``with FileLock(path, seconds) as lock``: ``lock.text()`` and ``lock.write(text)`` are about the file's content."""
 
-    def __init__(self, path, patience, interval=0.2):
-        self.path, self.patience, self.interval = path, patience, interval
+    def __init__(self, path, timeout, interval=0.2):
+        self.path, self.timeout, self.interval = path, timeout, interval
         self.descriptor = -1
 
     def __enter__(self):
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + self.timeout
         while not self._taken():
             if time.monotonic() >= deadline:
                 raise Busy(
-                    f"{self.path} is held by {self._holder()} since more than {self.patience:.0f} s: what it protects is being "
+                    f"{self.path} is held by {self._holder()} since more than {self.timeout:.0f} s: what it protects is being "
                     "changed. Nothing was changed here. Fix: wait until that process has ended, then run again."
                 )
             time.sleep(self.interval)

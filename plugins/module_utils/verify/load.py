@@ -118,8 +118,8 @@ def _lost(probe: Probe, window: Window, answers: list[Answer]) -> tuple[Problem 
     found = judge(probe.plan, window)
     if found.problem:
         return found.problem, found.evidence
-    computed, strangers = found.evidence.get("local_compute"), window.finished(probe.plan, "decode") - len(answers)
-    if computed is None or strangers > 0:
+    computed, foreign = found.evidence.get("local_compute"), window.finished(probe.plan, "decode") - len(answers)
+    if computed is None or foreign > 0:
         return None, found.evidence
     size = probe.plan.block_size
     usual = sum(answer.prompt_tokens % size or size for answer in answers) if probe.partial_blocks else len(answers)

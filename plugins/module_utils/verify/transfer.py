@@ -101,10 +101,10 @@ def _by_source(plan: VerifyPlan, window: Window, parts: list[Served], seen: dict
     """
     external, computed = seen["external_kv_transfer"], seen["local_compute"] or 0.0
     cached = _sum([part.local_cache for part in parts]) or 0.0
-    strangers = max(0.0, sum(part.requests for part in parts) - window.sent)
-    known = external + (cached if strangers else 0.0)
+    foreign = max(0.0, sum(part.requests for part in parts) - window.sent)
+    known = external + (cached if foreign else 0.0)
     enough = external >= ENOUGH * window.tokens and known >= ENOUGH * seen["prompt_tokens"]
-    if enough and computed <= window.sent * plan.block_size + strangers:
+    if enough and computed <= window.sent * plan.block_size + foreign:
         return None
     text = (
         "decode got {0:.0f} of {1} prompt tokens from outside and computed {2:.0f} itself ({3:.0f} from its own cache)"

@@ -70,7 +70,7 @@ def test_a_port_in_use_is_left_alone_and_connected_to(run_module, listening, por
 
 def test_the_listener_of_another_host_is_no_success(run_module, listening, ports):
     listening(ports)
-    assert states(run_module, ports, name="n9") == ["stranger", "stranger"]
+    assert states(run_module, ports, name="n9") == ["foreign", "foreign"]
     assert states(run_module, ports) == ["open", "open"]
 
 
