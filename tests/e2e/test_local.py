@@ -96,6 +96,13 @@ WRONG = {
     ),
 }
 
+# Faults of planted/sitecustomize.py, and what the report says
+LOST = {
+    "last_block": r"prefill-0 -> decode-0: .*directly returns",
+    "drops_tenth": r"directly returns|transfers were lost",
+    "fails_tenth": r"prefill-0 -> decode-0|of 8 concurrent requests",
+}
+
 # Noise in one matrix of the last layer, from a fixed seed
 NOISE = """
 import sys, torch
@@ -137,6 +144,19 @@ def prove_pool() -> None:
     assert first["choices"][0]["text"] == second["choices"][0]["text"]
     service.say(f"pool: {hits:.0f} of {tokens} prompt tokens of the second instance came from the first")
     service.complete(POOL_ROUTER, service.prompt())
+
+
+def planted(script: str, fault: str) -> str:
+    """The script of a service with a fault in its KV transfer."""
+    folder = pathlib.Path(__file__).resolve().with_name("planted")
+    lines = f"export PLANTED_FAULT={fault}\nexport PYTHONPATH={folder}:$PYTHONPATH\nexec "
+    assert script.count("\nexec ") == 1
+    return script.replace("\nexec ", "\n" + lines)
+
+
+def log_of(name: str) -> str:
+    """The end of a service's log."""
+    return (LOCAL.directory / "logs" / f"{name}.log").read_text()[-200000:]
 
 
 def recover(deployment: service.Deployment, name: str, proof) -> None:
@@ -277,10 +297,31 @@ class TestLocal:
         assert LOCAL.play("deploy").code == 0
         prove_transfer()
 
+    @pytest.mark.long
+    @pytest.mark.parametrize("fault", LOST)
+    def test_a_broken_transfer_is_found(self, fault):
+        script = LOCAL.directory / "services" / "prefill-0" / "run.sh"
+        text = script.read_text()
+        script.write_text(planted(text, fault))
+        self.restarted("prefill-0")
+        assert f"planted: {fault}" in log_of("prefill-0")
+        run = LOCAL.play("verify")
+        assert run.code != 0 and "NOT VERIFIED" in run.output, run.output
+        assert re.search(LOST[fault], run.output), run.output
+        script.write_text(text)
+        self.restarted("prefill-0")
+        assert LOCAL.play("verify").code == 0
+
+    def restarted(self, name):
+        """Kill a service, and wait until it answers again."""
+        before = LOCAL.main_processes()[name]
+        service.kill(before)
+        service.eventually(lambda: self.answers_anew(name, before), TIMEOUT, f"restart of {name}")
+
     @staticmethod
     def answers_anew(name, before):
         assert LOCAL.main_processes().get(name, before) != before
-        service.get(f"{DECODE if name == 'decode-0' else ROUTER}/health")
+        service.get(f"{ {'decode-0': DECODE, 'prefill-0': PREFILL}.get(name, ROUTER) }/health")
 
     # The test above has killed decode-0 and the router.
     @pytest.mark.parametrize(
