@@ -133,14 +133,8 @@ def main():
         supports_check_mode=True,
     )
     wanted = module.params
-    found = gather_host(
-        wanted["models"],
-        wanted["every_byte"],
-        wanted["disks"],
-        wanted["reference"],
-        user=wanted["user"],
-        group=wanted["driver_group"],
-    )
+    places = (wanted[name] for name in ("models", "every_byte", "disks", "reference"))
+    found = gather_host(*places, user=wanted["user"], group=wanted["driver_group"])
     for warning in found.pop("warnings"):
         module.warn(visible(warning))
     module.exit_json(changed=False, **found)
