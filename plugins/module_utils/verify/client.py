@@ -63,9 +63,11 @@ def ask(
     timeout: float = 30.0,
     request_id: str = "",
     rank: int | None = None,
+    method: str = "",
 ) -> Reply:
     """GET path, or POST payload as JSON; timeout in seconds bounds the whole exchange. Never raises an exception that a peer can cause.
 
+    method: another method, such as DELETE.
     rank: the data-parallel rank that must serve the request (vLLM 0.11.1 and later read the header), None for any.
     """
     started = time.monotonic()
@@ -82,7 +84,7 @@ def ask(
         headers = _headers(target, encoded is not None, request_id)
         if rank is not None:
             headers[RANK_HEADER] = str(rank)
-        connection.request("GET" if encoded is None else "POST", parts.path + path, encoded, headers)
+        connection.request(method or ("GET" if encoded is None else "POST"), parts.path + path, encoded, headers)
         response = connection.getresponse()
         status = response.status
         # Proxies of vLLM-Ascend up to 0.17 label every answer application/json, so the request is considered too.

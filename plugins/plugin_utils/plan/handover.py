@@ -30,6 +30,7 @@ OF_THE_WHOLE = (
     "verify",
     "findings",
     "kubernetes",
+    "members",
     "recipe",
 )  # sections that no host's part has
 

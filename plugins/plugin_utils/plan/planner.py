@@ -27,7 +27,7 @@ from .render.firewall import firewall_section
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
 from .render.metadata_services import METADATA_SERVICES
-from .render.router import router_service
+from .render.router import members_section, router_service
 from .render.software import software
 from .render.verify import verify_section
 from .routers.registry import flavour_of, unknown_flavour
@@ -223,6 +223,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "findings": [finding.as_dict() for finding in findings],
     }
     plan.update(firewall_section(context, services))
+    plan.update(members_section(context, services))
     plan.update(context.runtime.section(context, services, plan["hosts"]))
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})

@@ -48,6 +48,18 @@ class File:
 
 
 @dataclass(frozen=True)
+class MembersFiles:
+    """Files with the engines behind a router, which change while it runs: they are no part of its digest.
+
+    ``argv``: its command line without those that list engines; ``script``: sets these, and is sourced by run.sh; ``more``: other files.
+    """
+
+    argv: tuple[str, ...]
+    script: File
+    more: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True)
 class Health:
     """The health check: the service is ready when ``url`` answers 200, within ``timeout`` seconds."""
 
@@ -97,6 +109,7 @@ class Service:
     unit: str = ""
     log: dict[str, str] = field(default_factory=dict)
     digest_file: str = ""
+    members: MembersFiles | None = None
 
     @property
     def scratch_directory(self) -> str:
@@ -112,8 +125,9 @@ class Service:
 
     def as_dict(self) -> dict[str, t.Any]:
         """The service as plain data, with the digest that determines restarts."""
+        fixed = list(self.members.argv if self.members else self.argv)
         depends: dict[str, t.Any] = {
-            "argv": list(self.argv),
+            "argv": fixed,
             "env": dict(self.env),
             "secret_env": dict(self.secret_env),
             "source": list(self.source),
@@ -130,6 +144,8 @@ class Service:
             "devices": list(self.devices),
             "ports": [dict(vars(port)) for port in self.ports],
             **depends,
+            "argv": list(self.argv),
+            **({"members": self._members(self.members, fixed)} if self.members else {}),
             "work_directory": self.work_directory,
             "scratch_directory": self.scratch_directory,
             "unit": self.unit,
@@ -139,6 +155,14 @@ class Service:
             "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
             "stop": dict(vars(self.stop)),
             "digest": digest({**depends, "start": {"limits": self.start.limits}}),
+        }
+
+    @staticmethod
+    def _members(found: MembersFiles, fixed: list[str]) -> dict[str, t.Any]:
+        return {
+            "argv": fixed,
+            "script": found.script.path,
+            "files": [file.as_dict() for file in (found.script, *found.more)],
         }
 
 

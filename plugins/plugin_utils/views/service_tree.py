@@ -40,7 +40,7 @@ def files(services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """``[{path, content, mode, service}]`` of the files in the plan; a file shared by several services is listed once."""
     found: dict[str, dict[str, t.Any]] = {}
     for service in services:
-        for file in service["files"]:
+        for file in [*service["files"], *service.get("members", {}).get("files", ())]:
             found.setdefault(file["path"], {**_text(file), "service": service["name"]})
     return list(found.values())
 

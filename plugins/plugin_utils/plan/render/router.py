@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
+import shlex
 import typing as t
 
 from ...description.variables import Host
 from ..deployment import Context
-from ..routers.base import Flavour, Place
+from ..routers.base import Flavour, Members, Place, split, url
+from ..routers.join_members import PROGRAM
 from ..routers.registry import flavour_of
-from ..service import Health, Port, Service, Start, Stop, base_url
+from ..service import File, Health, MembersFiles, Port, Service, Start, Stop, base_url
 from .container import SOURCES, container
 from .vllm import command_line, merged
 
 NAME = "router"
+KINDS = ("prefill", "decode", "colocated")
 
 
 def flavour(context: Context) -> str:
@@ -63,25 +67,81 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if contained and script_source(context) else {}
     env.update({key: str(settings.env[key]) for key in sorted(settings.env)})
     needs_key = "api_key" in context.description.secrets and found.sends_key(place)
+    argv = (
+        *_program(context, found),
+        *command_line(merged(found.flags(found, place), settings.args)),
+        *found.tail(place),
+    )
+    members = found.members(found, context.release, argv)
     return Service(
         name=NAME,
         kind="router",
         host=host.name,
         address=reached,
-        argv=(
-            *_program(context, found),
-            *command_line(merged(found.flags(found, place), settings.args)),
-            *found.tail(place),
-        ),
+        argv=argv,
         env=env,
         secret_env={"OPENAI_API_KEY": "api_key"} if needs_key else {},
         ports=tuple(ports),
         work_directory=directory,
         start=Start(30, tuple(engine.name for engine in engines if engine.health)),
-        health=Health(base_url(reached, settings.port) + found.health_path, 120),
+        health=Health(base_url(reached, settings.port) + _health_path(found, members), 120),
         stop=Stop("TERM", 30),
         container=container(context, host, NAME, directory, False) if contained else None,
+        files=(File(_join_program(directory), PROGRAM),) if members and members.posted else (),
+        members=_members_files(context, members, place, argv, base_url(reached, settings.port)) if members else None,
     )
+
+
+def _health_path(found: Flavour, members: Members | None) -> str:
+    """Its path that answers 200; one that has its engines added after the start answers 200 to this without engines."""
+    return "/v1/models" if members and members.posted else found.health_path
+
+
+def _join_program(directory: str) -> str:
+    return posixpath.join(directory, "join_members.py")
+
+
+def _members_files(
+    context: Context, members: Members, place: Place, argv: t.Sequence[str], reached: str
+) -> MembersFiles:
+    """The engines as a script that sets arguments, and for a router that reads none as a file for a program that adds them."""
+    directory = context.service_directory(NAME)
+    arguments, others = split(argv, members.options)
+    lines = ["# Written by ascend.inference. The engines behind the router.", "set -- " + shlex.join(arguments)]
+    more: tuple[File, ...] = ()
+    if members.posted:
+        path = posixpath.join(directory, "members.json")
+        kinds = ("decode", "prefill")  # requests are accepted with the first prefill
+        rows = [{"url": url(engine), "worker_type": kind} for kind in kinds for engine in place.answering(kind)]
+        more = (File(path, json.dumps({"model": context.served_name, "members": rows}, indent=1) + "\n"),)
+        python = posixpath.join(context.venv(router_venv(context)), "bin", "python")
+        lines.append(shlex.join([python, _join_program(directory), reached, path]) + " &")
+    script = File(posixpath.join(directory, "members.sh"), "\n".join(lines) + "\n")
+    return MembersFiles(tuple(others), script, more)
+
+
+def members_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
+    """The plan's ``members``: how engines are added to and removed from the router while it runs; {} if they cannot be.
+
+    ``{members: {api, router, host, url, model, record, started, engines: [{service, kind, url}]}}``
+    """
+    router = next((service for service in services if service.kind == "router"), None)
+    found = flavour_of(context)
+    members = found.members(found, context.release, router.argv) if router else None
+    if not router or not members or not router.digest_file:
+        return {}
+    engines = [service for service in services if service.kind in KINDS and service.health]
+    section = {
+        "api": members.api,
+        "router": router.name,
+        "host": router.host,
+        "url": base_url(router.address, router.port("api").first),
+        "model": context.served_name,
+        "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.removed"),
+        "started": router.digest_file,
+        "engines": [{"service": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
+    }
+    return {"members": section}
 
 
 def _program(context: Context, found: Flavour) -> list[str]:

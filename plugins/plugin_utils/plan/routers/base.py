@@ -42,6 +42,18 @@ class Package(t.NamedTuple):
     options: frozenset[str]
 
 
+class Members(t.NamedTuple):
+    """How a router that runs takes engines in and out.
+
+    ``api``: the name in ``module_utils/router/members.py``. ``options``: those of its command line that list engines, without leading
+    hyphens. ``posted``: whether the command line has no effect, so that engines are added after each start.
+    """
+
+    api: str
+    options: tuple[str, ...]
+    posted: bool = False
+
+
 class Place(t.NamedTuple):
     """A router's address, and the engines behind it."""
 
@@ -78,9 +90,25 @@ def listed_in_pairs(flavour: Flavour, place: Place) -> Flags:
     return flags
 
 
+def split(argv: t.Sequence[str], options: t.Collection[str]) -> tuple[list[str], list[str]]:
+    """(arguments of some options (names without hyphens), with the options themselves; all other arguments)."""
+    listed: list[str] = []
+    others: list[str] = []
+    inside = False
+    for argument in argv:
+        inside = argument[2:].split("=")[0] in options if argument.startswith("--") else inside
+        (listed if inside else others).append(argument)
+    return listed, others
+
+
 def no_tail(place: Place) -> list[str]:
     """No further arguments."""
     return []
+
+
+def no_members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:
+    """For a router whose engines are changed by a restart only."""
+    return None
 
 
 def always(place: Place) -> bool:
@@ -108,7 +136,7 @@ class Flavour:
     function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
     Operation: ``health_path`` answers 200 while it runs; ``metrics_port`` is the default port of its own metrics,
-    0 without. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
+    0 without. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
     it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
 
     Requests: ``sends_key``, whether it sends OPENAI_API_KEY to engines in place of the client's key;
@@ -130,6 +158,7 @@ class Flavour:
     metrics_port: int = 0
     admin: tuple[str, ...] = ()
     membership: tuple[str, ...] = ()
+    members: t.Callable[[Flavour, Release, t.Sequence[str]], Members | None] = no_members
     called_back: bool = False
     sends_key: t.Callable[[Place], bool] = always
     passes_key: bool = False

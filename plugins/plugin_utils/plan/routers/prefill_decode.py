@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import typing as t
+
+from ...releases.release import Release
 from ..deployment import Context
-from .base import ANSWERED, CALLED_BACK, DISAGGREGATED, EITHER, Flavour
+from .base import ANSWERED, CALLED_BACK, DISAGGREGATED, EITHER, Flavour, Members, split
 
 LISTS = {"prefiller": "prefill", "decoder": "decode"}
 
@@ -17,6 +20,14 @@ def disaggregated(context: Context) -> bool:
     return bool(pools.prefill and not pools.encode) and context.description.engine == "vllm_ascend"
 
 
+def _members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:
+    """From 0.21.0rc1 on, with --workers: before, a removed engine gets requests again. The script splits addresses at colons."""
+    options = tuple(f"{name}-{what}" for name in flavour.pairs for what in ("hosts", "ports"))
+    if "workers" not in flavour.options(release) or any(value.count(":") > 1 for value in split(argv, options)[0]):
+        return None
+    return Members("instances", options)
+
+
 LOAD_BALANCE = Flavour(
     name="load_balance",
     pools=(DISAGGREGATED,),
@@ -25,6 +36,7 @@ LOAD_BALANCE = Flavour(
     pairs=LISTS,
     admin=("/reset_prefix_cache",),
     membership=("/instances/add", "/instances/remove"),
+    members=_members,
 )
 
 LAYERWISE = Flavour(

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ...releases import options
+from ...releases.release import Release
 from ..deployment import Context
-from .base import COLOCATED, DISAGGREGATED, Flags, Flavour, Package, Place, url
+from .base import COLOCATED, DISAGGREGATED, Flags, Flavour, Members, Package, Place, url
 
 VERSION = "0.1.17"
 
@@ -26,7 +29,11 @@ def _flags(flavour: Flavour, place: Place) -> Flags:
     colocated = place.answering("colocated")
     if colocated:
         return {**flags, "worker-urls": [url(engine) for engine in colocated]}
-    return {**flags, "vllm-pd-disaggregation": True, "kv-connector": "nixl"}
+    flags.update({"vllm-pd-disaggregation": True, "kv-connector": "nixl"})
+    # Several engines of a pool leave and return while the router serves. Not for single ones: with this option the router answers
+    # /v1/models with a list of its own, and requests without a model are not disaggregated.
+    several = any(len(place.answering(kind)) > 1 for kind in ("prefill", "decode"))
+    return {**flags, "enable-igw": True} if several else flags
 
 
 def _tail(place: Place) -> list[str]:
@@ -43,6 +50,13 @@ def _preferred(context: Context) -> bool:
     return not (pools.prefill or pools.encode or context.contained)
 
 
+def _members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:
+    """Between prefill and decode only with --enable-igw; then engines of the command line are no members (0.1.17, seen in runs)."""
+    if "--enable-igw" in argv:
+        return Members("workers", tuple(flavour.urls), posted=True)
+    return None if "--vllm-pd-disaggregation" in argv else Members("workers", ("worker-urls",))
+
+
 FLAVOUR = Flavour(
     name="vllm_router",
     pools=(COLOCATED, DISAGGREGATED),
@@ -55,6 +69,7 @@ FLAVOUR = Flavour(
     metrics_port=8010,
     admin=("/flush_cache", "/workers", "/list_workers", "/get_loads"),
     membership=("/add_worker", "/remove_worker"),
+    members=_members,
     # Version 0.1.17 sends its own key to prefill and decode; colocated engines get the client's key.
     sends_key=lambda place: not place.answering("colocated"),
     passes_key=True,

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Wait until engines that get no new requests have nothing left to do.
+
+vLLM's health page answers 200 after SIGTERM while new requests get 500 (0.32.0, seen in a run), so only counters tell:
+
+* ``num_requests_running`` and ``num_requests_waiting`` are 0;
+* at prefill ``kv_cache_usage_perc`` is 0: blocks of finished requests are held until decode has fetched them;
+* at decode the prefill engines have finished what they had when the wait began: routers choose decode before prefill has answered.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Callable, NamedTuple, Sequence
+
+from ..verify.client import Target, ask
+from ..verify.metrics import FINISHED, Samples, read_metrics
+
+RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+USAGE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the latter up to vLLM 0.10
+INTERVAL = 0.5  # seconds between two readings
+
+
+class Engine(NamedTuple):
+    """An engine that leaves. ``kind``: its pool, which is drained differently for prefill and decode."""
+
+    name: str
+    kind: str
+    url: str
+
+
+class Drained(NamedTuple):
+    """``seconds`` waited; ``busy``: what is left in each engine at the end of the time, {name: text}."""
+
+    seconds: float
+    busy: dict[str, str]
+
+
+def metrics_of(url: str) -> Samples | None:
+    """The counters of an engine; None if it does not answer, so that it has no requests either."""
+    reply = ask(Target(url), "/metrics", timeout=10.0)
+    return read_metrics(reply.body) if reply.status == 200 else None
+
+
+def left_in(engine: Engine, found: Samples | None) -> str:
+    """What an engine still has to do; empty if nothing."""
+    if found is None:
+        return ""
+    texts = []
+    for name, text in ((RUNNING, "running"), (WAITING, "waiting")):
+        if found.get(name):
+            texts.append(f"{found[name]:.0f} requests {text}")
+    held = max([found.get(name, 0.0) for name in USAGE])
+    if engine.kind == "prefill" and held > 1e-6:
+        texts.append(f"{held:.2%} of its KV cache held for decode")
+    return ", ".join(texts)
+
+
+def under_way(found: Samples) -> float:
+    """Requests of an engine that are running or waiting."""
+    return found.get(RUNNING, 0.0) + found.get(WAITING, 0.0)
+
+
+class Promised:
+    """Requests at prefill engines for which a router may have chosen an engine that leaves.
+
+    Prefill serves requests in the order of their arrival: when as many have finished as there were, these have.
+    """
+
+    def __init__(self, urls: Sequence[str], read: Callable[[str], Samples | None]) -> None:
+        self.read, self.due = read, {}  # type: ignore[var-annotated]
+        for url in urls:
+            found = read(url)
+            if found and under_way(found):
+                self.due[url] = found.get(FINISHED, 0.0) + under_way(found)
+
+    def left(self) -> int:
+        """Number of prefill engines that have not finished them yet."""
+        for url in list(self.due):
+            found = self.read(url)
+            if not found or not under_way(found) or found.get(FINISHED, 0.0) >= self.due[url]:
+                del self.due[url]
+        return len(self.due)
+
+
+def drain(
+    engines: Sequence[Engine],
+    upstream: Sequence[str] = (),
+    timeout: float = 300.0,
+    settle: float = 2.0,
+    read: Callable[[str], Samples | None] = metrics_of,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Any] = time.sleep,
+) -> Drained:
+    """Wait until all engines were idle for ``settle`` seconds, at most ``timeout`` seconds.
+
+    ``upstream``: URLs of the prefill engines that stay, if one of the engines is a decode engine.
+    """
+    begin = clock()
+    promised = Promised(upstream if any(engine.kind == "decode" for engine in engines) else (), read)
+    idle_since: float | None = None
+    while True:
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            found: list[Samples | None] = list(pool.map(read, [engine.url for engine in engines]))
+        busy = {engine.name: left_in(engine, samples) for engine, samples in zip(engines, found)}
+        busy = {name: text for name, text in busy.items() if text}
+        now = clock()
+        if busy or promised.left():
+            idle_since = None
+        elif idle_since is None:
+            idle_since = now
+        if idle_since is not None and now - idle_since >= settle:
+            return Drained(round(now - begin, 1), {})
+        if now - begin >= timeout:
+            return Drained(round(now - begin, 1), busy)
+        sleep(INTERVAL)

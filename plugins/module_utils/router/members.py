@@ -1,0 +1,110 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bring the members of a router to a wanted state, and read back: the router's own answers prove nothing."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, NamedTuple, Sequence
+
+from .base import Member, MembersProblem, Router
+from .instances import Instances
+from .workers import Workers
+
+ROUTERS = {"instances": Instances, "workers": Workers}
+
+
+class Outcome(NamedTuple):
+    """Members before and after, and what was changed; in check mode, what would be."""
+
+    before: list[Member]
+    after: list[Member]
+    added: list[Member]
+    removed: list[Member]
+
+
+def changes(before: Sequence[Member], wanted: Sequence[Member], state: str, purge: bool) -> tuple[list, list]:
+    """(to add, to remove). ``state``: present or absent; ``purge``: remove all others as well."""
+    if state == "absent":
+        return [], [member for member in before if member in wanted]
+    return (
+        [member for member in wanted if member not in before],
+        [member for member in before if purge and member not in wanted],
+    )
+
+
+def last_ones(before: Sequence[Member], removed: Sequence[Member]) -> list[str]:
+    """Pools that would have no member left."""
+    left = {member.kind for member in before if member not in removed}
+    return sorted({member.kind for member in removed} - left)
+
+
+def reconcile(
+    router: Router,
+    wanted: Sequence[Member],
+    state: str = "present",
+    purge: bool = False,
+    allow_last: bool = False,
+    check: bool = False,
+    timeout: float = 60.0,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], Any] = time.sleep,
+) -> Outcome:
+    """Add first, then remove, and wait up to ``timeout`` seconds until the router's list is as wanted.
+
+    Raises MembersProblem: if the router does not answer, refuses, its list is not as wanted in time, or the last member of a pool would be
+    removed without ``allow_last``.
+    """
+    before = router.read()
+    added, removed = changes(before, wanted, state, purge)
+    after = sorted([member for member in before if member not in removed] + added)
+    lonely = last_ones([*before, *added], removed)
+    if lonely and not allow_last:
+        raise MembersProblem(
+            "{} would have no member of the router at {} any more, so all requests would fail. "
+            "Fix: add another instance first, or allow the pause".format(" and ".join(lonely), router.url)
+        )
+    if check or not (added or removed):
+        return Outcome(before, after, added, removed)
+    end = clock() + timeout
+    for member in added:
+        router.add(member)
+    _until(router, lambda now: all(member in now for member in added), end, "list", added, clock, sleep)
+    for member in removed:
+        router.remove(member)
+    _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)
+    return Outcome(before, router.read(), added, removed)
+
+
+def _until(
+    router: Router,
+    done: Callable[[list[Member]], bool],
+    end: float,
+    verb: str,
+    members: Sequence[Member],
+    clock: Callable[[], float],
+    sleep: Callable[[float], Any],
+) -> None:
+    while members and not done(router.read()):
+        if clock() > end:
+            raise MembersProblem(
+                "the router at {} accepted the change and does not {} {}. Requests would fail or be missing there. "
+                "Fix: check that these engines answer from the router's host, and look into the router's log".format(
+                    router.url, verb, ", ".join(member.url for member in members)
+                )
+            )
+        sleep(0.5)
+
+
+def shown(members: Sequence[Member]) -> dict[str, list[str]]:
+    """{kind: [url]}, sorted."""
+    found: dict[str, list[str]] = {}
+    for member in sorted(members):
+        found.setdefault(member.kind, []).append(member.url)
+    return found
+
+
+def lines(members: Sequence[Member]) -> str:
+    """One line for each member, for a diff."""
+    return "".join(f"{member.kind} {member.url}\n" for member in sorted(members))

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""vllm-router: GET, POST and DELETE /workers.
+
+Measured with 0.1.17: with --enable-igw, and for colocated engines also without it, members are added and removed at once, and
+requests under way go on. Between prefill and decode without --enable-igw, removing works and adding is refused (400). With --enable-igw
+engines of the command line are not members. A member is admitted without a probe, so it must be proven before.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from .base import Member, MembersProblem, Router, refused
+
+WORKER_TYPES = {"prefill": "prefill", "decode": "decode", "colocated": "regular"}
+KINDS = {worker_type: kind for kind, worker_type in WORKER_TYPES.items()}
+RESTART = "restart the router with --enable-igw, or without this engine in its command line"
+
+
+class Workers(Router):
+    """The workers of vllm-router."""
+
+    def read(self) -> list[Member]:
+        status, answer = self.request("GET", "/workers")
+        if status != 200 or not isinstance(answer.get("workers"), list):
+            raise refused(self, "list its workers", status, answer, "check that this is the port of a vllm-router")
+        found = [
+            Member(KINDS.get(str(worker.get("worker_type")), "colocated"), str(worker.get("url", "")).rstrip("/"))
+            for worker in answer["workers"]
+        ]
+        return sorted(found)
+
+    def add(self, member: Member) -> None:
+        if member.kind not in WORKER_TYPES:
+            raise MembersProblem(f"vllm-router has no workers for the pool {member.kind}. Fix: use another router")
+        payload = {"url": member.url, "worker_type": WORKER_TYPES[member.kind], "model_id": self.model}
+        status, answer = self.request("POST", "/workers", payload)
+        if status not in (200, 202) and "already exists" not in str(answer.get("error")):
+            raise refused(self, f"add {member.url}", status, answer, RESTART)
+
+    def remove(self, member: Member) -> None:
+        status, answer = self.request("DELETE", "/workers/" + quote(member.url, safe=""))
+        if status not in (200, 202, 404) and answer.get("code") != "WORKER_NOT_FOUND":
+            raise refused(self, f"remove {member.url}", status, answer, "look into the router's log")

@@ -1,0 +1,194 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: router_members
+short_description: Add engines to a running router, and remove them from it
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Reads the members of a router, adds and removes engines, and reads back. A router's answer to a change is not taken as proof - vLLM-Ascend's
+    proxy answers 200 to everything.
+  - Requests that are under way at a removed engine go on. Wait for their end with M(ascend.inference.service_drain).
+  - An engine is added without a probe by some routers, so it must answer and be proven before.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+options:
+  api:
+    description:
+      - The plan's C(members.api) of the router.
+      - V(workers) is vllm-router. Between prefill and decode it must run with C(--enable-igw).
+      - V(instances) is the load balance proxy of vLLM-Ascend 0.21.0rc1 and later.
+    type: str
+    choices: [workers, instances]
+    required: true
+  url:
+    description: The router's URL.
+    type: str
+    required: true
+  members:
+    description: Engines.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      kind:
+        description: The pool of the engine.
+        type: str
+        choices: [prefill, decode, colocated]
+        required: true
+      url:
+        description: URL of the engine's API, without a path.
+        type: str
+        required: true
+  state:
+    description:
+      - V(present) adds those of O(members) that the router does not have.
+      - V(absent) removes those of O(members) that the router has.
+    type: str
+    choices: [present, absent]
+    default: present
+  purge:
+    description: With O(state=present), remove all other members.
+    type: bool
+    default: false
+  allow_last:
+    description: Whether the last member of a pool may be removed, after which all requests fail.
+    type: bool
+    default: false
+  model:
+    description: Name of the served model, for V(workers).
+    type: str
+    default: ""
+  token:
+    description: Key of the router's API, if it needs one.
+    type: str
+    default: ""
+  record:
+    description:
+      - File for the removals, for V(instances). The proxy keeps listing removed engines while requests are under way, and ignores that they are
+        added again.
+    type: path
+    default: ""
+  started:
+    description: File that is written when the router starts, such as its digest file. Older removals in O(record) are ignored.
+    type: path
+    default: ""
+  timeout:
+    description: Timeout in seconds until the router's list is as wanted. The proxies look for new engines every 10 s.
+    type: int
+    default: 60
+"""
+
+EXAMPLES = r"""
+- name: Send no more requests to an engine
+  ascend.inference.router_members:
+    api: workers
+    url: http://10.0.0.1:8000
+    members:
+      - kind: decode
+        url: http://10.0.0.3:7300
+    state: absent
+
+- name: Have exactly these engines behind the router
+  ascend.inference.router_members:
+    api: instances
+    url: http://10.0.0.1:8000
+    members:
+      - kind: prefill
+        url: http://10.0.0.1:7100
+      - kind: decode
+        url: http://10.0.0.2:7300
+    purge: true
+"""
+
+RETURN = r"""
+before:
+  description: The engines that got requests before, by pool.
+  returned: success
+  type: dict
+  sample: {"prefill": ["http://10.0.0.1:7100"], "decode": ["http://10.0.0.2:7300"]}
+after:
+  description: The engines that get requests now, read back; in check mode those that would.
+  returned: success
+  type: dict
+  sample: {"prefill": ["http://10.0.0.1:7100"], "decode": ["http://10.0.0.2:7300"]}
+added:
+  description: URLs that were added.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+removed:
+  description: URLs that were removed.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.router.base import Member, MembersProblem
+from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
+from ..module_utils.tools.text import visible
+
+MEMBER = {
+    "kind": {"type": "str", "choices": ["prefill", "decode", "colocated"], "required": True},
+    "url": {"type": "str", "required": True},
+}
+ARGUMENTS = {
+    "api": {"type": "str", "choices": ["workers", "instances"], "required": True},
+    "url": {"type": "str", "required": True},
+    "members": {"type": "list", "elements": "dict", "default": [], "options": MEMBER},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "purge": {"type": "bool", "default": False},
+    "allow_last": {"type": "bool", "default": False},
+    "model": {"type": "str", "default": ""},
+    "token": {"type": "str", "default": "", "no_log": True},
+    "record": {"type": "path", "default": ""},
+    "started": {"type": "path", "default": ""},
+    "timeout": {"type": "int", "default": 60},
+}
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params = module.params
+    router = ROUTERS[params["api"]](params["url"].rstrip("/"), params["model"], params["token"])
+    router.record, router.started = params["record"], params["started"]
+    wanted = [Member(member["kind"], member["url"].rstrip("/")) for member in params["members"]]
+    try:
+        done = reconcile(
+            router,
+            wanted,
+            params["state"],
+            params["purge"],
+            params["allow_last"],
+            module.check_mode,
+            params["timeout"],
+        )
+    except (MembersProblem, OSError) as error:
+        module.fail_json(msg=visible(f"Members of the router: {error}"))
+    module.exit_json(
+        changed=bool(done.added or done.removed),
+        before=shown(done.before),
+        after=shown(done.after),
+        added=[member.url for member in done.added],
+        removed=[member.url for member in done.removed],
+        diff={"before": lines(done.before), "after": lines(done.after)},
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""router_members against small routers: the list that is read back decides, never the answer. The real routers: tests/unit/simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import unquote
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
+
+P1, D1, D2 = "http://127.0.0.9:7100", "http://127.0.0.9:7300", "http://127.0.0.9:7340"
+ONE_EACH = [{"kind": "prefill", "url": P1}, {"kind": "decode", "url": D1}]
+SECOND = [{"kind": "decode", "url": D2}]
+
+
+class Router:
+    """A router in a thread; ``deaf``: it answers well to every change and carries none out."""
+
+    def __init__(self):
+        self.workers = {P1: "prefill", D1: "decode"}
+        self.listed, self.isolated = {"prefill": ["127.0.0.9:7100"], "decode": ["127.0.0.9:7300"]}, set()
+        self.busy, self.deaf, self.calls = False, False, []
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *unused):
+                pass
+
+            def answer(self):
+                size = int(self.headers.get("Content-Length") or 0)
+                body = json.loads(self.rfile.read(size)) if size else {}
+                status, found = owner.answer(self.command, self.path, body)
+                data = json.dumps(found).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_DELETE = answer
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def answer(self, method, path, body):
+        self.calls.append((method, path, body))
+        if path == "/workers" and method == "GET":
+            rows = [{"url": url, "worker_type": kind} for url, kind in self.workers.items()]
+            return 200, {"workers": rows}
+        if path == "/workers":
+            if not self.deaf:
+                self.workers[body["url"]] = body["worker_type"]
+            return 200, {"success": True}
+        if path.startswith("/workers/"):
+            if not self.deaf:
+                self.workers.pop(unquote(path[9:]), None)
+            return 200, {"success": True}
+        if path not in ("/instances/add", "/instances/remove"):
+            return 404, {"detail": "Not Found"}
+        for address in body["instances"] if not self.deaf else ():
+            mine = self.listed[body["type"]]
+            if path.endswith("add") and address not in mine:  # one that is still listed is ignored
+                mine.append(address)
+            elif path.endswith("remove") and self.busy:
+                self.isolated.add(address)
+            elif path.endswith("remove") and address in mine:
+                mine.remove(address)
+        return 200, {f"current_{kind}_instances": list(self.listed[kind]) for kind in self.listed}
+
+    def serving(self):
+        return sorted(address for mine in self.listed.values() for address in mine if address not in self.isolated)
+
+
+@pytest.fixture
+def router():
+    made = Router()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+@pytest.fixture
+def members(run_module, router, tmp_path):
+    """Run the module for a list of members."""
+
+    def run(api, wanted, **options):
+        given = {"record": str(tmp_path / "record"), "started": str(tmp_path / "started"), "timeout": 1, **options}
+        return run_module("router_members", api=api, url=router.url, members=wanted, model="m", **given)
+
+    return run
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_engines_are_added_and_removed_once(members, api):
+    found = members(api, SECOND)
+    assert (found["changed"], found["added"], found["after"]["decode"]) == (True, [D2], [D1, D2])
+    assert found["diff"]["after"] == found["diff"]["before"].replace(D1 + "\n", D1 + "\ndecode " + D2 + "\n")
+    assert not members(api, SECOND)["changed"]
+    found = members(api, SECOND, state="absent")
+    assert (found["changed"], found["removed"], found["after"]["decode"]) == (True, [D2], [D1])
+    assert not members(api, SECOND, state="absent")["changed"]
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_purge_leaves_exactly_the_wanted_members(members, api):
+    members(api, SECOND)
+    found = members(api, ONE_EACH, purge=True)
+    assert (found["added"], found["removed"]) == ([], [D2])
+    assert not members(api, ONE_EACH, purge=True)["changed"]
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_check_mode_changes_nothing(members, router, api):
+    before = (dict(router.workers), json.dumps(router.listed))
+    found = members(api, SECOND, check=True)
+    assert found["changed"] and found["after"]["decode"] == [D1, D2]
+    assert (router.workers, json.dumps(router.listed)) == before
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+@pytest.mark.parametrize("state, wanted", [("present", SECOND), ("absent", ONE_EACH[1:])])
+def test_an_answer_of_200_proves_nothing(members, router, api, state, wanted):
+    router.deaf = True
+    if (api, state) == (
+        "instances",
+        "absent",
+    ):  # an isolated engine stays listed, so a proxy that does nothing looks the same
+        return
+    found = members(api, wanted, state=state, allow_last=True)
+    assert found["failed"] and "accepted the change and does not" in found["msg"]
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_the_last_engine_of_a_pool_is_kept(members, router, api):
+    found = members(api, ONE_EACH[1:], state="absent")
+    assert found["failed"] and "decode would have no member" in found["msg"]
+    assert members(api, ONE_EACH[1:], state="absent", allow_last=True)["removed"] == [D1]
+
+
+def test_an_isolated_engine_returns_under_another_spelling(members, router, tmp_path):
+    members("instances", SECOND)
+    router.busy = True
+    assert "127.0.0.9:7340" in router.listed["decode"]
+    assert members("instances", SECOND, state="absent")["after"]["decode"] == [D1]
+    assert "127.0.0.9:7340" in router.listed["decode"], "it stays listed while requests are under way"
+    assert router.serving() == ["127.0.0.9:7100", "127.0.0.9:7300"]
+    found = members("instances", SECOND)
+    assert (found["added"], found["after"]["decode"]) == ([D2], [D1, D2])
+    assert "127.0.9:7340" in router.serving()
+    assert not members("instances", SECOND)["changed"], "the other spelling is the same engine"
+    assert members("instances", SECOND, state="absent")["removed"] == [D2]
+    assert router.serving() == ["127.0.0.9:7100", "127.0.0.9:7300"]
+
+
+def test_removals_of_an_earlier_start_are_forgotten(members, router, tmp_path):
+    router.busy = True
+    members("instances", SECOND)
+    members("instances", SECOND, state="absent")
+    router.isolated.clear()  # a restart: the command line lists it again
+    (tmp_path / "started").write_text("digest")
+    stamp = (tmp_path / "record").stat().st_mtime + 5
+    os.utime(str(tmp_path / "started"), (stamp, stamp))
+    assert members("instances", SECOND, check=True)["changed"] is False
+
+
+def test_no_spelling_left_is_a_failure_with_a_fix(members, router):
+    members("instances", SECOND)
+    router.busy = True
+    for _round in range(3):
+        members("instances", SECOND, state="absent")
+        assert not members("instances", SECOND).get("failed")
+    members("instances", SECOND, state="absent")
+    found = members("instances", SECOND)
+    assert found["failed"] and "still lists" in found["msg"] and "Fix: run again" in found["msg"]
+
+
+def test_a_router_without_the_api_and_a_dead_one(members, router, run_module):
+    router.answer = lambda method, path, body: (404, {"detail": "Not Found"})
+    assert "refused to list its instances: HTTP 404" in members("instances", SECOND)["msg"]
+    assert "refused to list its workers: HTTP 404" in members("workers", SECOND)["msg"]
+    found = run_module("router_members", api="workers", url="http://127.0.0.1:9", members=SECOND)
+    assert found["failed"] and "does not answer GET /workers" in found["msg"]
+
+
+def test_spellings_are_the_same_address():
+    for host in ("192.0.2.10", "10.255.0.1", "127.0.0.1"):
+        assert len(spellings(host)) == 4
+        assert {usual(spelling + ":80") for spelling in spellings(host)} == {host + ":80"}
+    assert spellings("node-1") == ["node-1"] and usual("node-1:80") == "node-1:80"

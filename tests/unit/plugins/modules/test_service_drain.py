@@ -1,0 +1,94 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""service_drain: what counts as idle at prefill and decode, and that the wait ends."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.router.drain import Engine, drain
+
+RUNNING, WAITING, USAGE = "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
+FINISHED = "vllm:request_success_total"
+PREFILL, DECODE = Engine("prefill-1", "prefill", "http://p1"), Engine("decode-1", "decode", "http://d1")
+
+
+def waited(engine, readings, others=(), timeout=100):
+    """(seconds, busy) of a drain in which each reading of the engine is the next of a list, and the last one stays."""
+    series = {engine.url: iter(readings), "http://p0": iter(others)}
+    last = {}
+
+    def read(url):
+        last[url] = next(series[url], last.get(url, {}))
+        return last[url]
+
+    now = [0.0]
+
+    def sleep(seconds):
+        now[0] += seconds
+
+    upstream = ["http://p0"] if others else []
+    return drain([engine], upstream, timeout, 2, read, lambda: now[0], sleep)
+
+
+@pytest.mark.parametrize("name", [RUNNING, WAITING])
+@pytest.mark.parametrize("engine", [PREFILL, DECODE])
+def test_requests_are_waited_for(engine, name):
+    assert waited(engine, [{}]).seconds == 2
+    assert waited(engine, [{name: 1.0}] * 6 + [{}]) == (5.0, {})
+
+
+def test_an_engine_must_stay_idle():
+    assert waited(DECODE, [{}, {}, {RUNNING: 1.0}, {}]).seconds == 3.5
+
+
+def test_held_blocks_count_at_prefill_only():
+    assert waited(PREFILL, [{USAGE: 0.01}] * 4 + [{USAGE: 0.0}]).seconds == 4
+    assert waited(DECODE, [{USAGE: 0.01}]).seconds == 2
+
+
+def test_decode_waits_for_prefill_that_may_have_chosen_it():
+    busy = [{RUNNING: 2.0, FINISHED: 5.0}] * 4
+    assert waited(DECODE, [{}], [*busy, {RUNNING: 2.0, FINISHED: 7.0}]).seconds == 3.5
+    assert waited(DECODE, [{}], [*busy, {RUNNING: 2.0, FINISHED: 6.0}], timeout=9).seconds == 9
+    assert waited(PREFILL, [{}], busy).seconds == 2
+
+
+def test_the_wait_ends():
+    assert waited(DECODE, [{RUNNING: 3.0, WAITING: 1.0}], timeout=7) == (
+        7,
+        {"decode-1": "3 requests running, 1 requests waiting"},
+    )
+    assert waited(PREFILL, [{USAGE: 0.5}], timeout=7).busy == {"prefill-1": "50.00% of its KV cache held for decode"}
+
+
+def test_an_engine_that_does_not_answer_has_no_requests():
+    assert waited(DECODE, [None]).seconds == 2
+
+
+@pytest.fixture
+def engine():
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *unused):
+            pass
+
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'vllm:num_requests_running{engine="0"} 1.0\n')
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield {"name": "decode-1", "kind": "decode", "url": f"http://127.0.0.1:{server.server_port}"}
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_module_warns_and_goes_on(run_module, engine):
+    found = run_module("service_drain", engines=[engine], timeout=1)
+    assert (found["failed"], found["changed"], found["busy"]) == (False, False, {"decode-1": "1 requests running"})
+    assert "decode-1 has 1 requests running after 1 s" in str(found["warnings"])
+    assert run_module("service_drain", engines=[engine], timeout=100, check=True)["seconds"] == 0
