@@ -42,6 +42,10 @@ options:
     elements: dict
     default: []
     suboptions:
+      name:
+        description: Name of its service; for messages.
+        type: str
+        default: ""
       kind:
         description: The pool of the engine.
         type: str
@@ -135,6 +139,18 @@ removed:
   type: list
   elements: str
   sample: []
+others:
+  description: URLs of the engines that get requests now and are not in O(members).
+  returned: success
+  type: list
+  elements: str
+  sample: []
+left:
+  description: The removed engines as the option O(ascend.inference.service_drain#module:engines).
+  returned: success
+  type: list
+  elements: dict
+  sample: [{"name": "http://10.0.0.2:7300", "kind": "decode", "url": "http://10.0.0.2:7300"}]
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -144,6 +160,7 @@ from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
 from ..module_utils.tools.text import visible
 
 MEMBER = {
+    "name": {"type": "str", "default": ""},
     "kind": {"type": "str", "choices": ["prefill", "decode", "colocated"], "required": True},
     "url": {"type": "str", "required": True},
 }
@@ -169,15 +186,8 @@ def main():
     router.record, router.started = params["record"], params["started"]
     wanted = [Member(member["kind"], member["url"].rstrip("/")) for member in params["members"]]
     try:
-        done = reconcile(
-            router,
-            wanted,
-            params["state"],
-            params["purge"],
-            params["allow_last"],
-            module.check_mode,
-            params["timeout"],
-        )
+        keys = ("state", "purge", "allow_last", "timeout")
+        done = reconcile(router, wanted, check=module.check_mode, **{key: params[key] for key in keys})
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
     module.exit_json(
@@ -186,6 +196,8 @@ def main():
         after=shown(done.after),
         added=[member.url for member in done.added],
         removed=[member.url for member in done.removed],
+        others=[member.url for member in done.after if member not in wanted],
+        left=[{"name": member.url, "kind": member.kind, "url": member.url} for member in done.removed],
         diff={"before": lines(done.before), "after": lines(done.after)},
     )
 

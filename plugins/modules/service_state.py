@@ -28,7 +28,7 @@ attributes:
 options:
   state:
     description:
-      - V(present) registers O(services) with the runtime, and stops and removes services of the deployment that are not in
+      - V(present) registers O(services) with the runtime, and with O(remove) stops and removes services of the deployment that are not in
         O(services). It starts none. The files of units and programs must exist.
       - V(started) starts O(services) that are not running and restarts those whose configuration differs from the plan.
       - V(restarted) restarts O(services).
@@ -101,6 +101,10 @@ options:
         description: Timeout in seconds until a running service answers.
         type: int
         default: 1800
+  remove:
+    description: Whether V(present) stops and removes services of the deployment that are not in O(services).
+    type: bool
+    default: true
   wait:
     description: Whether to wait, after V(started) and V(restarted), until the services answer.
     type: bool
@@ -150,6 +154,24 @@ stopped:
   type: list
   elements: str
   sample: []
+other:
+  description: Units of the deployment that are not in O(services); with O(remove) they were removed.
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: []
+down:
+  description: Names of services that do not run.
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: []
+outdated:
+  description: Names of running services whose configuration differs from the plan.
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: [decode-0]
 ready:
   description: Seconds until each service answered, from the beginning of the wait.
   returned: with O(wait)
@@ -202,6 +224,7 @@ ARGUMENTS = {
     "runtime": {"type": "str", "required": True},
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "default": [], "options": SERVICE},
+    "remove": {"type": "bool", "default": True},
     "wait": {"type": "bool", "default": False},
     "restarts": {"type": "int", "default": 0},
     "lines": {"type": "int", "default": 30},
@@ -210,13 +233,27 @@ ARGUMENTS = {
 
 def registered(runtime, params, check):
     """The result of the states present and absent: services registered with the runtime."""
+    more = {}
     if params["state"] == "present":
-        changed, added, removed = runtime.apply(params["services"], check)
+        remove = params.get("remove", True)
+        changed, added, other = runtime.apply(params["services"], check, **({} if remove else {"remove": False}))
+        removed = other if remove else []
+        more = dict(pending(runtime, params["services"]), other=other)
     else:
         added, removed = [], runtime.remove(params["services"], check)
         changed = bool(removed)
     lines = {"before": "".join(f"{item}\n" for item in removed), "after": "".join(f"{item}\n" for item in added)}
-    return {"changed": changed, "started": [], "restarted": [], "stopped": removed, "diff": lines}
+    return dict(more, changed=changed, started=[], restarted=[], stopped=removed, diff=lines)
+
+
+def pending(runtime, services):
+    """What the state started would start and restart now, by name."""
+    try:
+        states = runtime.states(services)
+    except RuntimeNotRunning:
+        states = {}
+    down, outdated, _stop = decide("started", services, states, runtime.outdated)
+    return {"down": [item["name"] for item in down], "outdated": [item["name"] for item in outdated]}
 
 
 def running(runtime, params, check):

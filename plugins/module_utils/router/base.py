@@ -50,8 +50,8 @@ class Router:
         reply = ask(self.target, path, payload, self.timeout, method=method)
         if reply.error:
             raise MembersProblem(
-                f"the router at {self.url} does not answer {method} {path}: {reply.detail or reply.error}. Engines that are not among its members get no requests. "
-                "Fix: start the router, or look into its log"
+                f"the router at {self.url} does not answer {method} {path}: {reply.detail or reply.error}. "
+                "Engines that are not among its members get no requests. Fix: start the router, or look into its log"
             )
         try:
             answer = json.loads(reply.body)

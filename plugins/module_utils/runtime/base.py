@@ -99,10 +99,10 @@ class Runtime:
         """Whether a running service must be replaced for a reason specific to this runtime."""
         return False
 
-    def apply(self, services, check):
-        """Register exactly these services without starting them, and remove others of the deployment.
+    def apply(self, services, check, remove=True):
+        """Register exactly these services without starting them, and with ``remove`` stop and remove others of the deployment.
 
-        Returns ``(changed, [registered unit], [removed unit])``.
+        Returns ``(changed, [registered unit], [other unit, removed or to be removed])``.
         """
         raise NotImplementedError
 

@@ -42,15 +42,16 @@ class Docker(Runtime):
         """Whether it was created with another command or image."""
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))
 
-    def apply(self, services, check):
+    def apply(self, services, check, remove=True):
         planned = [service["unit"] for service in services]
         old = [name for name in self._containers([]) if name not in planned]
         if not check:
-            self._remove(old, services)
+            if remove:
+                self._remove(old, services)
             if self.settings.get("pull") == "always":
                 for image in sorted({service["container"]["image"] for service in services}):
                     self._docker("pull", "--quiet", image, timeout=3600)
-        return bool(old), [], old
+        return bool(old and remove), [], old
 
     def start(self, services):
         found = self._containers(services)

@@ -53,7 +53,7 @@ class Supervisor(Runtime):
     def log(self, service, lines):
         return tail(service["log"]["path"], lines)
 
-    def apply(self, services, check):
+    def apply(self, services, check, remove=True):
         with _reported(self.settings["socket"]):
             if not self.supervisord.runs():
                 if not check:
@@ -61,13 +61,14 @@ class Supervisor(Runtime):
                 return True, [service["unit"] for service in services], []
             planned, known = {service["unit"] for service in services}, set(self.supervisord.processes())
             if check:
-                return planned != known, sorted(planned - known), sorted(known - planned)
+                due = planned != known if remove else bool(planned - known)
+                return due, sorted(planned - known), sorted(known - planned)
             added, changed, removed = self.supervisord.differences()
-            for name in changed + removed:
+            for name in changed + (removed if remove else []):
                 self.supervisord.forget(name, stop_time(services))
             for name in added + changed:
                 self.supervisord.add(name)
-            return bool(added or changed or removed), added + changed, removed
+            return bool(added or changed or (removed and remove)), added + changed, removed
 
     def start(self, services):
         self.stop(services)  # a program in backoff would start with its old configuration

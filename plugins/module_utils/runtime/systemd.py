@@ -55,7 +55,7 @@ class Systemd(Runtime):
         except OSError:
             return False
 
-    def apply(self, services, check):
+    def apply(self, services, check, remove=True):
         planned = [service["unit"] for service in services]
         old = [name for name in self.own() if name not in planned]
         shown = self.show([*planned, self.target])
@@ -66,8 +66,9 @@ class Systemd(Runtime):
                 self.call("daemon-reload")
             if disabled:
                 self.call("enable", *disabled)
-            self._forget(old, services)
-        return bool(unread or disabled or old), disabled, old
+            if remove:
+                self._forget(old, services)
+        return bool(unread or disabled or (old and remove)), disabled, old
 
     def start(self, services):
         self._order("start", services)

@@ -26,11 +26,13 @@ PREFIX = "inference_"
 
 # Variables that control a run of a playbook; the planner ignores them.
 RUN_VARIABLES = {
+    "allow_pause": "Whether deploy and site may restart engines although no other instance serves meanwhile. Default: false.",
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
+    "drain_timeout": "Most seconds until an engine that left the router has finished its requests; it is stopped then. Default: 300.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
     "keep_placement": "Whether running instances keep their hosts, devices and ports. Default: true. With false all are placed again.",

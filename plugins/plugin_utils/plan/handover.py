@@ -57,7 +57,8 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     """Each host with its part: a plan of the same structure with only the host's record and services.
 
     ``stages`` lists the stages of all hosts, which are synchronised between stages; ``verify`` and cluster sections are
-    omitted, since they concern the whole deployment. ``question`` is what the module service_status needs for this host.
+    omitted, since they concern the whole deployment. ``members`` is in the part of the router's host. ``question`` is what the
+    module service_status needs for this host.
     """
     services: dict[str, list[t.Any]] = {}
     for service in plan["services"]:
@@ -65,7 +66,9 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     shared = {key: plan[key] for key in plan if key not in OF_THE_WHOLE}
     shared["stages"] = stages(plan)
     for host in plan["hosts"]:
-        part = {**shared, "hosts": [host], "services": services.get(host["name"], [])}
+        part: Plan = {**shared, "hosts": [host], "services": services.get(host["name"], [])}
+        if plan.get("members", {}).get("host") == host["name"]:
+            part["members"] = plan["members"]
         question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
         yield host["name"], {**part, "question": question}
 

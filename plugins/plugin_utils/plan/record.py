@@ -33,6 +33,15 @@ def whole_plan(deployed: t.Mapping[str, t.Any]) -> t.Mapping[str, t.Any]:
     return _expanded(str(text)) if text else deployed
 
 
+def stored_plan(text: str) -> t.Mapping[str, t.Any]:
+    """The whole plan in the text of a host's plan.json; {} if there is none or it is damaged."""
+    try:
+        found = json.loads(text)
+        return whole_plan(found) if isinstance(found, dict) else {}
+    except ValueError:
+        return {}
+
+
 @functools.lru_cache(maxsize=4)  # the hosts of a deployment have the same text
 def _expanded(text: str) -> Plan:
     try:

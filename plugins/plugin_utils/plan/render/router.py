@@ -123,7 +123,7 @@ def _members_files(
 def members_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
     """The plan's ``members``: how engines are added to and removed from the router while it runs; {} if they cannot be.
 
-    ``{members: {api, router, host, url, model, record, started, engines: [{service, kind, url}]}}``
+    ``{members: {api, router, host, url, model, record, started, engines: [{name, kind, url}]}}``
     """
     router = next((service for service in services if service.kind == "router"), None)
     found = flavour_of(context)
@@ -139,7 +139,7 @@ def members_section(context: Context, services: t.Sequence[Service]) -> dict[str
         "model": context.served_name,
         "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.removed"),
         "started": router.digest_file,
-        "engines": [{"service": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
+        "engines": [{"name": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
     }
     return {"members": section}
 

@@ -136,7 +136,8 @@ class Flavour:
     function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
     Operation: ``health_path`` answers 200 while it runs; ``metrics_port`` is the default port of its own metrics,
-    0 without. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
+    0 without. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they
+    cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
     it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
 
     Requests: ``sends_key``, whether it sends OPENAI_API_KEY to engines in place of the client's key;

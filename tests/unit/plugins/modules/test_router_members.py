@@ -109,9 +109,9 @@ def test_engines_are_added_and_removed_once(members, api):
 
 @pytest.mark.parametrize("api", ["workers", "instances"])
 def test_purge_leaves_exactly_the_wanted_members(members, api):
-    members(api, SECOND)
+    assert members(api, SECOND)["others"] == [D1, P1]
     found = members(api, ONE_EACH, purge=True)
-    assert (found["added"], found["removed"]) == ([], [D2])
+    assert (found["added"], found["removed"], found["others"]) == ([], [D2], [])
     assert not members(api, ONE_EACH, purge=True)["changed"]
 
 

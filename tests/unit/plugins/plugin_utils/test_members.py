@@ -47,7 +47,7 @@ def test_another_number_of_engines_restarts_the_router_only_without_an_api(varia
     assert (two["digest"] == three["digest"]) == bool(api)
     assert two["argv"] != three["argv"]
     if api:
-        assert [engine["service"] for engine in plan["members"]["engines"]] == [
+        assert [engine["name"] for engine in plan["members"]["engines"]] == [
             "decode-0",
             "decode-1",
             "prefill-0",

@@ -1,0 +1,33 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter _change_steps: the steps of a change while the service serves."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle.steps import steps
+from ..plugin_utils.plan.record import stored_plan
+
+
+def change_steps(
+    hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, text: t.Any, allow_pause: t.Any
+) -> dict[str, t.Any]:
+    """Adapter: ``hostvars`` on the left; ``text`` is the recorded plan.json, empty without one."""
+    pending: dict[str, dict[str, t.Any]] = {}
+    for host in hosts:
+        found = plain(hostvars[host].get("__service_registered")) or {}
+        written = plain(hostvars[host].get("__service_secrets_written")) or {}
+        pending[host] = {key: found.get(key) or [] for key in ("down", "outdated")}
+        pending[host]["secrets"] = bool(written.get("changed"))
+    return steps(pending, plain(plan), stored_plan(str(text or "")), bool(allow_pause))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_change_steps": change_steps}

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The steps of a change while the service serves: which engines are restarted one after the other, and which change needs a pause.
+
+An instance is the unit of change: it leaves the router, finishes its requests, restarts and returns. That needs another instance of its pool
+that serves meanwhile, a router whose members can be changed, and engines that may exchange KV cache before and after the change. Engines of
+different settings are never paired: a decode engine would read the blocks of prefill with another layout, or of another model.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plan.linked import together
+
+Plan = t.Mapping[str, t.Any]
+Service = t.Mapping[str, t.Any]
+Pending = t.Mapping[str, t.Any]
+Step = dict[str, t.Any]
+
+KINDS = ("encode", "prefill", "decode", "colocated")
+# Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
+NEUTRAL_OPTIONS = frozenset(
+    [
+        "allow-credentials",
+        "allowed-headers",
+        "allowed-methods",
+        "allowed-origins",
+        "api-server-count",
+        "async-scheduling",
+        "chat-template",
+        "disable-log-requests",
+        "disable-log-stats",
+        "disable-uvicorn-access-log",
+        "enable-auto-tool-choice",
+        "enable-chunked-prefill",
+        "enable-log-outputs",
+        "enable-log-requests",
+        "enable-prefix-caching",
+        "enable-server-load-tracking",
+        "gpu-memory-utilization",
+        "h11-max-header-count",
+        "kv-cache-memory-bytes",
+        "long-prefill-token-threshold",
+        "max-log-len",
+        "max-long-partial-prefills",
+        "max-num-batched-tokens",
+        "max-num-partial-prefills",
+        "max-num-seqs",
+        "middleware",
+        "num-gpu-blocks-override",
+        "port",
+        "reasoning-parser",
+        "response-role",
+        "return-tokens-as-token-ids",
+        "scheduling-policy",
+        "shutdown-timeout",
+        "tool-call-parser",
+        "tool-parser-plugin",
+        "uvicorn-log-level",
+    ]
+)
+NEUTRAL_ENVIRONMENT = frozenset(
+    [
+        "ASCEND_GLOBAL_EVENT_ENABLE",
+        "ASCEND_GLOBAL_LOG_LEVEL",
+        "ASCEND_SLOG_PRINT_TO_STDOUT",
+        "GLOG_v",
+        "HCCL_ENTRY_LOG_ENABLE",
+        "MC_LOG_LEVEL",
+        "OMP_NUM_THREADS",
+        "VLLM_LOGGING_LEVEL",
+        "VLLM_LOG_STATS_INTERVAL",
+        "VLLM_ENGINE_READY_TIMEOUT_S",
+        "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",
+    ]
+)
+PAUSE = (
+    "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes as "
+    "long as loading the model. Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that "
+    "exits starts with the new ones. "
+    "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
+)
+
+
+def exchange(service: Service) -> t.Any:
+    """What decides whether two engines may exchange KV cache, of one engine: its command and environment without neutral settings."""
+    kept: list[str] = []
+    neutral = False
+    for argument in service["argv"]:
+        if argument.startswith("--"):
+            name = argument[2:].split("=")[0]
+            neutral = name in NEUTRAL_OPTIONS or name[3:] in NEUTRAL_OPTIONS and name.startswith("no-")
+        if not neutral:
+            kept.append(argument)
+    return kept, {name: value for name, value in service["env"].items() if name not in NEUTRAL_ENVIRONMENT}
+
+
+def incompatible(plan: Plan, deployed: Plan) -> set[str]:
+    """Names of engines that cannot exchange KV cache with themselves as they are deployed; all if the software or the model changes.
+
+    New engines have the settings of their pool, so they need no comparison.
+    """
+    engines = {service["name"]: service for service in plan["services"] if service["kind"] in KINDS}
+    keys = ("release", "engine", "model", "software")
+    if any(deployed.get(key) != plan[key] for key in keys):
+        return set(engines)
+    before = {service["name"]: service for service in deployed.get("services", ())}
+    return {name for name in engines if name in before and exchange(before[name]) != exchange(engines[name])}
+
+
+def steps(pending: t.Mapping[str, Pending], plan: Plan, deployed: Plan, allow_pause: bool = False) -> dict[str, t.Any]:
+    """The change of all hosts, decided once.
+
+    ``pending``: {host: {down: [service], outdated: [service], secrets: bool}} (the module service_state with state present);
+    ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one. Returns
+
+    ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url]}``;
+    ``held``: names of their services, which nothing else may restart; ``refusals``: texts why the change needs a pause; ``notes``: what to print.
+    """
+    instances = _instances(plan)
+    down = {name for found in pending.values() for name in found.get("down") or ()}
+    outdated = {name for found in pending.values() for name in found.get("outdated") or ()}
+    due = {key: names for key, names in instances.items() if outdated & names and not down & names}
+    result: dict[str, t.Any] = {"roll": [], "held": [], "refusals": [], "notes": []}
+    if not due or not _serves(plan, instances, down):
+        return result
+    reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
+    paused = {key: reason for key, reason in reasons.items() if reason}
+    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan)
+    result["held"] = sorted(name for step in result["roll"] for name in step["services"])
+    for reason in sorted(set(paused.values())):
+        names = ", ".join(sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated))
+        more = ", or add an instance first" if reason == ALONE else ""
+        text = PAUSE.format(names=names, reason=reason, else_=more)
+        if allow_pause:
+            result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
+        else:
+            result["refusals"].append(text)
+    for step in result["roll"]:
+        result["notes"].append(f"Restart without a pause: {', '.join(step['services'])}.")
+    return result
+
+
+ALONE = "its pool has no other instance"
+NO_API = "the engines of this router cannot be changed while it runs"
+LINKED = "engines with LLMDataDist have to be restarted together"
+OTHER = "engines before and after this change cannot exchange KV cache"
+KEYS = "the keys between the router and the engines change"
+
+
+def _instances(plan: Plan) -> dict[tuple[str, int], set[str]]:
+    found: dict[tuple[str, int], set[str]] = {}
+    for service in plan["services"]:
+        if service["kind"] in KINDS:
+            found.setdefault((service["kind"], service["instance"]), set()).add(service["name"])
+    return found
+
+
+def _serves(plan: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
+    """Whether each pool has an instance that runs completely, and the router runs."""
+    routers = {service["name"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
+    kinds = {kind for kind, _number in instances}
+    up = {kind for (kind, _number), names in instances.items() if not names & down}
+    return kinds == up and not routers & down
+
+
+def _reason(
+    key: tuple[str, int],
+    instances: t.Mapping[tuple[str, int], set[str]],
+    plan: Plan,
+    deployed: Plan,
+    pending: t.Mapping[str, Pending],
+) -> str:
+    """Why an instance cannot be restarted while others of its pool serve; empty if it can be."""
+    if sum(kind == key[0] for kind, _number in instances) < 2:
+        return ALONE
+    if together(plan) & instances[key]:
+        return LINKED
+    if not plan.get("members"):
+        return NO_API
+    if any(found.get("secrets") for found in pending.values()):
+        return KEYS
+    if incompatible(plan, deployed):
+        return OTHER
+    return ""
+
+
+def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan) -> list[Step]:
+    """One instance of each pool at a time, so that prefill and decode keep their proportion."""
+    rows: dict[int, set[str]] = {}
+    for kind in KINDS:
+        numbers = sorted(number for found, number in due if found == kind)
+        for place, number in enumerate(numbers):
+            rows.setdefault(place, set()).update(due[kind, number])
+    hosts = {service["name"]: service["host"] for service in plan["services"]}
+    engines = plan["members"]["engines"] if rows else []
+    return [
+        {
+            "services": sorted(names),
+            "hosts": sorted({hosts[name] for name in names}),
+            "engines": [engine for engine in engines if engine["name"] in names],
+            "upstream": [
+                engine["url"] for engine in engines if engine["kind"] == "prefill" and engine["name"] not in names
+            ],
+        }
+        for _place, names in sorted(rows.items())
+    ]

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A SIMULATED ``vllm serve`` of a plan for the CPU engine: the engine of pd_cluster as a program, with the counters that a drain reads.
+
+SIGTERM ends it at once, so that every request under way fails.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import threading
+import time
+import types
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import pd_cluster
+
+SECONDS = float(os.environ.get("SIMULATED_REQUEST_SECONDS", "0.3"))  # of a request at decode; prefill takes a third
+
+
+class Engine(pd_cluster.Engine):
+    """One engine on the planned address; ``role`` from its --kv-transfer-config."""
+
+    def __init__(self, name, role, directory, model, address):
+        self.address = address
+        cluster = types.SimpleNamespace(
+            directory=directory,
+            model=model,
+            data_parallel=1,
+            ranks=1,
+            max_model_len=4096,
+            block_size=8,
+            api_key="",
+            tokenize=True,
+            rank_header=True,
+            bootstrap=False,
+            store=None,
+        )
+        super().__init__(name, role, cluster)
+
+    def complete(self, body, *given, **named):
+        time.sleep(SECONDS if self.role == "decode" else SECONDS / 3)
+        return super().complete(body, *given, **named)
+
+    def metrics(self):
+        with self.lock:
+            running, held = sum(self.running), len(self.held)
+        lines = (("num_requests_running", running), ("num_requests_waiting", 0), ("kv_cache_usage_perc", held / 1000))
+        return super().metrics() + "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name, value in lines)
+
+
+def option(argv, name, default=""):
+    """The value of an option."""
+    return argv[argv.index(name) + 1] if name in argv else default
+
+
+def main(argv):
+    role = "prefill" if "kv_producer" in option(argv, "--kv-transfer-config") else "decode"
+    address = (option(argv, "--host"), int(option(argv, "--port")))
+    time.sleep(float(os.environ.get("SIMULATED_START_SECONDS", "0.5")))
+    Engine(f"{role}-{address[1]}", role, os.getcwd(), option(argv, "--served-model-name", "tiny"), address)
+    threading.Event().wait()
+
+
+main(sys.argv[1:])

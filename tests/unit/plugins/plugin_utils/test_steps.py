@@ -1,0 +1,102 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which engines restart one after the other behind the router, and which change needs a pause."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
+
+CPU = {
+    "inference_engine": "vllm_cpu",
+    "inference_runtime": "supervisor",
+    "inference_model": {"path": "/m", "name": "m"},
+}
+
+
+def plan(prefill=2, decode=2, **more):
+    hosts = {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}}
+    sizes = {"prefill": {"instances": prefill}, "decode": {"instances": decode}}
+    return launch_plan({**CPU, "inference_pools": sizes, **more}, hosts)
+
+
+def found(outdated, down=(), secrets=False):
+    return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
+
+
+ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
+
+
+def test_one_instance_of_each_pool_at_a_time():
+    new = plan(inference_args={"max-num-seqs": 8})
+    result = steps(found(ENGINES), new, plan())
+    assert [step["services"] for step in result["roll"]] == [["decode-0", "prefill-0"], ["decode-1", "prefill-1"]]
+    assert result["held"] == ENGINES and result["refusals"] == []
+    first = result["roll"][0]
+    assert first["hosts"] == ["n1"]
+    assert sorted(engine["name"] for engine in first["engines"]) == ["decode-0", "prefill-0"]
+    assert first["upstream"] == [engine["url"] for engine in new["members"]["engines"] if engine["name"] == "prefill-1"]
+
+
+def test_unchanged_engines_have_no_step():
+    assert steps(found([]), plan(), plan()) == {"roll": [], "held": [], "refusals": [], "notes": []}
+    result = steps(found(["decode-1"]), plan(), plan())
+    assert [step["services"] for step in result["roll"]] == [["decode-1"]]
+
+
+def test_a_new_instance_serves_while_the_only_old_one_changes():
+    result = steps(found(["decode-0"], down=["decode-1"]), plan(2, 2), plan(2, 1))
+    assert [step["services"] for step in result["roll"]] == [["decode-0"]]
+
+
+@pytest.mark.parametrize("allow", [False, True])
+def test_a_pool_with_one_instance_needs_a_pause(allow):
+    single = plan(1, 1)
+    result = steps(found(["decode-0", "prefill-0"]), single, single, allow)
+    assert (result["roll"], result["held"], bool(result["refusals"])) == ([], [], not allow)
+    text = " ".join(result["refusals"] or result["notes"])
+    assert "decode-0, prefill-0" in text and "no other instance" in text
+    assert allow or "inference_allow_pause=true" in text and "Nothing was restarted" in text
+
+
+@pytest.mark.parametrize("option", ["block-size", "dtype", "kv-cache-dtype", "max-model-len"])
+def test_engines_that_cannot_exchange_kv_are_never_mixed(option):
+    values = {"block-size": 64, "dtype": "float32", "kv-cache-dtype": "fp8", "max-model-len": 512}
+    result = steps(found(ENGINES), plan(inference_args={option: values[option]}), plan())
+    assert result["roll"] == [] and "cannot exchange KV cache" in result["refusals"][0]
+
+
+def test_another_release_or_software_is_never_mixed():
+    deployed = copy.deepcopy(plan())
+    deployed["release"] = "cpu-0.1"
+    assert "cannot exchange KV cache" in steps(found(ENGINES), plan(), deployed)["refusals"][0]
+    assert "cannot exchange KV cache" in steps(found(ENGINES), plan(), {})["refusals"][0]
+
+
+def test_changed_keys_and_routers_without_an_api_need_a_pause():
+    assert "keys between the router" in steps(found(ENGINES, secrets=True), plan(), plan())["refusals"][0]
+    without = {key: value for key, value in plan().items() if key != "members"}
+    assert "cannot be changed while it runs" in steps(found(ENGINES), without, plan())["refusals"][0]
+
+
+@pytest.mark.parametrize("down", [["router"], ["prefill-0", "prefill-1"]])
+def test_a_service_that_does_not_serve_needs_no_pause(down):
+    outdated = [name for name in ENGINES if name not in down]
+    assert steps(found(outdated, down), plan(), {}) == {"roll": [], "held": [], "refusals": [], "notes": []}
+
+
+def test_the_filter_reads_the_plan_that_a_host_stored():
+    facts = {"n1": {"__service_registered": {"outdated": ["decode-1"], "down": []}}}
+    whole = plan()
+    stored = plan_files({**whole, "services": []}, record_of(whole))[0]["content"]
+    result = change_steps(facts, ["n1"], whole, stored, False)
+    assert [step["services"] for step in result["roll"]] == [["decode-1"]]
+    for damaged in ("", "{", "[]", json.dumps({**json.loads(stored), "whole": "AAAA"})):
+        assert "cannot exchange KV cache" in change_steps(facts, ["n1"], whole, damaged, False)["refusals"][0]
