@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench, Slo
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
 
 PAGE = HERE / "docsite" / "rst" / "variables.rst"
@@ -136,7 +137,10 @@ def page() -> str:
     for record, place in records().items():
         intro = (record.__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
-    return "\n".join([*parts, section("One run", RUN, run)])
+    parts.append(section("One run", RUN, run))
+    for record, place in ((Bench, "inference_bench"), (Slo, "inference_bench.slo")):
+        parts.append(section(place, (record.__doc__ or "").split("\n\n")[0].replace("\n", " "), rows(record)))
+    return "\n".join(parts)
 
 
 def main() -> None:

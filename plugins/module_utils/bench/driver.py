@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One run of ``vllm bench serve``, which every environment and image with an engine has.
+
+Facts, from vLLM 0.13 to 0.32: the result is one JSON object; with ``--save-detailed`` it has ``output_lens`` and ``errors`` for each
+request. An answer with status 200 and without text counts as failed with the error NO_TEXT, and as completed without tokens if it was no
+stream of events. Both are counted as empty here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from typing import Any, NamedTuple, Sequence
+
+from ..tools.runner import execute
+from ..verify.client import Target, ask
+from ..verify.metrics import FINISHED, Samples, read_metrics
+
+MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their times have about 300 MiB
+TAIL = 30  # lines of the command's output that are shown after a failure
+NO_TEXT = "to calculate TTFT"
+TIMES = ("ttft", "tpot", "itl", "e2el")
+COUNTERS = {
+    "requests": FINISHED,
+    "prompt_tokens": "vllm:prompt_tokens_total",
+    "generated_tokens": "vllm:generation_tokens_total",
+    "tokens_from_outside": "vllm:prompt_tokens_by_source_total{source=external_kv_transfer}",
+    "preemptions": "vllm:num_preemptions_total",
+    "queue_seconds": "vllm:request_queue_time_seconds_sum",
+}
+NAMES = ("completed", "failed", "duration", "total_input_tokens", "total_output_tokens")
+RATES = ("request_throughput", "output_throughput", "total_token_throughput", "request_goodput")
+
+
+class BenchError(Exception):
+    """The benchmark did not run; the text says what is wrong, why it matters and how to fix it."""
+
+
+class Command(NamedTuple):
+    """argv: the whole command without its result file; source: scripts that are read before; directory: for the result file.
+
+    container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module.
+    """
+
+    argv: Sequence[str]
+    env: dict[str, str]
+    source: Sequence[str]
+    directory: str
+    container: str = ""
+    user: str = ""
+
+
+def whole_argv(command: Command, path: str) -> list[str]:
+    """The command as it is run: through a shell that reads the scripts, in the container or as the user.
+
+    Values of the environment stay out of the arguments, because one of them may be a key.
+    """
+    script = "".join(f". {shlex.quote(name)} >/dev/null && " for name in command.source) + 'exec "$@"'
+    inner = ["bash", "-c", script, "bench", *command.argv]
+    inner += ["--save-result", "--save-detailed", "--result-dir", os.path.dirname(path)]
+    inner += ["--result-filename", os.path.basename(path)]
+    if command.container:
+        given = [word for name in sorted(command.env) for word in ("--env", name)]
+        return ["docker", "exec", *given, command.container, *inner]
+    if command.user and os.geteuid() == 0:
+        return ["runuser", "--user", command.user, "--", *inner]
+    return inner
+
+
+def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) -> dict[str, Any]:
+    """Run the command -> its figures. ``wanted_tokens``: output tokens of each request, 0 if they are not known.
+
+    Raises BenchError if it fails, takes too long, or writes no result.
+    """
+    try:
+        done = execute(whole_argv(command, path), timeout, {**os.environ, **command.env}, merged=True)
+        if done.timed_out:
+            raise BenchError(
+                f"the benchmark did not end within {timeout:.0f} s. Fix: raise timeout, or use fewer prompts"
+            )
+        if done.rc != 0:
+            tail = "\n".join(done.stdout.splitlines()[-TAIL:])
+            raise BenchError(f"the benchmark failed with exit status {done.rc}. The end of its output:\n{tail}")
+        return figures(read_result(path), wanted_tokens)
+    finally:
+        if os.path.lexists(path):
+            os.unlink(path)
+
+
+def read_result(path: str) -> dict[str, Any]:
+    """The JSON object in a file that the service's user wrote: no link is followed. Raises BenchError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with open(descriptor, "rb") as stream:
+            found = json.loads(stream.read(MOST_RESULT).decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BenchError(f"the benchmark wrote no result that can be read: {error}") from error
+    if not isinstance(found, dict):
+        raise BenchError("the benchmark's result is not a JSON object")
+    return found
+
+
+def figures(result: dict[str, Any], wanted_tokens: int) -> dict[str, Any]:
+    """Counts, rates (per second) and times (ms) of a result.
+
+    ``empty``: answers without a token; ``short``: answers with fewer tokens than wanted. Both are None if the result does not tell.
+    """
+    lengths = result.get("output_lens")
+    errors = [str(error or "") for error in result.get("errors") or []]
+    silent = sum(1 for error in errors if NO_TEXT in error)
+    answered = None
+    if isinstance(lengths, list):
+        errors += [""] * (len(lengths) - len(errors))
+        answered = [tokens for tokens, error in zip(lengths, errors) if not error]
+    found = {name: result.get(name) for name in (*NAMES, *RATES)}
+    failed = found["failed"] if found["failed"] is not None else sum(1 for error in errors if error)
+    found["failed"] = failed - min(silent, failed)
+    found["empty"] = None if answered is None else silent + sum(1 for tokens in answered if not tokens)
+    found["short"] = (
+        None if answered is None or not wanted_tokens else sum(1 for n in answered if 0 < n < wanted_tokens)
+    )
+    found["first_error"] = next((error[-300:] for error in errors if error and NO_TEXT not in error), "")
+    for time in TIMES:
+        for part in ("mean", "p50", "p90", "p99"):
+            value = result.get(f"{part}_{time}_ms")
+            found[f"{time}_{part}"] = round(float(value), 3) if isinstance(value, (int, float)) else None
+    return found
+
+
+def read_all(engines: Sequence[dict[str, str]], token: str = "") -> dict[str, Samples | None]:
+    """The counters of engines ({name, url}) by name; None of one that does not answer."""
+    found: dict[str, Samples | None] = {}
+    for engine in engines:
+        reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
+        found[engine["name"]] = read_metrics(reply.body) if reply.status == 200 else None
+    return found
+
+
+def growth(before: Samples | None, after: Samples | None) -> dict[str, float] | None:
+    """What COUNTERS of one engine gained; None without both readings. A counter that decreased (restart) counts from zero."""
+    if before is None or after is None:
+        return None
+    found = {}
+    for name, metric in COUNTERS.items():
+        if metric in after:
+            grown = after[metric] - before.get(metric, 0.0)
+            found[name] = round(after[metric] if grown < 0 else grown, 3)
+    return found

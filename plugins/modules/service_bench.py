@@ -1,0 +1,167 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: service_bench
+short_description: Measure a deployed service with one load
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Runs C(vllm bench serve) once, and reads the counters of the engines before and after.
+  - Counts answers without text, which the program counts as failed or as completed, depending on their form.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+    details: Sends no requests, and returns the command.
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: N/A
+options:
+  argv:
+    description: The command, without the options of its result file.
+    type: list
+    elements: str
+    required: true
+  environment:
+    description: Additional variables of its environment.
+    type: dict
+    default: {}
+  source:
+    description: Shell scripts that are read before.
+    type: list
+    elements: path
+    default: []
+  directory:
+    description: Directory that the user can write, for the result file, which is removed.
+    type: path
+    required: true
+  container:
+    description: Name of the container in which the command runs.
+    type: str
+    default: ""
+  user:
+    description: The user who runs the command, if the module runs as root.
+    type: str
+    default: ""
+  api_key:
+    description: Key of the service.
+    type: str
+    default: ""
+  engine_api_key:
+    description: Key of the engines, for their counters.
+    type: str
+    default: ""
+  engines:
+    description: The engines whose counters are read.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the engine.
+        type: str
+        required: true
+      url:
+        description: URL of the engine's API, without a path.
+        type: str
+        required: true
+  output_tokens:
+    description: Tokens that each answer must have. V(0) means that they are not known.
+    type: int
+    default: 0
+  timeout:
+    description: Timeout of the command in seconds.
+    type: int
+    default: 3600
+"""
+
+EXAMPLES = r"""
+- name: Send 32 requests, 4 at a time
+  ascend.inference.service_bench:
+    argv:
+      - /opt/ascend-inference/venvs/vllm_ascend-0.23.0/bin/vllm
+      - bench
+      - serve
+      - --base-url=http://10.0.0.1:8000
+      - --model=/models/qwen3
+      - --num-prompts=32
+      - --max-concurrency=4
+    directory: /opt/ascend-inference/deployments/inference/services/decode-0/work
+    user: ascend-inference
+    engines:
+      - name: decode-0
+        url: http://10.0.0.2:7300
+"""
+
+RETURN = r"""
+command:
+  description: The command.
+  returned: always
+  type: list
+  elements: str
+figures:
+  description: >-
+    Counts (C(completed), C(failed), C(empty), C(short)), rates per second, and times in milliseconds (C(ttft_p50), C(tpot_p99), ...).
+  returned: when requests were sent
+  type: dict
+  sample: {"completed": 32, "failed": 0, "empty": 0, "short": 0, "ttft_p50": 51.2, "output_throughput": 812.0}
+engines:
+  description: What the counters of each engine gained; null for one that did not answer.
+  returned: when requests were sent
+  type: dict
+  sample: {"decode-0": {"requests": 32.0, "preemptions": 0.0}}
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.bench.driver import BenchError, Command, growth, read_all, run_load, whole_argv
+from ..module_utils.tools.runner import ToolMissing
+from ..module_utils.tools.text import visible
+
+ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
+ARGUMENTS = {
+    "argv": {"type": "list", "elements": "str", "required": True},
+    "environment": {"type": "dict", "default": {}},
+    "source": {"type": "list", "elements": "path", "default": []},
+    "directory": {"type": "path", "required": True},
+    "container": {"type": "str", "default": ""},
+    "user": {"type": "str", "default": ""},
+    "api_key": {"type": "str", "default": "", "no_log": True},
+    "engine_api_key": {"type": "str", "default": "", "no_log": True},
+    "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
+    "output_tokens": {"type": "int", "default": 0, "no_log": False},
+    "timeout": {"type": "int", "default": 3600},
+}
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params = module.params
+    env = {name: str(value) for name, value in params["environment"].items()}
+    if params["api_key"]:
+        env["OPENAI_API_KEY"] = params["api_key"]
+    command = Command(params["argv"], env, params["source"], params["directory"], params["container"], params["user"])
+    path = os.path.join(params["directory"], f"bench-{os.getpid()}.json")
+    result = {"changed": False, "command": whole_argv(command, path)}
+    if module.check_mode:
+        module.exit_json(**result)
+    before = read_all(params["engines"], params["engine_api_key"])
+    try:
+        result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
+    except (BenchError, ToolMissing, OSError) as error:
+        module.fail_json(msg=visible(f"Benchmark: {error}"), **result)
+    after = read_all(params["engines"], params["engine_api_key"])
+    result["engines"] = {name: growth(before[name], after[name]) for name in before}
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a benchmark: medians with their spread for each load, each engine's share, findings, and a comparison."""
+
+from __future__ import annotations
+
+import statistics
+import typing as t
+
+from ..description.findings import Finding
+
+Record = t.Mapping[str, t.Any]
+FORMAT = 1  # of the JSON; a comparison refuses others
+SHOWN = ("ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99", "e2el_p99", "output_throughput", "request_goodput")
+HIGHER_IS_BETTER = ("output_throughput", "request_throughput", "total_token_throughput", "request_goodput")
+COMPARED = ("ttft_p50", "ttft_p99", "tpot_p50", "output_throughput", "request_goodput")
+WIDE = 0.10  # of the median: measurements of one setting that differ more say little
+LEAST = 0.05  # a smaller difference is no regression, whatever the spread
+COUNTS = ("completed", "failed", "empty", "short")
+
+
+def bench_report(
+    plan: Record, bench: Record, results: t.Sequence[Record], old: Record | None = None
+) -> dict[str, t.Any]:
+    """``{format, deployment, digest, release, settings, loads, engines, findings, comparison, passed}``.
+
+    ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report.
+    """
+    measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
+    loads = [_load(load, measured) for load in dict.fromkeys(run["load"] for run, _result in measured)]
+    engines = _engines(measured)
+    comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
+    findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *regressions]
+    return {
+        "format": FORMAT,
+        "deployment": plan["deployment"],
+        "digest": plan["digest"],
+        "release": plan["release"],
+        "vllm": plan["release_facts"]["vllm"],
+        "devices": bench["devices"],
+        "host": bench["host"],
+        "settings": dict(bench["settings"]),
+        "slo": dict(bench["slo"]),
+        "loads": loads,
+        "engines": engines,
+        "comparison": comparison,
+        "findings": [finding.as_dict() for finding in findings],
+        "passed": not any(finding.severity == "error" for finding in findings),
+    }
+
+
+def _load(load: int, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
+    figures = [result["figures"] for run, result in measured if run["load"] == load]
+    names = [name for name in figures[0] if name not in (*COUNTS, "first_error")]
+    known = {name: [item[name] for item in figures if item.get(name) is not None] for name in names}
+    return {
+        "load": load,
+        "measurements": len(figures),
+        **{name: sum(item[name] or 0 for item in figures) for name in COUNTS},
+        "uncounted": sum(item["empty"] is None for item in figures),
+        "first_error": next((item["first_error"] for item in figures if item["first_error"]), ""),
+        "median": {name: statistics.median(values) if values else None for name, values in known.items()},
+        "least": {name: min(values) if values else None for name, values in known.items()},
+        "most": {name: max(values) if values else None for name, values in known.items()},
+    }
+
+
+def _engines(measured: t.Sequence[tuple[Record, Record]]) -> dict[str, dict[str, float] | None]:
+    """What the counters of each engine gained in all measurements; None of an engine that did not always answer."""
+    found: dict[str, dict[str, float] | None] = {}
+    for _run, result in measured:
+        for name, gained in result["engines"].items():
+            if gained is None or found.get(name, {}) is None:
+                found[name] = None
+                continue
+            total = t.cast("dict[str, float]", found.setdefault(name, {}))
+            for counter, value in gained.items():
+                total[counter] = round(total.get(counter, 0.0) + value, 3)
+    return found
+
+
+def _finding(rule: str, path: str, problem: str, fix: str, why: str, severity: str = "error") -> Finding:
+    return Finding(path, rule, problem, fix, severity=severity, why=why)
+
+
+def _wrong_answers(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
+    for load in loads:
+        path = f"load {load['load']}"
+        asked = load["completed"] + load["failed"]
+        if load["failed"]:
+            problem = f"{load['failed']} of {asked} requests failed: {load['first_error'] or 'no reason is known'}"
+            yield _finding(
+                "BENCH-FAILED",
+                path,
+                problem,
+                "Run verify, and read the log of the router.",
+                "Failed requests make the others faster.",
+            )
+        if load["empty"]:
+            problem = f"{load['empty']} of {asked} answers had status 200 and no text"
+            yield _finding(
+                "BENCH-EMPTY",
+                path,
+                problem,
+                "Run verify; an engine behind the router may be dead.",
+                "The client got nothing, and no error.",
+            )
+        if load["short"]:
+            problem = f"{load['short']} of {asked} answers are shorter than asked"
+            yield _finding(
+                "BENCH-SHORT",
+                path,
+                problem,
+                "Read the log of the router and of decode.",
+                "Rates count tokens that were never made.",
+            )
+        if load["uncounted"] or not asked:
+            yield _finding(
+                "BENCH-UNCOUNTED",
+                path,
+                "the answers could not be counted",
+                "Use a newer release of vLLM.",
+                "Empty answers would not be seen.",
+            )
+
+
+def _shares(engines: t.Mapping[str, Record | None], loads: t.Sequence[Record]) -> t.Iterator[Finding]:
+    for name, gained in engines.items():
+        if gained is None:
+            yield _finding(
+                "BENCH-COUNTERS",
+                name,
+                "its counters could not be read",
+                "Run status.",
+                "Its share is not known.",
+                "warning",
+            )
+        elif not gained.get("requests") and max((load["load"] for load in loads), default=0) > 1:
+            yield _finding(
+                "BENCH-IDLE",
+                name,
+                "it got no request",
+                "Run verify, and compare the members of the router.",
+                "The others did its work.",
+                "warning",
+            )
+
+
+def _wide(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
+    for load in loads:
+        for name in ("ttft_p50", "output_throughput"):
+            middle, low, high = (load[part].get(name) for part in ("median", "least", "most"))
+            if load["measurements"] > 1 and middle and (high - low) / middle > WIDE:
+                problem = f"{name} is {low:.4g} to {high:.4g} in {load['measurements']} measurements"
+                fix = "Measure again while nobody else uses the hosts, with more prompts or repeats."
+                yield _finding(
+                    "BENCH-SPREAD",
+                    f"load {load['load']}",
+                    problem,
+                    fix,
+                    "Differences within this range mean nothing.",
+                    "warning",
+                )
+
+
+def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[list[dict[str, t.Any]], list[Finding]]:
+    """Rows of both reports, and regressions: worse than every measurement of the other report, and by more than LEAST."""
+    if old.get("format") != FORMAT:
+        problem = "the report to compare with has another format"
+        return [], [
+            _finding("BENCH-COMPARE", "inference_bench_compare", problem, "Measure it again.", "Nothing was compared.")
+        ]
+    changed = [
+        name
+        for name in ("profile", "input", "prefix", "prefixes", "output")
+        if old["settings"].get(name) != bench["settings"][name]
+    ]
+    if changed:
+        problem = f"the earlier report has another {', '.join(changed)}"
+        return [], [
+            _finding(
+                "BENCH-COMPARE",
+                "inference_bench_compare",
+                problem,
+                "Use the same settings.",
+                "The figures mean different things.",
+            )
+        ]
+    before = {load["load"]: load for load in old["loads"]}
+    rows, findings = [], []
+    for load in loads:
+        earlier = before.get(load["load"])
+        for name in COMPARED:
+            new_value, old_value = load["median"].get(name), (earlier or {"median": {}})["median"].get(name)
+            if earlier is None or new_value is None or not old_value:
+                continue
+            verdict = _verdict(name, load, earlier)
+            rows.append(
+                {"load": load["load"], "figure": name, "before": old_value, "now": new_value, "verdict": verdict}
+            )
+            if verdict == "worse":
+                problem = f"{name} is {new_value:.4g}, before {old_value:.4g}, which is more than the spread of both"
+                fix = "Compare the plans (plan --diff) and the advice of plan -e inference_plan_show=advice."
+                findings.append(
+                    _finding("BENCH-REGRESSION", f"load {load['load']}", problem, fix, "Clients notice it.")
+                )
+    return rows, findings
+
+
+def _verdict(name: str, now: Record, before: Record) -> str:
+    """``better`` or ``worse`` if the ranges of both do not overlap and the medians differ by more than LEAST, else ``same``."""
+    if abs(now["median"][name] - before["median"][name]) <= LEAST * abs(before["median"][name]):
+        return "same"
+    up, down = now["least"][name] > before["most"][name], now["most"][name] < before["least"][name]
+    if not up and not down:
+        return "same"
+    return "better" if up == (name in HIGHER_IS_BETTER) else "worse"

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The measurements of a benchmark: which commands run where, from the plan and the settings."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding, PlanError
+from ..description.values import natural
+from .settings import Bench, read_bench
+
+Record = t.Mapping[str, t.Any]
+ENGINES = ("prefill", "decode", "colocated")
+LEAST_VLLM = (0, 13)  # older releases lack options that are used here, or have the program in their source tree only
+PERCENTILES = "50,90,99"
+MOST_ENGINES = 64  # whose counters are read before and after each measurement
+
+
+def bench_runs(plan: Record, raw: t.Any) -> dict[str, t.Any]:
+    """``{host, settings, runs: [{label, load, repeat, arguments}], ...}``: the options of service_bench, and what each run is.
+
+    Load and repeat 0 is the warm-up, which is not part of the report. Raises PlanError.
+    """
+    bench = read_bench(raw)
+    findings = [*_unsuitable(plan), *_too_long(plan, bench)]
+    service = _service(plan, bench.host)
+    if service is None:
+        findings.append(
+            _refusal("host", f"{bench.host or 'no host'} runs no engine of the plan", "Name a host with an engine.")
+        )
+    if findings or service is None:
+        raise PlanError(findings)
+    engines = [
+        {"name": engine["name"], "url": engine["url"]} for kind in ENGINES for engine in plan["verify"].get(kind, ())
+    ]
+    pairs = max(1, len(plan["verify"].get("prefill", ()))) * max(1, len(plan["verify"].get("decode", ())))
+    warm_up = _run(plan, service, bench, 0, 0, min(2 * max(len(engines), pairs), 64))
+    measured = [
+        _run(plan, service, bench, load, repeat, bench.prompts or max(64, 8 * load))
+        for load in bench.loads
+        for repeat in range(1, bench.repeats + 1)
+    ]
+    return {
+        "host": service["host"],
+        "service": service["name"],
+        "settings": {name: getattr(bench, name) for name in bench.__dataclass_fields__ if name != "slo"},
+        "slo": {name: getattr(bench.slo, name) for name in bench.slo.__dataclass_fields__},
+        "devices": sum(len(item["devices"]) for item in plan["services"]),
+        "runs": [warm_up, *measured],
+        "options": {
+            "environment": {
+                name: service["env"][name] for name in ("PYTHONPATH", "HF_HUB_OFFLINE") if name in service["env"]
+            },
+            "source": list(service["source"]),
+            "directory": service["scratch_directory"],
+            "container": (service["container"] or {}).get("name", ""),
+            "user": "" if service["container"] else plan["user"],
+            "engines": engines[:MOST_ENGINES],
+            "output_tokens": bench.output,
+            "timeout": bench.timeout,
+        },
+    }
+
+
+def _unsuitable(plan: Record) -> list[Finding]:
+    found = []
+    if plan["runtime_facts"]["in_cluster"]:
+        found.append(
+            _refusal("", "pods of a cluster are not measured by this playbook", "Run vllm bench serve in a pod.")
+        )
+    version = tuple(int(part) for part in str(plan["release_facts"]["vllm"]).split(".")[:2] if part.isdigit())
+    if version and version < LEAST_VLLM:
+        problem = f"vLLM {plan['release_facts']['vllm']} has no vllm bench serve with the options that are needed"
+        found.append(_refusal("", problem, "Upgrade to a release with vLLM 0.13 or later."))
+    return found
+
+
+def _too_long(plan: Record, bench: Bench) -> list[Finding]:
+    """Prompts and answers that exceed max-model-len: every request would fail."""
+    need = bench.prefix + bench.input + bench.output
+    for service in plan["services"]:
+        argv = service["argv"]
+        if service["kind"] in ENGINES and "--max-model-len" in argv:
+            most = argv[argv.index("--max-model-len") + 1]
+            if most.isdigit() and need > int(most):
+                problem = f"prompt and answer have {need} tokens, and max-model-len of {service['name']} is {most}"
+                return [_refusal("input", problem, "Set smaller input, prefix and output.")]
+    return []
+
+
+def _refusal(name: str, problem: str, fix: str) -> Finding:
+    path = f"inference_bench.{name}" if name else "inference_bench"
+    return Finding(path, "BENCH-SETTING", problem, fix, why="Every request would fail, or nothing could be measured.")
+
+
+def _service(plan: Record, host: str) -> Record | None:
+    """An engine, in whose environment the program runs: of the wanted host, else of the router's, else the first."""
+    found = sorted(
+        (item for item in plan["services"] if item["kind"] in ENGINES), key=lambda item: natural(item["name"])
+    )
+    router = next((item["host"] for item in plan["services"] if item["kind"] == "router"), "")
+    wanted = [host] if host else [router, *(item["host"] for item in found)]
+    return next((item for name in wanted for item in found if item["host"] == name), None)
+
+
+def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, prompts: int) -> dict[str, t.Any]:
+    label = f"load {load}, measurement {repeat} of {bench.repeats}" if repeat else "warm-up"
+    argv = [*_pinned(bench), *_program(service), *_target(plan, service), *_prompts(bench, load, repeat)]
+    argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", PERCENTILES, "--disable-tqdm"]
+    if bench.profile != "trace" or not repeat:
+        argv += ["--num-prompts", str(prompts), "--max-concurrency", str(load or min(prompts, 16)), "--ignore-eos"]
+    limits = [f"{name}:{getattr(bench.slo, name)}" for name in ("ttft", "tpot", "e2el") if getattr(bench.slo, name)]
+    if limits:
+        argv += ["--goodput", *limits]
+    return {"label": label, "load": load, "repeat": repeat, "prompts": prompts, "argv": argv}
+
+
+def _pinned(bench: Bench) -> list[str]:
+    return ["taskset", "--cpu-list", bench.cores] if bench.cores else []
+
+
+def _program(service: Record) -> list[str]:
+    """The program of the engine's own environment or image."""
+    return [service["argv"][0] if service["argv"][0].endswith("vllm") else "vllm", "bench", "serve"]
+
+
+def _target(plan: Record, service: Record) -> list[str]:
+    entry = plan["verify"].get("entry") or plan["verify"]["colocated"][0]
+    model = plan["model"]
+    found = ["--backend", "openai", "--base-url", entry["url"], "--endpoint", "/v1/completions"]
+    found += ["--model", model["path"], "--served-model-name", model["name"], "--temperature", "0"]
+    if "--trust-remote-code" in service["argv"]:
+        found.append("--trust-remote-code")
+    return found
+
+
+def _prompts(bench: Bench, load: int, repeat: int) -> list[str]:
+    """Other prompts in each measurement: what an earlier one left in a prefix cache must not help."""
+    seed = ["--seed", str(bench.seed + 1000 * load + repeat)]
+    if bench.profile == "trace" and repeat:
+        # Mooncake's traces count milliseconds and blocks of 512 tokens
+        found = ["--dataset-name", "timed_trace", "--dataset-path", bench.trace, "--self-timed"]
+        return [*found, "--timed-trace-chunk-hash-size", "512", "--timed-trace-sec-multiplier", "0.001", *seed]
+    length, answer = str(bench.input or 64), str(bench.output or 16)
+    if bench.prefix:
+        found = ["--dataset-name", "prefix_repetition", "--prefix-repetition-prefix-len", str(bench.prefix)]
+        found += ["--prefix-repetition-suffix-len", length, "--prefix-repetition-num-prefixes", str(bench.prefixes)]
+        return [*found, "--prefix-repetition-output-len", answer, *seed]
+    return ["--dataset-name", "random", "--random-input-len", length, "--random-output-len", answer, *seed]

@@ -1,0 +1,84 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The variable `inference_bench`: what a benchmark sends. A profile gives the values that are not set."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+from ..description.findings import Finding, PlanError
+from ..description.loader import Reader, choice, documented, factory, number, typed
+
+MOST_LOADS = 16
+# Values for what is not set. smoke: the load of the guide of one server (10 tokens in, 100 out); throughput: the shape of
+# vLLM-Ascend's own nightly cases (3,500 in, 1,500 out); long_prefix: 8 long system prompts.
+PROFILES: dict[str, dict[str, t.Any]] = {
+    "smoke": {"loads": (4,), "prompts": 10, "input": 10, "output": 100, "repeats": 1},
+    "latency": {"loads": (1,), "prompts": 32, "input": 1024, "output": 128, "repeats": 3},
+    "throughput": {"loads": (1, 4, 16, 64), "prompts": 0, "input": 3500, "output": 1500, "repeats": 3},
+    "long_prefix": {"loads": (1, 8), "prompts": 0, "input": 512, "prefix": 8192, "output": 128, "repeats": 3},
+    "trace": {"loads": (0,), "prompts": 0, "input": 0, "output": 0, "repeats": 1},
+}
+
+
+@dataclass(frozen=True)
+class Slo:
+    """Service level objective: a request is good if it keeps all limits. Goodput counts good requests per second."""
+
+    ttft: int = documented("Most milliseconds until the first token. 0: no limit.", number(0, 0))
+    tpot: int = documented("Most milliseconds for each further token, on average. 0: no limit.", number(0, 0))
+    e2el: int = documented("Most milliseconds until the whole answer. 0: no limit.", number(0, 0))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the playbook bench sends. Values that are not set come from the profile."""
+
+    profile: str = documented("The kind of load.", choice("latency", "smoke", "throughput", "long_prefix", "trace"))
+    loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
+    prompts: int = documented("Requests of one measurement. 0: 8 times the load, at least 64.", number(0, 0))
+    input: int = documented("Tokens of a prompt, without its prefix. 0: from the profile.", number(0, 0))
+    prefix: int = documented(
+        "Tokens at the begin of a prompt that it shares with others. 0: from the profile.", number(0, 0)
+    )
+    prefixes: int = documented("Number of different prefixes.", number(8, 1))
+    output: int = documented("Tokens of an answer. 0: from the profile.", number(0, 0))
+    repeats: int = documented("Measurements of each load, with other prompts. 0: from the profile.", number(0, 0, 100))
+    seed: int = documented("Seed of the prompts.", number(1, 0))
+    slo: Slo = documented("Limits of a good request.", factory(Slo))
+    host: str = documented(
+        "Planned host with an engine on which the load is made. Default: the router's, else the first.", ""
+    )
+    cores: str = documented(
+        "Processors of that host for the load, such as 0-3, apart from those of the engines.", typed("numbers")
+    )
+    trace: str = documented("File on that host with requests in the format of Mooncake's traces.", typed("path"))
+    timeout: int = documented("Most seconds of one measurement.", number(3600, 1))
+
+
+def read_bench(raw: t.Any) -> Bench:
+    """The settings with those of the profile. Raises PlanError with all errors."""
+    reader = Reader()
+    bench = t.cast(Bench, reader.record(Bench, raw, "inference_bench"))
+    findings = reader.findings + _contradictions(bench)
+    if findings:
+        raise PlanError(findings)
+    values = {name: getattr(bench, name) or value for name, value in PROFILES[bench.profile].items()}
+    return Bench(**{**{name: getattr(bench, name) for name in Bench.__dataclass_fields__}, **values})
+
+
+def _contradictions(bench: Bench) -> list[Finding]:
+    found = []
+    if bench.profile == "trace" and not bench.trace:
+        found.append(_finding("trace", "the profile is trace, and no file is given", "Set inference_bench.trace."))
+    if bench.trace and bench.profile != "trace":
+        found.append(_finding("trace", f"the profile is {bench.profile}, which reads no file", "Set profile: trace."))
+    if len(bench.loads) > MOST_LOADS or any(load < 1 for load in bench.loads):
+        found.append(_finding("loads", f"{list(bench.loads)} are no loads", f"Name 1 to {MOST_LOADS} numbers above 0."))
+    return found
+
+
+def _finding(name: str, problem: str, fix: str) -> Finding:
+    return Finding(f"inference_bench.{name}", "BENCH-SETTING", problem, fix, why="Nothing could be measured.")

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A benchmark's report as text for the terminal, which is Markdown as well."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .report import SHOWN
+
+Record = t.Mapping[str, t.Any]
+TITLES = {
+    "ttft_p50": "TTFT p50",
+    "ttft_p99": "TTFT p99",
+    "tpot_p50": "TPOT p50",
+    "tpot_p99": "TPOT p99",
+    "e2el_p99": "E2E p99",
+    "output_throughput": "tok/s",
+    "request_goodput": "good/s",
+}
+
+
+def bench_text(report: Record) -> list[str]:
+    """Lines: what was measured, a table of loads, shares of engines, the comparison, findings."""
+    settings = report["settings"]
+    lines = [
+        f"# Benchmark of {report['deployment']}: {'passed' if report['passed'] else 'FAILED'}",
+        "",
+        f"Release {report['release']}, vLLM {report['vllm']}, {report['devices']} NPUs, plan {report['digest'][:12]}. "
+        f"Profile {settings['profile']}: {settings['prefix'] + settings['input']} tokens in, {settings['output']} out, "
+        f"{settings['repeats']} measurements of each load. Times in ms; median (least to most).",
+        "",
+    ]
+    names = [name for name in SHOWN if any(load["median"].get(name) is not None for load in report["loads"])]
+    per_device = ["tok/s per NPU"] if report["devices"] else []
+    rows = [["load", "done", "failed", "empty", *(TITLES[name] for name in names), *per_device]]
+    for load in report["loads"]:
+        row = [str(load["load"] or "trace"), *(str(load[name]) for name in ("completed", "failed", "empty"))]
+        row += [_cell(load, name) for name in names]
+        if per_device:
+            row.append(f"{(load['median'].get('output_throughput') or 0) / report['devices']:.1f}")
+        rows.append(row)
+    lines += table(rows)
+    lines += [
+        "",
+        *table([["engine", "requests", "prompt tokens", "from outside", "preemptions", "queue s"], *_shares(report)]),
+    ]
+    if report["comparison"]:
+        compared = [["load", "figure", "before", "now", "verdict"]]
+        compared += [
+            [str(row["load"]), row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]]
+            for row in report["comparison"]
+        ]
+        lines += ["", *table(compared)]
+    for finding in report["findings"]:
+        lines += [
+            "",
+            f"{finding['id']} ({finding['severity']}) {finding['path']}: {finding['problem']}",
+            f"  {finding['why']} Fix: {finding['fix']}",
+        ]
+    return lines
+
+
+def _cell(load: Record, name: str) -> str:
+    middle, low, high = (load[part].get(name) for part in ("median", "least", "most"))
+    if middle is None:
+        return "-"
+    return f"{middle:.1f}" + (f" ({low:.1f} to {high:.1f})" if load["measurements"] > 1 else "")
+
+
+def _shares(report: Record) -> t.Iterator[list[str]]:
+    for name, gained in sorted(report["engines"].items()):
+        counters = ("requests", "prompt_tokens", "tokens_from_outside", "preemptions", "queue_seconds")
+        yield [
+            name,
+            *("?" if gained is None or counter not in gained else f"{gained[counter]:g}" for counter in counters),
+        ]
+
+
+def table(rows: t.Sequence[t.Sequence[str]]) -> list[str]:
+    """A Markdown table with aligned columns; the first row is the head."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
+    ]
+    return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One measurement: answers are counted here, because vllm bench serve counts an empty one as failed or completed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
+
+RESULT = {
+    "completed": 4,
+    "failed": 1,
+    "duration": 2.0,
+    "total_input_tokens": 40,
+    "total_output_tokens": 26,
+    "output_throughput": 13.0,
+    "p50_ttft_ms": 50.04,
+    "p99_tpot_ms": 31.0,
+    "output_lens": [10, 10, 6, 0, 0],
+    "errors": ["", "", "", "", "Bad Gateway"],
+}
+
+
+def test_answers_are_counted():
+    found = driver.figures(RESULT, 10)
+    assert {name: found[name] for name in ("completed", "failed", "empty", "short")} == {
+        "completed": 4,
+        "failed": 1,
+        "empty": 1,
+        "short": 1,
+    }
+    assert (found["ttft_p50"], found["tpot_p99"], found["ttft_p99"]) == (50.04, 31.0, None)
+    assert found["first_error"] == "Bad Gateway"
+
+
+def test_an_answer_without_text_is_empty_and_not_failed():
+    error = "Never received a valid chunk to calculate TTFT.This response will be marked as failed!"
+    found = driver.figures({"completed": 1, "failed": 2, "output_lens": [8, 0, 0], "errors": ["", error, "reset"]}, 8)
+    assert (found["failed"], found["empty"], found["first_error"]) == (1, 1, "reset")
+
+
+def test_without_details_the_answers_are_not_known():
+    found = driver.figures({"completed": 4, "failed": 0}, 10)
+    assert (found["empty"], found["short"], found["failed"]) == (None, None, 0)
+
+
+def test_failures_are_counted_from_errors_if_the_release_has_no_count():
+    assert driver.figures({"output_lens": [1, 0], "errors": ["", "gone"]}, 0)["failed"] == 1
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A stand-in for vllm bench serve: writes RESULT to the file that its options name, and its environment beside it."""
+    path = tmp_path / "vllm"
+    path.write_text(
+        "#!/usr/bin/env python3\n"
+        "import json, os, sys\n"
+        f"RESULT = {RESULT!r}\n"
+        "assert '--save-result' in sys.argv and '--save-detailed' in sys.argv\n"
+        "place = sys.argv[sys.argv.index('--result-dir') + 1]\n"
+        "name = sys.argv[sys.argv.index('--result-filename') + 1]\n"
+        "json.dump(RESULT, open(os.path.join(place, name), 'w'))\n"
+        "json.dump([sys.argv, dict(os.environ)], open(os.path.join(place, 'seen'), 'w'))\n"
+        "print('error: no such host'); sys.exit(int(os.environ.get('STATUS', '0')))\n"
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_the_command_runs_with_its_scripts_and_leaves_no_file(tmp_path, program):
+    script = tmp_path / "it's here.sh"
+    script.write_text("export FROM_SCRIPT='a b'\n")
+    command = driver.Command([program, "bench"], {"OPENAI_API_KEY": "s3cret"}, [str(script)], str(tmp_path))
+    path = str(tmp_path / "result.json")
+    assert driver.run_load(command, path, 10, 60)["empty"] == 1
+    argv, env = json.loads((tmp_path / "seen").read_text())
+    assert (env["FROM_SCRIPT"], env["OPENAI_API_KEY"]) == ("a b", "s3cret")
+    assert not any("s3cret" in word for word in argv)
+    assert not os.path.exists(path)
+
+
+def test_a_failed_command_shows_the_end_of_its_output(tmp_path, program):
+    command = driver.Command([program], {"STATUS": "3"}, [], str(tmp_path))
+    with pytest.raises(driver.BenchError, match="exit status 3(.|\n)*error: no such host"):
+        driver.run_load(command, str(tmp_path / "result.json"), 10, 60)
+    assert not (tmp_path / "result.json").exists()
+
+
+def test_a_link_in_the_place_of_the_result_is_not_followed(tmp_path):
+    (tmp_path / "secret").write_text("{}")
+    (tmp_path / "result.json").symlink_to(tmp_path / "secret")
+    with pytest.raises(driver.BenchError, match="no result that can be read"):
+        driver.read_result(str(tmp_path / "result.json"))
+
+
+def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
+    command = driver.Command(["vllm"], {"OPENAI_API_KEY": "s3cret"}, [], str(tmp_path), container="inference-decode-0")
+    argv = driver.whole_argv(command, str(tmp_path / "result.json"))
+    assert argv[:5] == ["docker", "exec", "--env", "OPENAI_API_KEY", "inference-decode-0"]
+    assert not any("s3cret" in word for word in argv)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "grown"),
+    [
+        ({"vllm:request_success_total": 5.0}, {"vllm:request_success_total": 9.0}, {"requests": 4.0}),
+        ({"vllm:request_success_total": 5.0}, {"vllm:request_success_total": 2.0}, {"requests": 2.0}),
+        (None, {"vllm:request_success_total": 2.0}, None),
+        ({}, None, None),
+    ],
+)
+def test_growth_of_counters(before, after, grown):
+    assert driver.growth(before, after) == grown

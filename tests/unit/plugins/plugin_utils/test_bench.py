@@ -1,0 +1,186 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which measurements are made, and what their report says."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+
+SMOKE = {"profile": "smoke"}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of("a3_2p1d")
+
+
+def option(run, name):
+    return run["argv"][run["argv"].index(name) + 1]
+
+
+def test_a_warm_up_comes_first_and_each_measurement_has_other_prompts(plan):
+    found = bench_runs(plan, {"profile": "throughput", "loads": [2, 8], "input": 100, "output": 20})
+    runs = found["runs"]
+    assert [(run["load"], run["repeat"]) for run in runs] == [
+        (0, 0),
+        *((load, n) for load in (2, 8) for n in (1, 2, 3)),
+    ]
+    seeds = [option(run, "--seed") for run in runs]
+    assert len(set(seeds)) == len(seeds)
+    assert option(runs[1], "--num-prompts") == "64"
+    assert (option(runs[4], "--max-concurrency"), option(runs[4], "--random-input-len")) == ("8", "100")
+    assert found["devices"] == sum(len(service["devices"]) for service in plan["services"])
+
+
+def test_the_load_goes_through_the_entry_with_the_tokenizer_of_the_model(plan):
+    run = bench_runs(plan, SMOKE)["runs"][1]
+    assert option(run, "--base-url") == plan["verify"]["entry"]["url"]
+    assert option(run, "--model") == plan["model"]["path"]
+    assert option(run, "--served-model-name") == plan["model"]["name"]
+    assert option(run, "--temperature") == "0"
+
+
+def test_it_runs_in_the_environment_of_an_engine(plan):
+    found = bench_runs(plan, SMOKE)
+    service = next(item for item in plan["services"] if item["name"] == found["service"])
+    assert found["host"] == service["host"]
+    assert found["runs"][1]["argv"][:3] == [service["argv"][0], "bench", "serve"]
+    assert found["options"]["directory"] == service["scratch_directory"]
+    assert found["options"]["user"] == plan["user"]
+    pinned = bench_runs(plan, {**SMOKE, "cores": "0-3,8"})
+    assert pinned["runs"][1]["argv"][:3] == ["taskset", "--cpu-list", "0-3,8"]
+
+
+def test_in_a_container_the_program_of_the_image_runs():
+    found = bench_runs(plan_of("a3_mooncake_1p1d"), SMOKE)
+    assert (
+        found["options"]["container"] == "inference-prefill-0" or found["options"]["container"] == "inference-decode-0"
+    )
+    assert found["options"]["user"] == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"profile": "smok"}, "smoke"),
+        ({"profil": "smoke"}, "unknown key 'profil'"),
+        ({"profile": "trace"}, "no file is given"),
+        ({"trace": "/x.jsonl"}, "reads no file"),
+        ({"loads": [0]}, "are no loads"),
+        ({"host": "nowhere"}, "nowhere runs no engine"),
+        ({"input": 500000}, "max-model-len of"),
+        ({"cores": "0; reboot"}, "numbers and ranges"),
+        ({"slo": {"ttft": "fast"}}, "inference_bench.slo.ttft"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(plan, settings, text):
+    with pytest.raises(PlanError) as refused:
+        bench_runs(plan, settings)
+    assert text in str(refused.value)
+
+
+def test_a_release_without_the_program_is_refused():
+    with pytest.raises(PlanError, match="no vllm bench serve"):
+        bench_runs(plan_of("a3_llmdatadist_w8a8"), SMOKE)
+
+
+def test_a_cluster_is_refused():
+    with pytest.raises(PlanError, match="pods of a cluster"):
+        bench_runs(plan_of("a3_kthena_1p1d"), SMOKE)
+
+
+FIGURES = {
+    "completed": 64,
+    "failed": 0,
+    "empty": 0,
+    "short": 0,
+    "first_error": "",
+    "ttft_p50": 50.0,
+    "output_throughput": 100.0,
+}
+
+
+def measured(plan, values, engines=None, **changes):
+    """A report of one load with a result for each of the values of TTFT, and settings that allow it."""
+    bench = bench_runs(plan, {"profile": "latency", "loads": [4], "repeats": len(values)})
+    engines = {"decode-0-0": {"requests": 8.0}} if engines is None else engines
+    result = {"figures": FIGURES, "engines": engines}
+    results = [result] + [
+        {**result, "figures": {**FIGURES, "ttft_p50": value, "output_throughput": 5000.0 / value, **changes}}
+        for value in values
+    ]
+    return bench, results
+
+
+def report(plan, values, old=None, engines=None, **changes):
+    bench, results = measured(plan, values, engines, **changes)
+    return bench_report(plan, bench, results, old)
+
+
+def ids(found):
+    return [finding["id"] for finding in found["findings"]]
+
+
+def test_medians_with_their_spread(plan):
+    found = report(plan, [50.0, 52.0, 51.0])
+    (load,) = found["loads"]
+    assert [load[part]["ttft_p50"] for part in ("least", "median", "most")] == [50.0, 51.0, 52.0]
+    assert (load["completed"], found["passed"], ids(found)) == (192, True, [])
+    assert any("51.0 (50.0 to 52.0)" in line for line in bench_text(found))
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"failed": 1, "first_error": "HTTP 502"}, "BENCH-FAILED"),
+        ({"empty": 2}, "BENCH-EMPTY"),
+        ({"short": 1}, "BENCH-SHORT"),
+        ({"empty": None}, "BENCH-UNCOUNTED"),
+    ],
+)
+def test_wrong_answers_fail_the_report(plan, changes, rule):
+    found = report(plan, [50.0], **changes)
+    assert (ids(found), found["passed"]) == ([rule], False)
+    assert "FAILED" in bench_text(found)[0]
+
+
+@pytest.mark.parametrize(("gained", "rule"), [({"requests": 0.0}, "BENCH-IDLE"), (None, "BENCH-COUNTERS")])
+def test_an_engine_without_requests_is_named(plan, gained, rule):
+    found = report(plan, [50.0], engines={"decode-0-0": {"requests": 8.0}, "decode-0-1": gained})
+    assert (ids(found), found["passed"]) == ([rule], True)
+    assert found["findings"][0]["path"] == "decode-0-1"
+
+
+def test_a_wide_spread_is_named(plan):
+    assert ids(report(plan, [50.0, 60.0])) == ["BENCH-SPREAD", "BENCH-SPREAD"]
+    assert ids(report(plan, [50.0, 54.0])) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "verdict"),
+    [
+        ([50, 51, 52], [60, 61, 62], "worse"),
+        ([60, 61, 62], [50, 51, 52], "better"),
+        ([50, 51, 56], [55, 57, 58], "same"),  # the ranges overlap
+        ([50.0, 50.1], [51.0, 51.1], "same"),  # 2 %
+    ],
+)
+def test_worse_is_only_what_is_beyond_the_spread(plan, before, now, verdict):
+    old = report(plan, before)
+    found = report(plan, now, old=old)
+    row = next(row for row in found["comparison"] if row["figure"] == "ttft_p50")
+    assert row["verdict"] == verdict
+    assert ("BENCH-REGRESSION" in ids(found)) == (verdict == "worse") == (not found["passed"])
+
+
+def test_another_load_is_not_compared(plan):
+    old = report(plan, [50.0])
+    old["settings"]["input"] = 7
+    found = report(plan, [80.0], old=old)
+    assert (ids(found), found["comparison"]) == (["BENCH-COMPARE"], [])
