@@ -102,6 +102,7 @@ def test_from_source_at_the_tags(tmp_path, variables):
     wheels.stack(tmp_path / "wheels", RELEASE, without=("vllm", "vllm-ascend"))
     variables.update(
         vllm_ascend_method="source",
+        vllm_ascend_build_user="",  # the stand-in of an index has no uv; test_builds.py builds as another user
         vllm_ascend_vllm_repository=sources.repository(tmp_path / "git/vllm", "vllm", RELEASE, "v0.13.0"),
         vllm_ascend_repository=sources.repository(tmp_path / "git/va", "vllm-ascend", RELEASE, "v0.13.0"),
     )
