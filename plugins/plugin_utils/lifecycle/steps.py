@@ -207,3 +207,30 @@ def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan) -> list[Step]
         }
         for _place, names in sorted(rows.items())
     ]
+
+
+def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
+    """What deploy would do, as numbered lines, if all services of the deployed plan run; empty without changes or in a cluster.
+
+    A change that needs a pause says why. ``deployed`` is the whole deployed plan.
+    """
+    if plan["runtime_facts"]["in_cluster"] or not deployed.get("services"):
+        return []
+    before = {service["name"]: service for service in deployed["services"]}
+    planned = {service["name"]: service for service in plan["services"]}
+    new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
+    changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
+    decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
+    instances = _instances(plan)
+    rest = [name for name in changed if name not in decided["held"]]
+    lines = [f"start {', '.join(new)}, then add the engines to the router"] if new else []
+    lines += [f"restart at once: {', '.join(rest)}"] if rest else []
+    for step in decided["roll"]:
+        kinds = sorted({kind for kind, number in instances if instances[kind, number] & set(step["services"])})
+        left = ", ".join(f"{sum(kind == found for found, _n in instances) - 1} of {kind}" for kind in kinds)
+        lines.append(f"drain, restart and return {', '.join(step['services'])}; instances that serve meanwhile: {left}")
+    gone = [name for name in before if name not in planned]
+    lines += [f"drain and remove {', '.join(gone)}"] if gone else []
+    lines = [f"  {number}. {line}" for number, line in enumerate(lines, 1)]
+    pauses = [f"  {note}" for note in decided["notes"] if note.startswith("Pause")]
+    return ["Steps of deploy, if all services run:", *lines, *pauses] if lines else []

@@ -10,7 +10,8 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import steps
+from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import planned_steps, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
 
@@ -100,3 +101,22 @@ def test_the_filter_reads_the_plan_that_a_host_stored():
     assert [step["services"] for step in result["roll"]] == [["decode-1"]]
     for damaged in ("", "{", "[]", json.dumps({**json.loads(stored), "whole": "AAAA"})):
         assert "cannot exchange KV cache" in change_steps(facts, ["n1"], whole, damaged, False)["refusals"][0]
+
+
+def test_the_plan_shows_its_steps():
+    new = plan(prefill=3, decode=1, inference_args={"max-num-seqs": 8})
+    assert planned_steps(new, plan()) == [
+        "Steps of deploy, if all services run:",
+        "  1. start prefill-2, then add the engines to the router",
+        "  2. restart at once: decode-0",
+        "  3. drain, restart and return prefill-0; instances that serve meanwhile: 2 of prefill",
+        "  4. drain, restart and return prefill-1; instances that serve meanwhile: 2 of prefill",
+        "  5. drain and remove decode-1",
+        "  Pause: decode-0 restart at once, because its pool has no other instance.",
+    ]
+    lines = plan_diff_filter(new, plan())
+    assert "~ decode-0 on n1 restarts: argv +--max-num-seqs 8" in lines and lines[-7:] == planned_steps(new, plan())
+
+
+def test_no_steps_without_changes():
+    assert planned_steps(plan(), plan()) == [] == planned_steps(plan(), {})
