@@ -10,7 +10,7 @@ import typing as t
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from ..releases.version import numbers
-from .observed import Observed, Record, majority, place
+from .observed import Observed, Record, later, majority, place
 
 RULES = Rules()
 COLUMNS = ("driver", "firmware", "CANN", "kernel", "OS", "machine")
@@ -99,6 +99,23 @@ def system_differs(case: Observed) -> t.Iterator[Finding]:
     """
     for column in ("machine", "kernel"):
         yield from _differing(case, column)
+
+
+@RULES.rule(
+    "CANN-DIFFERS",
+    "Install the same CANN version on all hosts, or let the collection install the one of the release (cann_method: run).",
+    "CANN installation guide",
+    "warning",
+)
+def cann_differs(case: Observed) -> t.Iterator[Finding]:
+    """The CANN version of a host differs from most hosts, and the collection does not install CANN (cann_method: none).
+
+    Collectives and transfers between hosts are tested with equal versions only. In containers the image has CANN.
+    """
+    if case.plan["runtime_facts"]["contained"]:
+        return
+    own = {host["name"] for host in case.hosts() if later(case, host, "cann_method") == "none"}
+    yield from (finding for finding in _differing(case, "CANN") if finding.path in own)
 
 
 @RULES.rule(

@@ -100,6 +100,13 @@ def answer_pings(wanted, found, average=0.02):
         found[host]["ping"]["matrix"].setdefault(str(device), {})[peer] = answer
 
 
+def own_cann(data, **versions):
+    """The site installs CANN 8.3.0 itself, and these versions on the named hosts."""
+    for name, facts_ in data.items():
+        facts_["host"]["software"] = {"cann": versions.get(name, "8.3.0")}
+        facts_["host"]["later"] = {"cann_method": "none"}
+
+
 def lose(data, *pairs):
     """The pings of (host, device, address) are lost."""
     for host, device, peer in pairs:
@@ -370,6 +377,7 @@ FAULTS = [
     ("MODEL-MEMORY", "n1 prefill-0", model("n1", config={**CONFIG, "max_position_embeddings": 2**21})),
     ("NPU-ECC-UNKNOWN", "n1 device 3", npu("n1", 3, ecc={"hbm_multi_bit_error_count": 5, "chip_id": 1})),
     ("TOOL-WARNING", "n1 npu-smi", lambda data: data["n1"]["npu"].update(warnings=["unknown column 'Fan(%)': its"])),
+    ("CANN-DIFFERS", "n3", lambda data: own_cann(data, n3="8.2.0")),
 ]
 ROCE_FAULTS = [
     (
