@@ -135,7 +135,7 @@ def page() -> str:
         section("Hosts", HOSTS, plain),
     ]
     for record, place in records().items():
-        intro = (record.__doc__ or "").split("\n\n")[0].replace("\n", " ").strip()
+        intro = (record.__doc__ or "").partition("\n\n")[0].replace("\n", " ").strip()
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
     parts.append(section("One run", RUN, run))
     for record, place in ((Bench, "inference_bench"), (Slo, "inference_bench.slo")):

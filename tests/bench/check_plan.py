@@ -163,9 +163,9 @@ FAULTS: dict[str, t.Callable[[str, str], bool]] = {
     "two islands": lambda source, target: _number(source) % 2 == _number(target) % 2,
 }
 STEPS: dict[str, t.Callable[[t.Any, t.Any], t.Any]] = {
-    "fabric_peers": lambda plan, facts: fabric_peers(plan, facts),
-    "port_probes": lambda plan, facts: port_probes(plan, facts),
-    "check_plan": lambda plan, facts: check_plan(plan, facts),
+    "fabric_peers": fabric_peers,
+    "port_probes": port_probes,
+    "check_plan": check_plan,
     "check_text": lambda plan, facts: check_text(plan, facts, check_plan(plan, facts)),
     "check_report": lambda plan, facts: check_report(plan, facts, check_plan(plan, facts)),
 }

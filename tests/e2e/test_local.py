@@ -363,7 +363,8 @@ class TestLocal:
     @staticmethod
     def answers_anew(name, before):
         assert LOCAL.main_processes().get(name, before) != before
-        service.get(f"{ {'decode-0': DECODE, 'prefill-0': PREFILL}.get(name, ROUTER) }/health")
+        url_of = {"decode-0": DECODE, "prefill-0": PREFILL}
+        service.get(f"{url_of.get(name, ROUTER)}/health")
 
     # The test above has killed decode-0 and the router.
     @pytest.mark.parametrize(
