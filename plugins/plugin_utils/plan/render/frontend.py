@@ -44,6 +44,10 @@ mkdir -p temporary
         printf '    "~^Bearer %s$" %s;\n' "$(printf '%s' "$key" | sed 's/[.+]/\\&/g')" "$number"
     done
     echo '}'
+    # In nginx's quoted text these characters end the text, escape the next one or start a variable.
+    case ${FRONTEND_BACKEND_KEY:-} in
+    *[[:cntrl:][:space:]\"\$\\]*) echo 'api_key has a space, a control character or one of " $ \' >&2; exit 1 ;;
+    esac
     echo 'map "" $ascend_backend {'
     printf '    default "%s";\n' "${FRONTEND_BACKEND_KEY:+Bearer $FRONTEND_BACKEND_KEY}"
     echo '}'
