@@ -11,13 +11,14 @@ import typing as t
 from ansible import constants
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, members
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
-from ..plugin_utils.plan.placement_kept import common_record, record_hosts
+from ..plugin_utils.plan.placement_kept import common_record, ignored_files, record_hosts
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
 
@@ -28,7 +29,7 @@ ARGUMENTS = {
     "model_facts": {"type": "str", "default": ""},
     "ignore": {"type": "list", "elements": "str", "default": []},
     "quiet": {"type": "bool", "default": False},
-    "deployed": {"type": "list", "elements": "str"},
+    "deployed": {"type": "dict"},
 }
 
 
@@ -44,7 +45,10 @@ class ActionModule(ActionBase):
         hostvars = task_vars["hostvars"]
         with garbage_collection_suspended():
             try:
-                record = common_record(options["deployed"] or [])
+                files = options["deployed"] or {}
+                record = common_record(map(str, files.values()))
+                for text in ignored_files({host: str(text) for host, text in files.items()}):
+                    Display().warning(visible(text))
                 plan, new = self._plan(task_vars, options["deployed"], record)
                 if not options["quiet"]:
                     self._show(plan, options["show"], memory(plan, options))
@@ -62,7 +66,7 @@ class ActionModule(ActionBase):
         return {**result, "changed": False, "selection": {**found, **left, "asked": asked, "show": options["show"]}}
 
     def _plan(
-        self, task_vars: t.Any, deployed: list[str] | None, record: dict[str, t.Any] | None
+        self, task_vars: t.Any, deployed: dict[str, t.Any] | None, record: dict[str, t.Any] | None
     ) -> tuple[dict[str, t.Any], bool]:
         """The plan, and whether it is another one than this run has already.
 

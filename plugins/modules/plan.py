@@ -42,10 +42,9 @@ options:
     default: false
   deployed:
     description:
-      - The hosts' files C(placement.json), empty texts for hosts without one. Instances keep the places that they have there. The run must
-        have a plan; it stays the same if it has these places.
-    type: list
-    elements: str
+      - The hosts' files C(placement.json) by host, empty texts for hosts without one. Instances keep the places that they have there. The
+        run must have a plan; it stays the same if it has these places. A file that is not a placement is ignored with a warning.
+    type: dict
 seealso:
   - plugin: ascend.inference.launch_plan
     plugin_type: filter

@@ -100,3 +100,44 @@ def test_a_host_that_does_not_answer_changes_nothing(site):
     (folder / "plan.json").write_text(json.dumps(before))
     output, after = run(["p1"], ["a1", "d1", "x9"], "--diff")
     assert places(after) == places(before), output
+
+
+@pytest.mark.parametrize(
+    "attack", ["another user", "a link", "writable by all", "a folder of another user", "10 MB", "a pipe"]
+)
+def test_a_placement_that_others_can_write_is_ignored_with_a_warning(site, attack):
+    run, folder = site
+    _output, before = run(["p1"], ["d1", "d2"])
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps(before))
+    file = folder / "placement.json"
+    file.write_text(json.dumps(before["placement"]))
+    if attack in ("another user", "a folder of another user") and os.geteuid() != 0:
+        pytest.skip("needs root to give a file away")
+    if attack == "another user":
+        os.chown(file, 65534, -1)
+    elif attack == "a folder of another user":
+        os.chown(folder, 65534, -1)
+    elif attack == "writable by all":
+        file.chmod(0o666)
+    elif attack == "10 MB":
+        file.write_text(file.read_text() + " " * 10_000_000)
+    else:
+        file.rename(folder / "other.json")
+        if attack == "a pipe":
+            os.mkfifo(file)
+        else:
+            file.symlink_to("other.json")
+
+    output, after = run(["p1"], ["a1", "d1", "d2"], "--diff")
+    text = " ".join(output.replace("\n", " ").split())
+    assert "placement.json of a1, d1, d2, p1 is ignored: other users than root can write it" in text, output
+    assert places(after)["decode-0"] == "a1", "planned as without the file"
+
+
+def test_a_damaged_placement_is_shown_without_its_control_characters(site):
+    run, folder = site
+    folder.mkdir(parents=True)
+    (folder / "placement.json").write_text('{"instances": [], "router": "\x1b]0;owned\x07"}')
+    output, _plan = run(["p1"], ["d1", "d2"], "--diff")
+    assert "is ignored: it is not JSON" in " ".join(output.split()) and "\x1b]0" not in output

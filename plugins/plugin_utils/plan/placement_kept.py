@@ -36,6 +36,14 @@ from .service import Service
 SINGLE = ("router", "mooncake_master", "memcache_meta")  # kinds of services of which a deployment has one
 Record = t.Mapping[str, t.Any]
 Row = tuple[Host, ...]
+UNTRUSTED = "untrusted placement.json"  # what playbooks/shared/places.yml prints in place of such a file
+MOST_CHARACTERS = 4 * 1024**2  # 8,500 instances have about 1 million
+MOST_INSTANCES, MOST_ON_HOST, MOST_NAME = (
+    65535,
+    255,
+    253,
+)  # number of an instance; device or slot; characters of a host's name
+SHOWN = 5
 AGAIN = "or plan all instances again with inference_keep_placement: false, which moves running ones."
 
 
@@ -245,33 +253,92 @@ def common_record(files: t.Iterable[str]) -> dict[str, t.Any] | None:
     """
     found: dict[str, int] = {}
     for text in files:
-        record = read_record(_json(text))
+        record, _problem = read_text(text)
         if record is not None:
             found[json.dumps(record)] = found.get(json.dumps(record), 0) + 1
     return t.cast("dict[str, t.Any]", json.loads(max(found, key=lambda text: found[text]))) if found else None
 
 
-def _json(text: str) -> t.Any:
+def ignored_files(files: t.Mapping[str, str]) -> list[str]:
+    """A message for each problem of the hosts' files that are not used; ``files`` are texts by host."""
+    found: dict[str, list[str]] = {}
+    for host, text in files.items():
+        _record, problem = read_text(text)
+        if problem:
+            found.setdefault(problem, []).append(host)
+    return [
+        f"placement.json of {', '.join(hosts[:SHOWN])}{f' and {len(hosts) - SHOWN} more' if len(hosts) > SHOWN else ''} is ignored: "
+        f"{problem}. If no other host has a placement, running instances may move. Fix: find out who wrote the file, then run site, "
+        "which writes it again."
+        for problem, hosts in found.items()
+    ]
+
+
+def read_text(text: str) -> tuple[dict[str, t.Any] | None, str]:
+    """A deployed placement from the text of a host's file, and why it is not used: None and "" if the host has none.
+
+    Somebody else may have written the file. It is used as a whole or not at all, and a record that contradicts itself is not used.
+    """
+    if not text.strip():
+        return None, ""
+    if text.startswith(UNTRUSTED):
+        return None, "other users than root can write it or its directory, it is no regular file, or it is too large"
+    if len(text) > MOST_CHARACTERS:
+        return None, f"it has more than {MOST_CHARACTERS} characters"
     try:
-        return json.loads(text)
-    except ValueError:
-        return None
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None, "it is not JSON"
+    if value == {}:
+        return None, ""  # the deployment has no placement
+    record = read_record(value)
+    return record, "" if record else "it is not a placement that this collection writes"
 
 
 def read_record(value: t.Any) -> dict[str, t.Any] | None:
     """A deployed placement as a file of a host has it, or None if it is none; the plan is then made as for a first deployment."""
     try:
-        return {
+        record = {
             "instances": [
                 {
                     "kind": POOLS[POOLS.index(item["kind"])],
-                    "number": int(item["number"]),
-                    "slot": int(item["slot"]),
-                    "hosts": [[str(host), [int(device) for device in devices]] for host, devices in item["hosts"]],
+                    "number": _number(item["number"], MOST_INSTANCES),
+                    "slot": _number(item["slot"], MOST_ON_HOST),
+                    "hosts": [
+                        [_name(host), [_number(device, MOST_ON_HOST) for device in devices]]
+                        for host, devices in item["hosts"]
+                    ],
                 }
                 for item in value["instances"]
             ],
-            **{kind: str(value[kind]) for kind in SINGLE},
+            **{kind: _name(value[kind]) if value[kind] != "" else "" for kind in SINGLE},
         }
     except (KeyError, TypeError, ValueError):
         return None
+    return None if _contradicts(record["instances"]) else record
+
+
+def _number(value: t.Any, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError("not a number of a placement")
+    return value
+
+
+def _name(value: t.Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= MOST_NAME or not value.isprintable():
+        raise ValueError("not a host's name")
+    return value
+
+
+def _contradicts(instances: t.Sequence[Record]) -> bool:
+    """Whether two instances have the same name, device, or slot on a host, or one has no host or names a host twice."""
+    seen: set[tuple[t.Any, ...]] = set()
+    for item in instances:
+        facts: list[tuple[t.Any, ...]] = [("number", item["kind"], item["number"])]
+        for host, devices in item["hosts"]:
+            facts += [("slot", item["kind"], host, item["slot"])]
+            facts += [("device", host, device) for device in devices]
+        if len(set(facts)) < len(facts) or seen & set(facts) or not item["hosts"]:
+            return True
+        seen.update(facts)
+    return False
