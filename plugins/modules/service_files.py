@@ -214,7 +214,7 @@ from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import Busy
-from ..module_utils.tools.text import visible
+from ..module_utils.tools.text import one_line, visible
 
 FOLDER = {
     "path": {"type": "path", "required": True},
@@ -288,7 +288,7 @@ def unsafe(base, owners):
 def removed(base, check):
     """The result of the state absent."""
     steps, kept = remove_deployment(base, check)
-    return {"changed": bool(steps), "services": [], "kept": kept, **_removals(steps)}
+    return {"changed": bool(steps), "services": [], "kept": [one_line(path) for path in kept], **_removals(steps)}
 
 
 def _removals(steps):

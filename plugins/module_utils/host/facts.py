@@ -10,6 +10,8 @@ import os
 import socket
 import struct
 
+from ..tools.text import one_line
+
 LISTEN = "0A"
 MARK = "ASCEND_INFERENCE_SERVICE="
 UNSYNCHRONISED = 5
@@ -74,9 +76,9 @@ def listening(proc="/proc"):
 
 def process(pid, proc="/proc"):
     # type: (int, str) -> t.Dict[str, str]
-    """A process' command line and, for this collection's services, the service's name."""
+    """A process' command line, in one line and without control characters, and, for this collection's services, the service's name."""
     command = read(os.path.join(proc, str(pid), "cmdline")).replace("\0", " ").strip()
-    return {"command": command[:200], "service": service_of(pid, proc)}
+    return {"command": one_line(command[:200]), "service": service_of(pid, proc)}
 
 
 def own_processes(proc="/proc"):

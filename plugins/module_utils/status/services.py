@@ -14,6 +14,7 @@ from ..diagnosis.diagnose import LINES
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
+from ..tools.text import one_line
 from ..verify.client import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
 from .cause import down, finding, in_loop
@@ -21,6 +22,7 @@ from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
+MOST_VERSION = 64  # characters; longer versions are not released
 SOURCE = "vllm:prompt_tokens_by_source_total"
 NOTHING = state_record("absent")
 
@@ -34,19 +36,20 @@ def query(service, timeout=5.0, get=ask):
     found["answers"] = reply.status == 200 and not reply.error
     found["body"] = reply.body[:4000]
     if not found["answers"]:
-        found["problem"] = reply.detail or reply.error or f"HTTP {reply.status}"
+        found["problem"] = one_line(reply.detail or reply.error or f"HTTP {reply.status}")
         return found
     if service["base"]:
         found["samples"] = read_metrics(get(Target(service["base"]), "/metrics", None, timeout).body)
     if service["version"]:
-        found["version"] = str(_json(get(Target(service["base"]), "/version", None, timeout).body).get("version", ""))
+        version = _json(get(Target(service["base"]), "/version", None, timeout).body).get("version", "")
+        found["version"] = one_line(str(version))[:MOST_VERSION]
     return found
 
 
 def _json(text):
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -59,7 +62,8 @@ def requests_of(kind, response):
         done = samples.get("vllm_router_pd_requests_total", samples.get("vllm_router_requests_total"))
     running, waiting = (samples.get(f"vllm:num_requests_{state}") for state in ("running", "waiting"))
     if kind == "router":  # vLLM-Ascend's load balancer counts requests in flight since 0.21.0rc1
-        running = _json(response["body"]).get("request_num")
+        count = _json(response["body"]).get("request_num")
+        running = count if type(count) in (int, float) else None
     return {"done": done, "running": running, "waiting": waiting}
 
 
@@ -166,7 +170,9 @@ class Host:
         units = {service["unit"] for service in services}
         extra = sorted(name for name in states or {} if name not in units)
         problems += [f"{name} belongs to the deployment but is in no plan" for name in extra]
-        return rows, problems
+        for row in rows:  # texts of runtimes, engines and logs are parts of them
+            row["findings"] = [one_line(text) for text in row["findings"]]
+        return rows, [one_line(text) for text in problems]
 
     def _services(self):
         """Deployed services first, then those that are only in the inventory."""
@@ -230,6 +236,7 @@ class Host:
 
     def _log(self, service, lines):
         try:
-            return COLOUR.sub("", self.runtime.log(service, lines)).splitlines()
+            found = COLOUR.sub("", self.runtime.log(service, lines))
         except OSError as error:
-            return [f"({error})"]
+            found = f"({error})"
+        return [one_line(line) for line in found.splitlines()]

@@ -17,8 +17,9 @@ _GAP = re.compile(r"(?:\.{3,}|…+)(?:\s*(?:\.{3,}|…+))*\Z")
 _LINE_END = re.compile(r"\r*\n|\r")  # recorded terminal output has additional carriage returns
 # colours and cursor movements of a terminal, byte order mark, zero bytes of a console log
 _UNSEEN = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[()][0-9A-Z]|[\x00\ufeff\u200b]")
-# Characters that move a terminal's cursor or change later output: C0 but tab and newline, DEL, C1, marks that reverse the direction.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Characters that move a terminal's cursor or change later output: C0 but tab and newline, DEL, C1, marks that reverse the direction;
+# and surrogates, which Ansible does not accept in the result of a module (bytes of a file's name that are no UTF-8, JSON of an engine).
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 # Other text in outputs: libascend_hal's constructor and the tools' logging print to stdout
 # (hicann/driver@ef377e9 dmc/logdrv/drv_log_user.c, network/hccn log.c, npucli/src); saved outputs contain prompt, command and date.
 _PROMPT = r"(?:\(\S+\)\s*)?(?:\[?[\w.-]+@[^#$|]*|(?:ba)?sh-[\d.]+)?[#$]"
@@ -100,6 +101,11 @@ def visible(text):
     Texts of other programs (process names, logs, messages of tools) go through this function before they are displayed.
     """
     return _CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
+
+
+def one_line(text):
+    """:func:`visible` text of another program that is a part of a line here: line ends and tabs are escapes too, so it adds no lines."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def is_null(token):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..tools.finding import Finding
+from ..tools.text import one_line
 
 
 class Fault(NamedTuple):
@@ -234,4 +235,4 @@ class Problem(NamedTuple):
         """The problem at a hop or a service. Raises KeyError for an unknown fault."""
         fault = FAULTS[self.fault]
         name = "VERIFY-" + self.fault.upper().replace("_", "-")
-        return Finding(path, name, self.text, fault.fix, severity, why=fault.why)
+        return Finding(path, name, one_line(self.text), fault.fix, severity, why=fault.why)

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, List, Tuple
 
 from ..diagnosis import diagnose
 from ..runtime.registry import LOGS
+from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
 
 TAIL_LINES = 20
@@ -45,8 +46,10 @@ RED_FLAGS = (
     r"Num KV expired reqs=[1-9]",
 )
 _RED_FLAG = re.compile("|".join(RED_FLAGS))
-_TOOK = re.compile(r"\btook ([0-9.]+) ?ms")
-_AVERAGE = re.compile(r"Avg xfer time \(ms\)=([0-9.]+)")  # vLLM's own Mooncake connector, every 10 s, on prefill
+_TOOK = re.compile(r"\btook ([0-9]{1,12}(?:\.[0-9]{1,12})?) ?ms")
+_AVERAGE = re.compile(
+    r"Avg xfer time \(ms\)=([0-9]{1,12}(?:\.[0-9]{1,12})?)(?![0-9.])"
+)  # vLLM's own Mooncake connector, every 10 s, on prefill
 
 # run(argv) -> (return code, output of both streams)
 Run = Callable[[List[str]], Tuple[int, str]]
@@ -129,7 +132,7 @@ def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
 def _lines(path: str, start: int) -> list[str]:
     with open(path, "rb") as stream:
         stream.seek(start)
-        return stream.read(WINDOW_BYTES).decode("utf-8", "replace").splitlines()
+        return _split(stream.read(WINDOW_BYTES).decode("utf-8", "replace"))
 
 
 def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
@@ -141,5 +144,10 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
         code, text = run(argv)
         if code:
             raise OSError("{} ended with {}: {}".format(" ".join(argv), code, text.strip()[-300:]))
-        texts.append(text.splitlines())
+        texts.append(_split(text))
     return texts[0], texts[1]
+
+
+def _split(text: str) -> list[str]:
+    """The lines, without control characters: clients and models decide about parts of them."""
+    return [one_line(line) for line in text.splitlines()]

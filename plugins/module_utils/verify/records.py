@@ -9,7 +9,7 @@ import re
 from typing import Any, Dict
 
 from ..tools.finding import Finding
-from ..tools.text import visible
+from ..tools.text import one_line
 from .faults import Problem
 
 STEPS = (
@@ -41,7 +41,7 @@ def record(step: str, status: str, hop: str, message: str, evidence: dict[str, A
     """
     found: dict[str, str] = {}
     return dict(
-        step=step, status=status, hop=hop, message=visible(message), evidence=evidence, finding=found, seconds=0.0
+        step=step, status=status, hop=hop, message=one_line(message), evidence=evidence, finding=found, seconds=0.0
     )
 
 
