@@ -121,6 +121,12 @@ options:
     type: list
     elements: str
     default: []
+  sdists:
+    description:
+      - SHA-256 of source distributions by C(NAME==VERSION). If one of O(no_binary) is built from another file, the module fails before the
+        build. Needs C(uv); ignored with C(pip).
+    type: dict
+    default: {}
   build_with_environment:
     description: Build in this environment instead of an isolated one; build requirements must be in an earlier layer.
     type: bool
@@ -237,6 +243,7 @@ def builder(params, inherited):
         "inherited": inherited,
         "given_lock": params["hashes"],
         "build_user": params["build_user"],
+        "sdists": params["sdists"],
     }
     if params["package_indexes"]:
         indexes, metadata = params["package_indexes"], params["metadata"]

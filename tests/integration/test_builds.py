@@ -8,6 +8,7 @@ uv and pip are real. The packages record who runs their build, and try to write 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import pathlib
@@ -152,6 +153,22 @@ def test_a_source_distribution_with_another_hash_is_not_built(place):
     with pytest.raises(VenvError, match="differs from the hash in the lock"):
         place.build(wish, given_lock=lock)
     assert place.builders() == []
+
+
+def test_only_the_known_source_distribution_is_built(place):
+    wish = {"requirements": ["made==1"], "no_binary": ["made"]}
+    published = hashlib.sha256((place.folder / "links/made-1.tar.gz").read_bytes()).hexdigest()
+    with pytest.raises(VenvError, match=f"made 1 has SHA-256 {published}, and the release has {'0' * 64}"):
+        place.build(wish, sdists={"made==1": "0" * 64})
+    assert "wheel" not in {line.split()[0] for line in place.builders()}
+    made = place.build(wish, sdists={"made==1": published, "other==1": "0" * 64})
+    assert "wheel" in {line.split()[0] for line in place.builders()}
+    lock = pathlib.Path(made.lock_path("base")).read_text()
+    shutil.rmtree(place.path)
+    place.notes.write_text("")
+    with pytest.raises(VenvError, match="made 1 has SHA-256"):
+        place.build(wish, given_lock=lock, sdists={"made==1": "0" * 64})
+    assert place.builders() == [], "a lock that was kept is compared too"
 
 
 def test_root_is_refused_as_the_user_who_builds(place):

@@ -5,7 +5,8 @@
 
     run.py                    rows of the first-class releases against their sources; releases of the index without a row
     run.py --releases all     every row that has a source distribution (some 15 MB each, kept in .cache/releases)
-    run.py --write            add rows for new releases and write plugins/plugin_utils/releases/sources_data.py again
+    run.py --write            add rows for new releases and write sources_data.py and sdists_data.py of plugins/plugin_utils/releases
+                              again
 
 A row is added with what the sources say. Connectors, proxies and facts of FACTS are spans and steps in matrix.py: the
 differences that remain after --write are listed, and need a person.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import os
 import pathlib
 import re
@@ -25,9 +27,11 @@ import tempfile
 import typing as t
 
 import compare
+import sdists
 import sources
 from ansible_collections.ascend.inference.plugins.module_utils.install import sdist
-from ansible_collections.ascend.inference.plugins.module_utils.install.venv import run_command
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv import run_command, settings
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import sdists_data
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("ASCEND_INFERENCE_RELEASES", str(ROOT / ".cache" / "releases")))
@@ -53,6 +57,19 @@ def python() -> str:
     if not venv.exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     return str(venv / "bin" / "python")
+
+
+def index() -> str:
+    """The package index that pip is configured for."""
+    listing = subprocess.run(
+        [python(), "-m", "pip", "config", "list"], text=True, capture_output=True, check=True
+    ).stdout
+    return settings(listing, {}).get("PIP_INDEX_URL") or "https://pypi.org/simple"
+
+
+def source_distributions() -> dict[str, sdists.Digests]:
+    """The digests of vLLM's and vLLM-Ascend's source distributions on the index."""
+    return {package: sdists.published(index(), package) for package in sdists.wanted()}
 
 
 def unpacked(release: str) -> pathlib.Path:
@@ -102,8 +119,12 @@ def main() -> int:
     if asked.write:
         names = [*compare.collected_releases(), *new]
         compare.write_data(DATA / "sources_data.py", {name: facts(name) for name in names})
+        sdists.write(DATA / "sdists_data.py", sdists_data.SDISTS, source_distributions())
     chosen = {"first-class": compare.FIRST_CLASS, "all": compare.collected_releases()}
     lines = report(chosen.get(asked.releases) or asked.releases.split(","))
+    if not asked.no_index:
+        importlib.reload(sdists_data)
+        lines += sdists.differences(sdists_data.SDISTS, source_distributions())
     print("\n".join(lines) or "The rows say what the sources say.")
     return 1 if lines or (new and not asked.write) else 0
 

@@ -163,6 +163,7 @@ class Builder:
     Commands inherit the descriptors ``inherited``: of a lock that they keep if this process is killed and they live on.
     ``sources`` are shell files read before anything runs in the environment; ``env`` is added to what builds see;
     ``advice`` ends the message when something cannot be had. ``build_user`` builds what has no wheel, if root runs this.
+    ``sdists``: SHA-256 by 'name==version' of source distributions; what is built of others is refused.
     """
 
     def __init__(
@@ -180,6 +181,7 @@ class Builder:
         given_lock="",
         choose=None,
         build_user="",
+        sdists=None,
     ):
         self.path, self.python, self.tools, self.options = path, python, tools, options or {}
         self.sources, self.env, self.advice, self.no_index = list(sources), dict(env or {}), advice, no_index
@@ -187,6 +189,7 @@ class Builder:
         self.own_python = os.path.join(path, "bin", "python")
         self.given_lock = given_lock
         self.choose, self.chosen_indexes = choose, []
+        self.known_sdists = sdists or {}
         self.build_user, self.worker = build_user if os.geteuid() == 0 else "", None
 
     def lock_path(self, layer):
@@ -302,6 +305,7 @@ class Builder:
             code, output = self._compile(uv, wish, more, env, lock)
             if code:
                 return code, output
+        self._compare_sdists(wish, lock)
         code, output = self._install_built(uv, wish, more, env, lock) if self.worker else (0, "")
         if not code:
             rest = self._without_built(wish, lock) if self.worker else lock
@@ -311,6 +315,20 @@ class Builder:
         if code and not package_lock.tampered(output):
             os.unlink(lock)  # the next run may find other versions
         return code, output
+
+    def _compare_sdists(self, wish, lock):
+        """Leave only the known source distributions in the lock. Before a build: it runs any code of the distribution."""
+        text, problems = package_lock.narrowed(
+            read_text(lock), unprivileged.built_names(dict(wish, requirements=[])), self.known_sdists
+        )
+        if problems:
+            os.unlink(lock)  # another index may have the right file
+            raise VenvError(
+                "the package index or the lock has another source distribution than was published: {}. Its build would run code that nobody"
+                " compared. Nothing of it was installed. Fix: use an index with the published file, or, if you replaced it, leave it out of"
+                " the option sdists (in the role vllm_ascend: set vllm_ascend_unverified)".format("; ".join(problems))
+            )
+        write_atomically(lock, text)
 
     def _install_lock(self, uv, more, env, lock):
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps"]

@@ -27,6 +27,7 @@ ARGUMENTS = {
     },
     "no_index": {"type": "bool", "default": False},
     "no_binary": {"type": "list", "elements": "str", "default": []},
+    "sdists": {"type": "dict", "default": {}},
     "build_with_environment": {"type": "bool", "default": False},
     "build_user": {"type": "str", "default": ""},
     "environment": {"type": "dict", "default": {}},

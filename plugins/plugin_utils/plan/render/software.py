@@ -9,6 +9,7 @@ import typing as t
 
 from ...releases.artefacts import artefact, text
 from ...releases.package_indexes import INDEXES
+from ...releases.sdists import sdists
 from ..deployment import Context
 from ..routers.base import NEWEST
 from ..routers.registry import flavour_of
@@ -48,6 +49,7 @@ def software(context: Context) -> dict[str, t.Any]:
         found["engine"]["overrides"] = list(release.overrides)
         found["package_indexes"] = {} if context.description.index_url else INDEXES
         found["engine"].update(release=release.name, python=release.python, builds=_builds(context))
+        found["engine"]["sdists"] = sdists(release.vllm, release.name)
         found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
         found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
