@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+import pwd
 import shutil
 import subprocess
-import sys
+import tempfile
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration._playbook import play
@@ -32,6 +35,11 @@ add_executable(mooncake_master ${CMAKE_BINARY_DIR}/main.c)
 install(TARGETS mooncake_master DESTINATION bin)
 install(FILES engine.py store.py __init__.py DESTINATION $ENV{ASCEND_HOME_PATH}/python/site-packages/mooncake)
 """
+
+PYTHON = "/usr/bin/python3"  # the one that runs the tests may be in a directory of root
+needs_cmake = pytest.mark.skipif(
+    not all(map(shutil.which, ("git", "cmake", "cc", PYTHON))), reason="needs git, cmake, a compiler and Python"
+)
 
 
 @pytest.fixture
@@ -71,39 +79,99 @@ def test_a_wheel_that_cannot_be_installed_is_refused_with_a_fix(tmp_path, offlin
     assert "has mooncake-transfer-engine-npu==0.3.12" in done.text and "mooncake_find_links" in done.text
 
 
-@pytest.mark.skipif(not all(map(shutil.which, ("git", "cmake", "cc"))), reason="needs git, cmake and a compiler")
-def test_from_source(tmp_path, variables):
-    source, cann = tmp_path / "git", tmp_path / "cann"
+@pytest.fixture
+def source(variables):
+    """Variables for a build from a simulated project, in a folder that the user who builds can read, and that folder."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    source, cann = folder / "git", folder / "cann"
     source.mkdir()
     for name in ("engine.py", "store.py", "__init__.py"):
         (source / name).write_text("")
     (source / "CMakeLists.txt").write_text(PROJECT)
     (source / "dependencies.sh").write_text('[ "$1" = -y ] && touch dependencies.done\n')
-    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for item in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v0.3.9"]):
-        subprocess.run(["git", *who, "-C", str(source), *item], check=True)
-    (tmp_path / "set_env.sh").write_text(
+    (folder / "set_env.sh").write_text(
         f"export ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
     )
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
-    variables.update(
-        mooncake_method="source",
-        mooncake_version="0.3.9",
-        mooncake_repository=str(source),
-        mooncake_prefix=str(tmp_path / "prefix"),
-        mooncake_sources=[str(tmp_path / "set_env.sh")],
-        mooncake_system_packages={},
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
+    yield (
+        folder,
+        {
+            **variables,
+            "mooncake_venv": str(folder / "venv"),
+            "mooncake_method": "source",
+            "mooncake_version": "0.3.9",
+            "mooncake_repository": str(source),
+            "mooncake_prefix": str(folder / "prefix"),
+            "mooncake_sources": [str(folder / "set_env.sh")],
+            "mooncake_system_packages": {},
+            "mooncake_build_user": "nobody",
+        },
+    )
+    shutil.rmtree(folder)
+
+
+def committed(folder, project=""):
+    """Add lines to the project, and tag it."""
+    with (folder / "git/CMakeLists.txt").open("a") as stream:
+        stream.write(project)
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for item in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "v0.3.9"]):
+        subprocess.run(["git", *who, "-C", str(folder / "git"), *item], check=True)
+
+
+@needs_cmake
+def test_from_source(tmp_path, source):
+    folder, variables = source
+    (folder / "cann/python/site-packages/mooncake").mkdir(parents=True)
+    (folder / "cann/python/site-packages/mooncake").chmod(0o777)  # as upstream's own installation leaves it
+    committed(
+        folder,
+        'execute_process(COMMAND sh -c "id -u > $ENV{HOME}/who; cp $ENV{HOME}/who ${CMAKE_BINARY_DIR}/who")\n'
+        "install(FILES ${CMAKE_BINARY_DIR}/who DESTINATION include)\n",
     )
     done = play(tmp_path, "mooncake", **variables)
     assert done.code == 0, done.output
-    assert (tmp_path / "prefix/bin/mooncake_master").exists()
-    assert (cann / "python/site-packages/mooncake/engine.py").exists()
-    shutil.rmtree(source)
+    assert (folder / "prefix/bin/mooncake_master").exists()
+    module = folder / "cann/python/site-packages/mooncake/engine.py"
+    assert module.exists() and (folder / "venv-source/Mooncake-v0.3.9/build").exists() != (os.geteuid() == 0)
+    if os.geteuid() == 0:
+        assert int((folder / "prefix/include/who").read_text()) == pwd.getpwnam("nobody").pw_uid
+        assert {path.stat().st_uid for path in (module, module.parent, folder / "prefix/bin/mooncake_master")} == {0}
+        assert not module.parent.stat().st_mode & 0o022
+    assert not list((folder / "venv-source").glob(".build-*"))
+    shutil.rmtree(folder / "git")
     done = play(tmp_path, "mooncake", **variables)
     assert (done.code, done.changed) == (0, 0), done.output
     # Without a successful test of the modules the build is not recorded as complete.
-    (tmp_path / "prefix/share/ascend-inference/mooncake").unlink()
-    (tmp_path / "venv-source/Mooncake-v0.3.9/engine.py").write_text("import nothing_of_this_name\n")
+    (folder / "prefix/share/ascend-inference/mooncake").unlink()
+    (folder / "venv-source/Mooncake-v0.3.9/engine.py").write_text("import nothing_of_this_name\n")
     done = play(tmp_path, "mooncake", **variables)
     assert done.code != 0
-    assert not (tmp_path / "prefix/share/ascend-inference/mooncake").exists()
+    assert not (folder / "prefix/share/ascend-inference/mooncake").exists()
+
+
+ATTACKS = {
+    "a file elsewhere": "install(FILES engine.py DESTINATION /etc/cron.d)",
+    "a program of the distribution": "install(PROGRAMS engine.py DESTINATION bin RENAME ls)",
+    "a library of the distribution": "install(FILES engine.py DESTINATION lib RENAME libc.so.6)",
+    "another package of Python": "install(FILES engine.py DESTINATION $ENV{ASCEND_HOME_PATH}/python/site-packages/json)",
+    "a unit": "install(FILES engine.py DESTINATION lib/systemd/system/multi-user.target.wants RENAME x.service)",
+    "a library of Python": "install(FILES engine.py DESTINATION lib/python3.11/dist-packages RENAME _json.so)",
+    "a link": 'install(CODE "execute_process(COMMAND ln -s /etc/shadow $ENV{HOME}/stage$ENV{ASCEND_HOME_PATH}/python/site-packages/mooncake/x)")',
+    "a change of its own": 'install(CODE "file(WRITE PLANTED/x y)")',
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root builds as another user")
+@needs_cmake
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_build_installs_nothing_of_root(tmp_path, source, attack):
+    folder, variables = source
+    (folder / "planted").mkdir()
+    committed(folder, ATTACKS[attack].replace("PLANTED", str(folder / "planted")) + "\n")
+    done = play(tmp_path, "mooncake", **variables)
+    assert done.code != 0 and "Nothing was installed" in done.text, done.output
+    assert not (folder / "prefix").exists() and not (folder / "cann").exists()
+    assert not list((folder / "planted").iterdir())
+    assert not list((folder / "venv-source").glob(".build-*"))
