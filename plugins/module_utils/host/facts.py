@@ -14,6 +14,7 @@ from ..tools.text import one_line
 
 LISTEN = "0A"
 MARK = "ASCEND_INFERENCE_SERVICE="
+MAPPED = bytes(10) + b"\xff\xff"
 UNSYNCHRONISED = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
 
@@ -33,8 +34,13 @@ def parse_sockets(text):
 
 def decode_address(encoded):
     # type: (str) -> str
-    """The kernel's hexadecimal address (four-byte words in host order) in the usual notation."""
+    """The kernel's hexadecimal address (four-byte words in host order) in the usual notation.
+
+    An IPv4 address of an IPv6 socket (RFC 4291, 2.5.5.2), as Java programs have, is returned as the IPv4 address that it occupies.
+    """
     data = b"".join(struct.pack("=I", int(encoded[i : i + 8], 16)) for i in range(0, len(encoded), 8))
+    if data[:12] == MAPPED:
+        data = data[12:]
     return socket.inet_ntop(socket.AF_INET if len(data) == 4 else socket.AF_INET6, data)
 
 

@@ -34,7 +34,13 @@ def test_a_listening_socket_is_found_with_its_owner():
 
 @pytest.mark.parametrize(
     ("word", "address"),
-    [("0100007F", "127.0.0.1"), ("00000000", "0.0.0.0"), ("00000000000000000000000001000000", "::1")],
+    [
+        ("0100007F", "127.0.0.1"),
+        ("00000000", "0.0.0.0"),
+        ("00000000000000000000000001000000", "::1"),
+        ("00000000000000000000000000000000", "::"),
+        ("0000000000000000FFFF00000200000A", "10.0.0.2"),  # of an IPv6 socket that takes IPv4 connections
+    ],
 )
 def test_addresses_are_decoded(word, address):
     assert facts.decode_address(word) == address
