@@ -77,7 +77,7 @@ host:
 npu:
   description:
     - As M(ascend.inference.npu_info) returns it, with C(warnings); or only C(error).
-    - The parts C(board) and C(ecc) are queried, too. If they fail for all chips it is only a warning.
+    - The parts C(board) and C(ecc) of the chips of O(devices) are queried, too. If they fail for all chips it is only a warning.
     - C(ecc_growth) of a chip with memory errors has C(seconds) and the C(counters) that grew in that time.
   returned: when O(devices) are given
   type: dict
@@ -142,7 +142,7 @@ def npu_part(params):
     """The part ``npu``: npu-smi's table and, if available, boards and memory errors."""
     tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"])
     begin = time.monotonic()
-    found = gather(tool, None, extra=("board", "ecc"))
+    found = gather(tool, None, extra=("board", "ecc"), devices=params["devices"])
     read_ecc_growth(tool, found, params["counter_seconds"], begin)
     return found
 

@@ -27,7 +27,8 @@ def error_counters(link):
 def read_growth(tool, links, seconds, workers, since, sleep=time.sleep):
     """Read the ports of ``links`` with error counters again, ``seconds`` after ``since`` (time.monotonic()) or later.
 
-    Adds ``growth`` to each of these records: ``{seconds, counters}``, with the counters that grew and by how much.
+    Adds ``growth`` to each of these records: ``{seconds, counters}``, with the counters that grew and by how much. A failure of the
+    second reading is recorded as that of the first one would be.
     """
     first = {link["device_id"]: error_counters(link) for link in links if not link.get("hung")}
     again = sorted(device for device, counters in first.items() if counters)
@@ -38,7 +39,10 @@ def read_growth(tool, links, seconds, workers, since, sleep=time.sleep):
     answers = read_devices(RetryingTool(tool), again, ("stats", "link_stat"), workers)
     for link in links:
         answer = answers.get(link["device_id"])
-        if answer and not answer["errors"]:
+        if answer and answer["errors"]:
+            link.setdefault("errors", {}).update(answer["errors"])
+            link.update({"hung": answer["hung"]} if answer["hung"] else {})
+        elif answer:
             second = error_counters(answer["values"])
             grown = {name: value - first[link["device_id"]].get(name, 0) for name, value in second.items()}
             link["growth"] = {"seconds": passed, "counters": {name: more for name, more in grown.items() if more > 0}}

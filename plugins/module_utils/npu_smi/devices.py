@@ -38,7 +38,8 @@ def find_devices(hccn_tool):
         npus, _warnings = answer(npu_smi, ["info"], parse_info)
     except (ToolMissing, ToolError) as error:
         raise ToolError(f"There is no /dev/davinci*, and {error}. {HOW}") from error
-    ids = {npu["npu_id"] if npu["device_id"] is None else npu["device_id"] for npu in npus["npus"]}
+    key = "device_id" if any(npu["device_id"] is not None for npu in npus["npus"]) else "npu_id"
+    ids = {npu[key] for npu in npus["npus"]}
     if None in ids:
         raise ToolError(f"npu-smi shows chips without an id. {HOW}")
     return sorted(ids)

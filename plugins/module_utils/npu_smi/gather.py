@@ -26,10 +26,11 @@ _QUERIES = {
 }
 
 
-def gather(tool, parts=None, extra=()):
+def gather(tool, parts=None, extra=(), devices=None):
     """The module's result for ``parts`` (None: the table, and on A3 the super pod) as a dict; ToolError if a part fails completely.
 
-    ``extra`` parts are queried as well; if all chips fail it is only a warning.
+    ``extra`` parts are queried as well; if all chips fail it is only a warning. Only chips with an id in ``devices`` are queried
+    (None: all), so that a dead one among the others costs neither time nor the answers of these.
     """
     requested = set(parts or ["table"])
     result = dict(npus=[], npu_smi_version=None, driver_version=None, generation=None, warnings=[])
@@ -39,9 +40,9 @@ def gather(tool, parts=None, extra=()):
         result["warnings"] = table["warnings"] + warnings
     for part in PARTS:
         if (part in requested or part in extra) and part in _QUERIES:
-            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], required=part in requested)
+            _ask_chips(result, part, _plain(tool, part), [_QUERIES[part][2]], part in requested, devices)
     if "superpod" in requested or (parts is None and result["generation"] == "a3"):
-        _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, required=parts is not None)
+        _ask_chips(result, "superpod", _superpod(tool), SUPERPOD, parts is not None, devices)
     if "topology" in requested:
         result["topology"], warnings = answer(tool, ["info", "-t", "topo"], parse_topology)
         result["warnings"] += warnings
@@ -105,15 +106,21 @@ def _superpod(tool):
     return ask
 
 
-def _ask_chips(result, part, ask, keys, required):
-    """Query ``keys`` of each chip (null on failure).
+def _chosen(npus, devices):
+    """The chips of ``devices`` (None: all) by physical id; tables without one (A2) count devices as NPUs."""
+    key = "device_id" if any(npu["device_id"] is not None for npu in npus) else "npu_id"
+    return [npu for npu in npus if devices is None or npu[key] in devices]
+
+
+def _ask_chips(result, part, ask, keys, required, devices):
+    """Query ``keys`` of each chip of ``devices`` (null on failure, and for other chips).
 
     Failures become one warning, or a ToolError if the part was requested and all chips fail.
     """
     failures, in_a_row, answered = [], 0, 0
     for npu in result["npus"]:
         npu.update(dict.fromkeys(keys))
-    for npu in result["npus"]:
+    for npu in _chosen(result["npus"], devices):
         if npu["npu_id"] is None or in_a_row >= GIVE_UP:
             failures.append(f"NPU {npu['npu_id']} chip {npu['chip_id']} was skipped")
             continue

@@ -12,7 +12,9 @@ import time
 
 import ascend_cluster
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.hccn.growth import read_growth
 from ansible_collections.ascend.inference.plugins.module_utils.host.model_facts import model_facts
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import Output
 
 
 def ask(run_module, host, **options):
@@ -67,6 +69,34 @@ def test_error_counters_that_are_not_0_are_read_twice(cluster, run_module):
     assert "growth" not in clean
     assert result["npu"]["npus"][0]["ecc_growth"]["counters"] == {} and "ecc_growth" not in result["npu"]["npus"][1]
     assert time.monotonic() - begin >= 0.5
+
+
+def test_dead_chips_that_are_not_planned_cost_no_answer_of_the_planned_ones(cluster, run_module):
+    host = cluster(generation="a2", devices=4)["node0"]
+    with ascend_cluster.edit(host["state"]) as state:
+        state["behaviour"]["hang"] = [
+            f"npu-smi info -t {kind} -i {npu}*" for kind in ("board", "ecc") for npu in (0, 1)
+        ]
+        state["devices"][2]["ecc"] = {"Double Bit Error Count": 3}
+    result = ask(run_module, host, devices=[2, 3], timeout=2, counter_seconds=0, link_details=False)
+    assert [npu["ecc"] and npu["ecc"]["hbm_double_bit_error_count"] for npu in result["npu"]["npus"]] == [
+        None,
+        None,
+        3,
+        0,
+    ]
+    assert result["npu"]["npus"][3]["board"]["firmware_version"] and result["npu"]["warnings"] == []
+
+
+def test_a_failed_second_reading_is_recorded():
+    """A chip that hangs some seconds later is hung, too."""
+    links = [{"device_id": 0, "errors": {}, "stats": {"roce_rx_err_pkt_num": 3}}]
+
+    def hangs(args, stdin=None):
+        return Output(["hccn_tool", *args], None, "", "", True)
+
+    read_growth(hangs, links, 0, 1, time.monotonic())
+    assert "growth" not in links[0] and "exceeded the timeout" in links[0]["hung"] and "stats" in links[0]["errors"]
 
 
 def test_a_hung_chip_is_named_once_and_its_pings_are_given_up(cluster, run_module):
