@@ -54,7 +54,6 @@ CONSEQUENCES = {
         "FACTS-MISSING",
     ),
     "HCCN-HUNG": ("HCCN-ANSWER", "NET-GATEWAY", "NPU-ADDRESS", "FACTS-MISSING"),
-    "HCCN-ANSWER": ("NPU-ADDRESS", "FACTS-MISSING"),
     "DRIVER-OLD": ("DRIVER-DIFFERS",),
     "LINK-DOWN": ("NET-HEALTH", "NET-GATEWAY"),
     "PEER-UNREACHABLE": ("NET-HEALTH",),
@@ -78,6 +77,8 @@ BREAK_PINGS = (
     ),
     "HOST-TWICE",
 )
+# Errors of a host that explain its failed TCP connections; those of the network between NPUs do not.
+BREAK_CONNECTIONS = ("HOST-UNREACHABLE", "HOST-TWICE")
 PREVENT_PINGS = (*BREAK_PINGS, "HOST-ANSWER", "HCCN-ANSWER", "FACTS-MISSING")
 
 
@@ -111,10 +112,11 @@ def check_plan(
     case = observed(plan, facts, options)
     findings = judge(case, FIRST, ignored)
     errors = [finding for finding in findings if finding.severity == "error"]
-    broken, silent = (
-        frozenset(_place(error) for error in errors if error.id in ids) for ids in (BREAK_PINGS, PREVENT_PINGS)
+    broken, silent, lost = (
+        frozenset(_place(error) for error in errors if error.id in ids)
+        for ids in (BREAK_PINGS, PREVENT_PINGS, BREAK_CONNECTIONS)
     )
-    findings += judge(dataclasses.replace(case, broken=broken, silent=silent), SECOND, ignored)
+    findings += judge(dataclasses.replace(case, broken=broken, silent=silent, lost=lost), SECOND, ignored)
     findings = without_consequences(findings)
     known = {rule.id for rule in RULES}
     findings += [
@@ -134,15 +136,20 @@ def check_plan(
 def without_consequences(findings: t.Sequence[Finding]) -> list[Finding]:
     """The findings without those that are caused by another one at the same place or at the other end of a ping.
 
-    Accepted findings and remarks suppress no others.
+    Accepted findings and remarks suppress no others, and a warning suppresses no error.
     """
-    explained = {(_place(cause), effect) for cause in _effective(findings) for effect in CONSEQUENCES.get(cause.id, ())}
-    return [
-        finding
-        for finding in findings
-        if _of_the_unused_plane(finding)
-        or not {(_place(finding), finding.id), (_host(finding), finding.id)} & explained
-    ]
+    explained: dict[tuple[str, str], int] = {}  # place and id of an effect -> the most severe of its causes
+    for cause in _effective(findings):
+        for effect in CONSEQUENCES.get(cause.id, ()):
+            rank, key = SEVERITIES.index(cause.severity), (_place(cause), effect)
+            explained[key] = min(rank, explained.get(key, rank))
+    return [finding for finding in findings if _of_the_unused_plane(finding) or not _is_explained(finding, explained)]
+
+
+def _is_explained(finding: Finding, explained: t.Mapping[tuple[str, str], int]) -> bool:
+    """Whether a cause that is at least as severe exists at the finding's place or host."""
+    ranks = [explained.get((where, finding.id)) for where in (_place(finding), _host(finding))]
+    return any(rank is not None and rank <= SEVERITIES.index(finding.severity) for rank in ranks)
 
 
 def _of_the_unused_plane(finding: Finding) -> bool:

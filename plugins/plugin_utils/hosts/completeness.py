@@ -146,7 +146,7 @@ def _measure_gaps(case: Observed, host: Record, npus: t.Mapping[int, Record]) ->
     """Measures that rules depend on; a remark if the tool reports them of no planned device."""
     known = _known_measures(case)
     for device in sorted(case.planned_devices(host["name"])):
-        gaps = [label for name, label in MEASURES.items() if device in npus and npus[device].get(name) is None]
+        gaps = [label for name, label in MEASURES.items() if device in npus and not _measured(npus[device], name)]
         for severity, names in (
             ("warning", [label for label in gaps if label in known]),
             ("remark", [label for label in gaps if label not in known]),
@@ -157,7 +157,7 @@ def _measure_gaps(case: Observed, host: Record, npus: t.Mapping[int, Record]) ->
 
 
 @computed_once
-def _known_details(case: Observed) -> list[str]:
+def known_details(case: Observed) -> list[str]:
     """Details of ports that hccn_tool reports of at least one device: others may lack the query in this version."""
     links = [link for _host, _device, link in case.each_link()]
     return [name for name in LINK_DETAILS if any(link.get(name) is not None for link in links)]
@@ -166,7 +166,17 @@ def _known_details(case: Observed) -> list[str]:
 @computed_once
 def _known_measures(case: Observed) -> set[str]:
     dies = [npu for _host, _device, _service, npu in case.each_npu()]
-    return {label for name, label in MEASURES.items() if any(npu.get(name) is not None for npu in dies)}
+    return {label for name, label in MEASURES.items() if any(_measured(npu, name) for npu in dies)}
+
+
+def _measured(npu: Record, name: str) -> bool:
+    """Whether npu-smi states a measure: an answer whose counters or version are NA does not."""
+    found = npu.get(name)
+    if name == "ecc":
+        return any(key.endswith("double_bit_error_count") and isinstance(found[key], int) for key in found or {})
+    if name == "board":
+        return bool((found or {}).get("firmware_version"))
+    return found is not None
 
 
 def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Finding]:
@@ -179,7 +189,7 @@ def _link_gaps(case: Observed, host: Record, facts: Record) -> t.Iterator[Findin
     on = plane(case.plan, host)
     links = links_by_device(found)
     present = npus_by_device(case.part(host, "npu"))
-    known = _known_details(case)
+    known = known_details(case)
     for device in sorted(case.planned_devices(host["name"])):
         record = links.get(device)
         if record is None:

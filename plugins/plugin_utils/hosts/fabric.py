@@ -9,17 +9,20 @@ carries KV. Findings of the other one are remarks.
 
 from __future__ import annotations
 
-import datetime
 import ipaddress
+import re
+import ssl
 import typing as t
 
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
+from .completeness import known_details
 from .observed import Observed, Record, fabric_address, majority, place, plane
 
 RULES = Rules()
 FAILURES = "knowledge_failures, host, driver and network:"
-# queries whose failure is an error, and those whose failure only explains other findings; all others are remarks
+# Queries whose failure is an error, and those whose failure is a warning, as is that of one that other devices answer; all others are
+# remarks.
 DECISIVE = {"roce": ("link", "ip", "tls"), "hccs": ("vnic",)}
 HELPFUL = {"roce": ("net_health", "gateway", "netdetect"), "hccs": ("tls",)}
 OPTIONAL = ("fec",)  # not every product and driver has these queries
@@ -64,7 +67,8 @@ def unanswered(case: Observed) -> t.Iterator[Finding]:
         on = plane(case.plan, host)
         by_severity: dict[str, list[str]] = {}
         for query in sorted(errors):
-            severity = "error" if query in DECISIVE[on] else "warning" if query in HELPFUL[on] else REMARK
+            helpful = query in HELPFUL[on] or (on == "roce" and query in known_details(case))
+            severity = "error" if query in DECISIVE[on] else "warning" if helpful else REMARK
             by_severity.setdefault(severity, []).append(query)
         for severity, queries in by_severity.items():
             problem = f"hccn_tool fails for {', '.join(queries)}: {errors[queries[0]]}"
@@ -254,26 +258,38 @@ def certificates(case: Observed) -> t.Iterator[Finding]:
             continue
         now = float((case.part(host, "host").get("clock") or {}).get("epoch") or 0)
         for certificate in record.get("tls_certificates") or []:
-            end = _seconds(str(certificate.get("not_after") or ""))
-            if not end or not now:
-                continue
-            days = int((end - now) // 86400)
-            if days < case.thresholds.certificate_days:
-                state = f"expired {-days} days ago" if days < 0 else f"expires in {days} days"
+            problem, severity = _ending(certificate, now, case.thresholds.certificate_days)
+            if problem:
                 name = certificate.get("name") or "certificate"
-                severity = used(case, host, "roce", "" if days < 0 else "warning")
+                severity = used(case, host, "roce", severity)
                 yield Finding.at(
-                    place(host, device), certificate.get("not_after"), f"the {name} {state}", severity=severity
+                    place(host, device), certificate.get("not_after"), f"the {name} {problem}", severity=severity
                 )
+
+
+def _ending(certificate: Record, now: float, least_days: int) -> tuple[str, str]:
+    """What is wrong with a certificate's end, and the severity; without a date and a clock, hccn_tool's own state counts."""
+    end = _seconds(str(certificate.get("not_after") or ""))
+    if end and now:
+        days = int((end - now) // 86400)
+        if days >= least_days:
+            return "", ""
+        return (f"expired {-days} days ago", "") if days < 0 else (f"expires in {days} days", "warning")
+    state = certificate.get("expiration")
+    if state == "expired":
+        return "has expired, according to hccn_tool", ""
+    if state == "near_expiration":
+        return "expires soon, according to hccn_tool", "warning"
+    return ("", "") if state else ("has no date that can be read", "warning")
 
 
 def _seconds(text: str) -> float:
     """OpenSSL's date (Sat Jan  5 00:00:00 2036 GMT) in seconds since 1970; 0 if it is not a date."""
     try:
-        parsed = datetime.datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y GMT")
+        # not strptime: its names of months depend on the locale of the controller
+        return float(ssl.cert_time_to_seconds(" ".join(text.split()[1:])))
     except ValueError:
         return 0.0
-    return parsed.replace(tzinfo=datetime.timezone.utc).timestamp()
 
 
 def _on_off(value: t.Any) -> str:
@@ -392,6 +408,9 @@ def rail_differs(case: Observed) -> t.Iterator[Finding]:
                 )
 
 
+LANE = re.compile(r"[rt]x_power\d*(?:_milliwatts)?$")
+
+
 @RULES.rule(
     "OPTICAL",
     "Clean or replace the optical module or the fibre; hccn_tool -i DEVICE -optical -g shows all values.",
@@ -411,6 +430,12 @@ def optical(case: Observed) -> t.Iterator[Finding]:
             if str(record.get("link")).lower() != "up":
                 yield Finding.at(place(host, device), "", "no optical module is plugged in")
             continue
+        unknown = [key for key, value in found.items() if LANE.match(key) and value is None]
+        powers = [value for key, value in found.items() if LANE.match(key) and value is not None]
+        if unknown or not powers:
+            problem = f"the optical module does not report {', '.join(sorted(unknown)) or 'its optical power'}"
+            # a module may have no sensors, as copper cables; one with sensors that states only some of them is damaged
+            yield Finding.at(place(host, device), "", problem, severity="" if powers else REMARK)
         for side in ("rx", "tx"):
             low, high = (found.get(f"{side}_power_{edge}_thres_milliwatts") for edge in ("low", "high"))
             lanes = {

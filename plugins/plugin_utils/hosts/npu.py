@@ -141,7 +141,8 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
         for host, device, service, npu in case.each_npu():
             if kinds[service] == kind:
                 names[place(host, device)] = str(npu.get("name") or "")
-                sizes[place(host, device)] = str(npu.get("hbm_total_mib") or "")
+                total = npu.get("hbm_total_mib")
+                sizes[place(host, device)] = "" if total is None else str(total)
         for label, values, unit in (("model", names, ""), ("memory", sizes, " MiB")):
             usual = majority(values)
             for where, value in values.items():
@@ -156,19 +157,18 @@ def model_differs(case: Observed) -> t.Iterator[Finding]:
     FAILURES + " N14",
 )
 def memory_used(case: Observed) -> t.Iterator[Finding]:
-    """Memory of a planned device is in use, but npu-smi lists no process.
+    """Memory of a planned device is in use, but not by the processes that npu-smi lists.
 
     The engine allocates a share of the total memory (gpu-memory-utilization) and fails at startup.
     """
     for host, device, _service, npu in case.each_npu():
         used, total = npu.get("hbm_used_mib"), npu.get("hbm_total_mib")
-        if used is None or not total or npu.get("processes"):
+        owned = [process.get("memory_mib") for process in npu.get("processes") or []]
+        if used is None or not total or None in owned:
             continue
-        percent = 100.0 * used / total
-        if percent > case.thresholds.hbm_used_percent:
-            problem = (
-                f"{used} of {total} MiB are in use without a process (allowed: {case.thresholds.hbm_used_percent:g} %)"
-            )
+        if 100.0 * (used - sum(owned)) / total > case.thresholds.hbm_used_percent:
+            whose = f", but its processes have only {sum(owned)} MiB" if owned else " without a process"
+            problem = f"{used} of {total} MiB are in use{whose} (allowed: {case.thresholds.hbm_used_percent:g} %)"
             yield Finding.at(place(host, device), f"{used} MiB", problem)
 
 

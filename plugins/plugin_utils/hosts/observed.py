@@ -32,6 +32,7 @@ class Observed:
     connections: t.Mapping[str, t.Mapping[str, t.Any]] = field(default_factory=dict)  # to test, see connections.py
     wanted_connections: int = 0  # total number in the plan
     broken: frozenset[str] = frozenset()  # hosts and devices with an error that explains failed pings
+    lost: frozenset[str] = frozenset()  # hosts with an error that explains failed TCP connections
     silent: frozenset[str] = frozenset()  # hosts and devices with an error that explains pings that were not run
     computed: dict[str, t.Any] = field(default_factory=dict, compare=False)  # results of functions with computed_once
 
@@ -129,7 +130,7 @@ class Observed:
 
 
 def computed_once(function: t.Callable[[Observed], Result]) -> t.Callable[[Observed], Result]:
-    """For a function of plan and facts that several rules call. Its result must not depend on ``broken`` and ``silent``."""
+    """For a function of plan and facts that several rules call. Its result must not depend on ``broken``, ``lost`` and ``silent``."""
 
     @functools.wraps(function)
     def known(case: Observed) -> Result:
@@ -141,13 +142,13 @@ def computed_once(function: t.Callable[[Observed], Result]) -> t.Callable[[Obser
 
 
 def npus_by_device(facts: Record) -> dict[int, Record]:
-    """npu_info's dies by physical device id; tables without one (A2) count devices as NPUs."""
-    found = {}
-    for npu in facts.get("npus") or []:
-        device = npu["npu_id"] if npu.get("device_id") is None else npu["device_id"]
-        if device is not None:
-            found[int(device)] = npu
-    return found
+    """npu_info's dies by physical device id; tables without one (A2) count devices as NPUs.
+
+    A die whose id is unknown in a table that has ids is left out: its NPU id is another die's device id.
+    """
+    npus = facts.get("npus") or []
+    key = "device_id" if any(npu.get("device_id") is not None for npu in npus) else "npu_id"
+    return {int(npu[key]): npu for npu in npus if npu.get(key) is not None}
 
 
 def links_by_device(facts: Record) -> dict[int, Record]:

@@ -85,7 +85,7 @@ def blocked(case: Observed) -> t.Iterator[Finding]:
     Services that start do not reach each other: requests time out, or KV cache is not transferred.
     """
     severity = "warning" if _opened_by_deploy(case) else ""
-    tried = {path: item for path, item in connections(case).items() if not set(path) & case.broken}
+    tried = {path: item for path, item in connections(case).items() if not set(path) & case.lost}
     left = {path: item for path, item in tried.items() if item.failed}
     named = set()
     for name, paths, text in _whole_hosts(tried):
@@ -214,7 +214,7 @@ def controller(case: Observed) -> t.Iterator[Finding]:
     target = entry(case.plan)
     answers = [answer for host in case.hosts() for answer in case.part(host, "controller").get("answers") or []]
     for answer in answers:
-        if target is None or target.host in case.broken:
+        if target is None or target.host in case.lost:
             continue
         listener = any(
             host["name"] == target.host and target.port in _listening(target.host, facts)

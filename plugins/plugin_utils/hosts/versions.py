@@ -133,7 +133,10 @@ def driver_old(case: Observed) -> t.Iterator[Finding]:
     for host, facts in case.gathered("npu"):
         version = str(facts.get("driver_version") or "")
         found = numbers(version)[:2]  # only the first two numbers are compared
-        if found and found < least:
+        if version and not version[0].isdigit():
+            problem = f"driver {version} cannot be compared with {wanted['driver_minimum']}, which the release needs"
+            yield Finding.at(place(host), version, problem, severity="warning")
+        elif found and found < least:
             problem = f"driver {version} is older than {wanted['driver_minimum']}, which the release needs"
             yield Finding.at(place(host), version, problem)
         elif found and found < better:
