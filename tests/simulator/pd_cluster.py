@@ -13,10 +13,12 @@ Engine faults: dead, unhealthy, wrong_name, other_weights, recompute, garbage_kv
                no_external_metrics, no_metrics, truncate, fails_completions, one_listener; fine_tune (other answers to free texts only),
                quantised (other probabilities only), noise (decides near ties differently), last_block (the last KV block is wrong),
                drops_tenth (every tenth transfer is silently recomputed), fails_tenth, no_chat_template, no_logprobs, ignores_rank, no_registry.
+               recomputes_long (prompts of more than 100 tokens), resets (the counters start again at their fifth reading).
                `rank1:garbage_kv` breaks one data-parallel rank only.
 Router faults: two_prefills, skips_prefill, drops_params, empty_200, swallows_errors, no_done, cut_stream, rewrites,
-               strangers, dead, no_finish, no_chat, rewrites_chat, cuts_long, busy_once.
-Frontend faults: open, forwards_all, dead.
+               strangers, dead, no_finish, no_chat, rewrites_chat, cuts_long, busy_once, wrong_usage (one prompt token), no_usage,
+               one_decode (of several).
+Frontend faults: open, open_chat (the chat API needs no key), key_begins (any key that begins with the right one), forwards_all, dead.
 Master faults: standby, no_clients, dead, no_gets.
 """
 
@@ -25,6 +27,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import threading
 import time
 import urllib.error
@@ -152,6 +155,10 @@ class Engine(Server):
             return 200, json.dumps(
                 {"object": "list", "data": [{"id": name, "max_model_len": self.cluster.max_model_len}]}
             )
+        if path == "/metrics" and "resets" in self.faults:
+            self.readings = getattr(self, "readings", 0) + 1
+            if self.readings == 5:
+                self.count, self.finished = dict.fromkeys(self.count, 0), [0] * len(self.finished)
         if path == "/metrics":
             return (404, "") if "no_metrics" in self.faults else (200, self.metrics(), "text/plain; version=0.0.4")
         if path.startswith("/kv/"):
@@ -296,7 +303,8 @@ class Engine(Server):
                 break
             kv += self.cache[rank, hashe]
         sources = {"local_cache_hit": len(kv), "external_kv_transfer": 0}
-        if params.get("do_remote_prefill") and not self.has("recompute", rank) and not self.dropped("drops_tenth"):
+        recomputed = self.has("recompute", rank) or ("recomputes_long" in self.faults and len(tokens) > 100)
+        if params.get("do_remote_prefill") and not recomputed and not self.dropped("drops_tenth"):
             got = self.pull(params, rank)
             if got is None:
                 return None, {}
@@ -447,6 +455,10 @@ class Router(Server):
         if status != 200:
             return (200, "") if "swallows_errors" in self.faults else (status or 502, text)
         text = text.replace('"length"', "null") if "no_finish" in self.faults else text
+        if "wrong_usage" in self.faults:
+            text = re.sub(r'"prompt_tokens": \d+', '"prompt_tokens": 1', text)
+        if "no_usage" in self.faults:
+            text = re.sub(r'"prompt_tokens": \d+, ', "", text)
         if not body.get("stream"):
             return 200, text
         if "no_done" in self.faults:
@@ -468,6 +480,8 @@ class Router(Server):
             return call(engines[self.turn % len(engines)].url, path, body, headers)
         if "two_prefills" in self.faults:
             seconds = firsts[::-1]
+        if "one_decode" in self.faults:
+            seconds = seconds[:1]
         first, second = firsts[self.turn % len(firsts)], seconds[self.turn // len(firsts) % len(seconds)]
         if "skips_prefill" not in self.faults:
             asked = {"do_remote_decode": True, "do_remote_prefill": False}
@@ -498,7 +512,10 @@ class Front(Server):
     def refusal(self, path, headers):
         if path not in self.paths and "forwards_all" not in self.faults:
             return 404
-        right = not self.cluster.front_key or headers.get("Authorization") == "Bearer " + self.cluster.front_key
+        given, wanted = headers.get("Authorization") or "", "Bearer " + self.cluster.front_key
+        right = not self.cluster.front_key or given == wanted
+        right = right or ("key_begins" in self.faults and given.startswith(wanted))
+        right = right or ("open_chat" in self.faults and path.endswith("/chat/completions"))
         return 0 if right or "open" in self.faults else 401
 
     def get_as(self, path, headers):

@@ -11,7 +11,7 @@ from .certificate import read_certificate
 from .client import Reply, ask
 from .faults import Problem
 from .probe import Probe
-from .prompts import completion_of
+from .prompts import chat_of, completion_of
 from .records import Record, failed, passed, skipped
 
 LISTED = "/v1/models"
@@ -74,13 +74,19 @@ def _certificate(probe: Probe) -> list[Problem]:
 
 
 def _keys(probe: Probe) -> list[Problem]:
-    """Requests without a key and with a wrong one must not be served."""
+    """Requests without a key and with a wrong one must not be served; nor with one that only begins like a right one."""
     problems = []
-    body = completion_of(probe.plan.model, "x", 1)
-    for text, token in (("without a key", ""), ("with a wrong key", "wrong-" + "0" * 16)):
-        for path, payload in ((LISTED, None), ("/v1/completions", body)):
+    requests = (
+        (LISTED, None, REFUSED),
+        ("/v1/completions", completion_of(probe.plan.model, "x", 1), REFUSED),
+        ("/v1/chat/completions", chat_of(probe.plan.model, "x", 1), (*REFUSED, 404)),  # 404: it has no chat
+    )
+    keys = [("without a key", ""), ("with a wrong key", "wrong-" + "0" * 16)]
+    keys += [("with a longer key that begins with the right one", probe.entry.token + "0")] if probe.entry.token else []
+    for text, token in keys:
+        for path, payload, refused in requests:
             reply = _ask(probe, token, path, payload)
-            if reply.status not in REFUSED:
+            if reply.status not in refused:
                 problems.append(Problem(f"{path} {text} is answered with {_seen(reply)}, not HTTP 401", "open_entry"))
     return problems
 

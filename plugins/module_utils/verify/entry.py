@@ -106,6 +106,9 @@ def _judge_answer(
             hop = probe.pair_hop()
         problem = Problem(text.format(excerpt(answer.text, 60), reference_engine, excerpt(reference.text, 60)), fault)
         return failed(step, hop, problem, answer=excerpt(answer.text), reference=excerpt(reference.text))
+    if answer.prompt_tokens != reference.prompt_tokens and (answer.prompt_tokens or step == "entry"):
+        text = f"step {step}: the answer's usage has {answer.prompt_tokens} prompt tokens, that of {reference_engine} {reference.prompt_tokens}"
+        probe.remark("entry", Problem(text, "wrong_usage"))
     said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to that of {reference_engine}"
     return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 

@@ -188,6 +188,19 @@ FAULTS = {
         "Without a chat template only /v1/completions can be used.",
         "Use a model with a chat template, or set chat-template in inference_args.",
     ),
+    "wrong_usage": Fault(
+        "Clients count and pay their tokens by these numbers, and the transferred tokens are compared with them.",
+        "Send the same request to an engine directly; the router must pass its usage on.",
+    ),
+    "idle_engine": Fault(
+        "Its devices are unused, and the others get its load: it is missing in the router's list of engines, or the router sends all "
+        "requests to one.",
+        "Compare the router's list of engines and its policy with the plan.",
+    ),
+    "restarted": Fault(
+        "It stopped and was started again while it was verified, so it may do so under load.",
+        "Read its log from before the restart.",
+    ),
     # --- what is compared
     "no_logprobs": Fault(
         "Only texts are compared then, so other weights of the same family may stay unseen.",

@@ -88,9 +88,20 @@ def check_burst(probe: Probe) -> list[Record]:
     problem, evidence = _lost(probe, window, answers)
     if problem:
         return [failed("burst", probe.pair_hop(), problem, **evidence)]
+    _remark_idle(probe, window, number)
     return [
         passed("burst", "entry", f"{number} concurrent requests, texts equal to those of {engine.name}", **evidence)
     ]
+
+
+def _remark_idle(probe: Probe, window: Window, number: int) -> None:
+    """Engines without any of the concurrent requests, if these were at least twice as many as the engines of the role."""
+    for role in ("prefill", "decode", "colocated"):
+        names = [engine.name for engine in probe.plan.role(role)]
+        idle = [name for name in names if name not in busy(window, names)]
+        if idle and number >= 2 * len(names):
+            text = f"none of {number} concurrent requests was sent to {', '.join(idle[:8])}, {len(idle)} of {len(names)} {role} engines"
+            probe.remark("entry", Problem(text, "idle_engine"))
 
 
 def _window(probe: Probe, before: Any, answers: list[Answer]) -> Window:

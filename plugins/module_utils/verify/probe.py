@@ -15,7 +15,7 @@ from .agreement import tied
 from .answers import Answer, read_answer, read_stream, same_text
 from .client import Reply, Target, ask
 from .faults import Problem
-from .metrics import Samples, read_metrics
+from .metrics import FINISHED, Samples, read_metrics
 from .plan import Engine, VerifyPlan
 from .prompts import chat_of, completion_of, new_nonce, prompt_of, salted
 
@@ -64,6 +64,7 @@ class Probe:
         self.warnings: list[str] = []
         self.remarks: list[dict[str, str]] = []  # findings that do not fail the verification
         self.retries: Counter[str] = Counter()  # repeated requests by reason
+        self.finished: dict[str, float] = {}  # by url: finished requests at the last reading of the counters
         self.near_ties = 0  # texts that differ from the reference at a near tie only
         self.partial_blocks = False  # whether decode computes a prompt's last, partial block; set by step transfer
         self.requests: list[dict[str, str]] = []  # {id, hop} of answers whose transfer must be in the logs
@@ -205,9 +206,18 @@ class Probe:
     # --- counters ---------------------------------------------------------------------------------------------------
 
     def metrics(self, target: Target) -> Samples | None:
-        """The metrics of a target, or None."""
+        """The metrics of a target, or None. A counter of finished requests that starts again is a remark."""
         reply = ask(target, "/metrics", timeout=min(30.0, self.limits.request))
-        return read_metrics(reply.body) if reply.status == 200 and not reply.error else None
+        if reply.status != 200 or reply.error:
+            return None
+        samples = read_metrics(reply.body)
+        finished = samples.get(FINISHED, 0.0)
+        if finished < self.finished.get(target.url, 0.0):
+            names = [engine.name for engine in self.plan.engines if engine.url == target.url]
+            text = "its counters started again at 0 during the verification: it was restarted"
+            self.remark(", ".join(names) or target.url, Problem(text, "restarted"))
+        self.finished[target.url] = finished
+        return samples
 
     def all_metrics(self) -> dict[str, Samples | None]:
         return {engine.name: self.metrics(self.target(engine)) for engine in self.plan.engines}

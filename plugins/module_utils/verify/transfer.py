@@ -67,9 +67,12 @@ def judge(plan: VerifyPlan, window: Window) -> Judgement:
     if evidence["external_kv_transfer"] is not None:
         return Judgement(hop, _by_source(plan, window, parts, evidence), True, evidence)
     if evidence["promised"] is not None:
-        missing = evidence["promised"] < ENOUGH * window.tokens
+        # Answers may lack their usage; decode's own count is that of our prompts only if no other client uses it.
+        alone = sum(part.requests for part in parts) <= window.sent
+        wanted = max(window.tokens, int(evidence["prompt_tokens"] or 0)) if alone else window.tokens
+        missing = evidence["promised"] < ENOUGH * wanted
         text = "decode's connector promised only {0:.0f} of {1} prompt tokens (external prefix cache hits)"
-        problem = Problem(text.format(evidence["promised"], window.tokens), "recomputed") if missing else None
+        problem = Problem(text.format(evidence["promised"], wanted), "recomputed") if missing else None
         return Judgement(hop, problem, True, evidence)
     return Judgement(hop, None, False, evidence)
 

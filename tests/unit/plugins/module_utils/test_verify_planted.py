@@ -100,6 +100,24 @@ PLANTED = {
         ("access", "entry"),
         "without a key is answered with HTTP 200",
     ),
+    "the frontend accepts longer keys": (
+        FRONT,
+        {"frontend": ["key_begins"]},
+        ("access", "entry"),
+        "with a longer key that begins with the right one is answered with HTTP 200",
+    ),
+    "the frontend asks for no key for chats": (
+        FRONT,
+        {"frontend": ["open_chat"]},
+        ("access", "entry"),
+        "/v1/chat/completions without a key is answered with HTTP 200",
+    ),
+    "decode ignores the KV of long prompts": (
+        PAIR,
+        {"decode-0": ["recomputes_long"]},
+        ("long", "prefill-0 -> decode-0"),
+        "computed 138 itself",
+    ),
     "the frontend forwards everything": (
         FRONT,
         {"frontend": ["forwards_all"]},
@@ -128,6 +146,49 @@ def test_one_lost_transfer_among_many_is_found_by_the_counters(tmp_path):
     assert "about 1 transfers were lost" in message(report, "burst")
     with Cluster(tmp_path, **PAIR) as cluster:
         assert run(cluster, read_logs=False, burst=11)["verified"] is True
+
+
+WARNED = {
+    "the router counts one prompt token": (PAIR, {"router-0": ["wrong_usage"]}, "VERIFY-WRONG-USAGE", "entry"),
+    "the router drops the usage": (PAIR, {"router-0": ["no_usage"]}, "VERIFY-WRONG-USAGE", "entry"),
+    "the router uses one of two decodes": (
+        {"prefill": 1, "decode": 2},
+        {"router-0": ["one_decode"]},
+        "VERIFY-IDLE-ENGINE",
+        "entry",
+    ),
+    "decode restarts": (PAIR, {"decode-0": ["resets"]}, "VERIFY-RESTARTED", "decode-0"),
+}
+
+
+@pytest.mark.parametrize(("shape", "faults", "fault", "hop"), WARNED.values(), ids=WARNED)
+def test_what_does_not_lose_answers_is_a_warning(tmp_path, shape, faults, fault, hop):
+    with Cluster(tmp_path, faults=faults, **shape) as cluster:
+        report = run(cluster)
+    assert report["verified"] is True, report["summary"]
+    assert {(remark["id"], remark["path"]) for remark in report["remarks"]} == {(fault, hop)}
+
+
+def test_answers_without_usage_do_not_hide_a_missing_transfer(tmp_path):
+    """Releases without counters by source: the promised tokens are compared with decode's own count of prompt tokens."""
+    lines = {"transferred": "", "delayed": "", "listening": ""}
+    old = {
+        "name": "old",
+        "has_prompt_tokens_by_source": False,
+        "lines": lines,
+        "known_limits": [],
+        "has_rank_header": True,
+    }
+    faults = {
+        "router-0": ["no_usage", "drops_params"],
+        "decode-0": ["no_source_metrics"],
+        "prefill-0": ["no_source_metrics"],
+    }
+    with Cluster(tmp_path, faults=faults, **PAIR) as cluster:
+        assert ("transfer", "prefill-0 -> decode-0") in failures(run(cluster, release=old))
+    faults["router-0"] = []
+    with Cluster(tmp_path, faults=faults, **PAIR) as cluster:
+        assert run(cluster, release=old)["verified"] is True
 
 
 TWINS = {
