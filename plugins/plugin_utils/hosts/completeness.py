@@ -60,7 +60,7 @@ def failed_tools(case: Observed) -> t.Iterator[Finding]:
     What the tool reports was not checked; a failed device could go unnoticed.
     """
     for host, kind, error in case.failed():
-        if kind not in TOOLS:
+        if kind not in TOOLS or (kind != "gather" and _no_module_runs(case, host)):
             continue
         if kind == "gather" and connection.known(error):
             problem, fix = connection.cause(error)
@@ -70,6 +70,12 @@ def failed_tools(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(f"{place(host)} {TOOLS[kind]}", "", error, fix)
 
 
+def _no_module_runs(case: Observed, host: Record) -> bool:
+    """Whether no module could start on the host: sudo or Python is the cause of all other failures there."""
+    gathered = (case.facts.get(host["name"]) or {}).get("gather") or {}
+    return connection.known(str(gathered.get("error") or ""))
+
+
 @RULES.rule("RUNTIME", "", "role service, preflight of the runtime")
 def runtime(case: Observed) -> t.Iterator[Finding]:
     """The runtime cannot run the planned services on a host.
@@ -77,7 +83,7 @@ def runtime(case: Observed) -> t.Iterator[Finding]:
     The services would not start.
     """
     for host, kind, error in case.failed():
-        if kind == "runtime":
+        if kind == "runtime" and not _no_module_runs(case, host):
             message, _mark, fix = error.partition(" Fix: ")
             yield Finding.at(place(host), case.plan["runtime"], message, f"{fix[:1].upper()}{fix[1:]}")
 

@@ -821,6 +821,25 @@ def test_certificates_are_read_in_any_locale(monkeypatch):
     assert "the pub cert expired 260 days ago" in [item["problem"] for item in check_plan(wanted, data)]
 
 
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        (
+            "The module interpreter '/usr/bin/python3.99' was not found. /bin/sh: 1: /usr/bin/python3.99: not found",
+            "does not exist",
+        ),
+        ("Missing sudo password", "needs a password for sudo"),
+    ],
+)
+def test_a_host_on_which_no_module_starts_has_one_finding(message, problem):
+    data = facts()
+    data["n2"] = {part: {"error": message} for part in ("gather", "ping", "tcp")}
+    data["n2"]["runtime"] = {"error": "n2 cannot run systemd: the login user cannot write to /opt. Fix: become."}
+    found = check_plan(plan(), data)
+    assert [(item["id"], item["path"]) for item in found] == [("HOST-ANSWER", "n2")]
+    assert problem in found[0]["problem"]
+
+
 def test_half_of_the_pairs_may_be_slow():
     data = facts()
     pings = [ping for name in HOSTS for device in data[name]["ping"]["matrix"].values() for ping in device.values()]
