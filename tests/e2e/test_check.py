@@ -259,6 +259,30 @@ def test_a_host_that_is_lost_during_the_check_is_an_error_with_its_reason(tmp_pa
     assert "eady to deploy, no findings" not in done.stdout
 
 
+def test_a_sudo_password_that_is_missing_is_named_beside_the_faults_of_others(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    change(folder, "node0", device(0, health="Critical"))
+    sudo = folder / "sudo"
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
+    sudo.chmod(0o755)
+    become = {"ansible_become": True, "ansible_become_user": "nobody", "ansible_become_exe": str(sudo)}
+    rewrite(folder, lambda inventory_: inventory_["decode"]["hosts"]["node1"].update(become))
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert sorted(findings) == [("HOST-ANSWER", "node1"), ("NPU-HEALTH", "node0 device 0")]
+    assert "the connected user needs a password for sudo" in " ".join(done.stdout.split())
+
+
+def test_a_wrong_interpreter_is_one_finding(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    wrong = {"ansible_python_interpreter": "/usr/bin/python3.99"}
+    rewrite(folder, lambda inventory_: inventory_["decode"]["hosts"]["node1"].update(wrong))
+    done, findings, _accepted = check(folder)
+    assert done.returncode != 0
+    assert findings == [("HOST-ANSWER", "node1")]
+    assert "ansible_python_interpreter does not exist" in " ".join(done.stdout.split())
+
+
 def test_all_hosts_unreachable_is_one_report_with_the_reasons(tmp_path):
     folder = cluster(tmp_path, TWO)
     address = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
