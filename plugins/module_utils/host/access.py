@@ -15,7 +15,7 @@ import pwd
 import select
 import signal
 
-from .driver_group import driver_group
+from ..tools.driver_group import driver_group
 
 NOBODY = 65534
 TIMEOUT = 60  # seconds

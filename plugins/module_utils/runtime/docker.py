@@ -15,7 +15,7 @@ import hashlib
 import json
 import pwd
 
-from ..host.driver_group import driver_group
+from ..tools.driver_group import driver_group
 from .base import Runtime, RuntimeProblem, state, stop_time
 
 LABEL = "ascend.inference."

@@ -12,7 +12,7 @@ import stat
 import subprocess
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.host import driver_group as module
+from ansible_collections.ascend.inference.plugins.module_utils.tools import driver_group as module
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
 IDS = {"root": 0, "npus": 900, "video": 44, "HwHiAiUser": 1000, "given": 901}
