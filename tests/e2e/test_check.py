@@ -273,6 +273,19 @@ def test_a_sudo_password_that_is_missing_is_named_beside_the_faults_of_others(tm
     assert "the connected user needs a password for sudo" in " ".join(done.stdout.split())
 
 
+def test_the_status_names_a_refused_sudo(tmp_path):
+    folder = cluster(tmp_path, TWO)
+    sudo = folder / "sudo"
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
+    sudo.chmod(0o755)
+    become = {"ansible_become": True, "ansible_become_user": "nobody", "ansible_become_exe": str(sudo)}
+    rewrite(folder, lambda inventory_: inventory_["decode"]["hosts"]["node1"].update(become))
+    argv = ["ansible-playbook", "-i", "inventory.yml", str(pathlib.Path(PLAYBOOK).with_name("status.yml"))]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "password" in next(line for line in done.stdout.splitlines() if line.startswith("node1")), done.stdout
+
+
 def test_a_wrong_interpreter_is_one_finding(tmp_path):
     folder = cluster(tmp_path, TWO)
     wrong = {"ansible_python_interpreter": "/usr/bin/python3.99"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import typing as t
 
+from ..hosts.connection import OTHER, cause, in_one_line
 from ..plan.linked import together
 
 Report = dict[str, t.Any]
@@ -52,10 +53,15 @@ def _advisories(planned: t.Any) -> list[str]:
 
 
 def _problem(result: t.Mapping[str, t.Any]) -> str:
+    message = str(result.get("msg") or "no result")
+    reason = in_one_line(message)
+    if cause(message) != OTHER:
+        problem, fix = cause(message)
+        reason = f"{problem}. Fix: {fix} Ansible: {reason}"
     if result.get("unreachable"):
-        return f"unreachable: {result.get('msg', '')}"
+        return f"unreachable: {reason}"
     if result.get("failed") or "services" not in result:
-        return f"status not available: {result.get('msg', 'no result')}"
+        return f"status not available: {reason}"
     return ""
 
 
