@@ -139,7 +139,7 @@ def page() -> str:
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
     parts.append(section("One run", RUN, run))
     for record, place in ((Bench, "inference_bench"), (Slo, "inference_bench.slo")):
-        parts.append(section(place, (record.__doc__ or "").split("\n\n")[0].replace("\n", " "), rows(record)))
+        parts.append(section(place, (record.__doc__ or "").partition("\n\n")[0].replace("\n", " "), rows(record)))
     return "\n".join(parts)
 
 

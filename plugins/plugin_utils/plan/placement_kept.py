@@ -319,7 +319,7 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
 
 
 def _number(value: t.Any, most: int) -> int:
-    if type(value) is not int or not 0 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError("not a number of a placement")
     return value
 

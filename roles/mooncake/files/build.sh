@@ -1,6 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+# shellcheck shell=bash
 #
 # Compiles and installs Mooncake. Root runs nothing of the sources: a user without privileges compiles a copy of them and installs into a
 # folder of its own, and root takes files from there that are no surprise.
