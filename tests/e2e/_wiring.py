@@ -108,12 +108,13 @@ class Host:
             "listening": [socket for socket in host_facts.listening() if socket["address"] == self.address],
             "own_processes": [],
             "interfaces": interfaces,
-            "memory": host_facts.parse_meminfo(host_facts.read("/proc/meminfo")),
-            "limits": {},
-            "clock": {},
-            "disks": [],
+            "memory": {"memory_available_mib": 900000, "shm_mib": 500000},
+            "limits": {"nofile": 1048576, "memlock_bytes": None},
+            "sysctl": {"vm.max_map_count": 1000000},
+            "clock": {"epoch": time.time(), "offset": 0.5, "synchronised": True},
+            "disks": [{"path": "/opt", "free_mib": 900000, "free_inodes": 9000000}],
             "models": [dict(model_facts(str(self.model)), path=plan["model"]["path"])],
-            "system": {},
+            "system": {"hostname": self.name, "machine": "aarch64", "kernel": "5.10.0", "machine_id": self.name},
             "access": {},
         }
         hccn = Tool(str(self.bin / "hccn_tool"), 60)
