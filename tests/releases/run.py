@@ -60,11 +60,13 @@ def python() -> str:
 
 
 def index() -> str:
-    """The package index that pip is configured for."""
-    listing = subprocess.run(
-        [python(), "-m", "pip", "config", "list"], text=True, capture_output=True, check=True
-    ).stdout
-    return settings(listing, {}).get("PIP_INDEX_URL") or "https://pypi.org/simple"
+    """The package index that pip is configured for, else pip's default."""
+
+    def printed(*arguments: str) -> str:
+        return subprocess.run([python(), *arguments], text=True, capture_output=True, check=True).stdout
+
+    configured = settings(printed("-m", "pip", "config", "list"), {}).get("PIP_INDEX_URL")
+    return configured or printed("-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)").strip()
 
 
 def source_distributions() -> dict[str, sdists.Digests]:

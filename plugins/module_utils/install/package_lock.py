@@ -13,7 +13,7 @@ import json
 import re
 
 HEAD = "# ascend.inference lock "
-# The files of uv that are installed: pypi.org, uv 0.13.9, its wheels for glibc on x86_64 and aarch64
+# The files of uv that are installed: the wheels of uv 0.13.9 on PyPI for glibc on x86_64 and aarch64
 UV = """uv==0.13.9 \\
     --hash=sha256:5435c5ce14a56431208ca0996416d310f1598e8c2c8ba707688985a16bb82dbe \\
     --hash=sha256:d7f459fe4fd247d830351c75686d3996ace3c6f3f728eb0e85a30b7ada0cef19

@@ -17,7 +17,7 @@ from .venv import STAMPS, VenvError, contradiction, missing_package, settings, t
 
 MOST_ATTEMPTS = 8
 PROJECT = "resolution"  # folder of the pyproject.toml beside an environment's stamps
-PYPI = "https://pypi.org/simple"
+PYPI = "PyPI"  # in messages; uv searches it if no index is configured
 # "Failed to fetch: `URL`", with the address of a package's page or of a file
 FETCH = re.compile(r"[Ff]ailed to (?:fetch|download)[: `]+(\w+://[^\s`]+)")
 NO_WHEEL = re.compile(r"[Bb]ecause ([\w.-]+(?:[=<>!~]+[\w.+!*-]+)?) has no (?:usable )?wheels")
@@ -165,7 +165,7 @@ def lacking(output):
 
 
 def searched(env, no_index=False):
-    """The indexes and folders of wheels that uv searches, without credentials; ``env`` is the environment of ``venv.settings``."""
+    """The indexes and folders of wheels that uv searches, for messages: without credentials; ``env`` is the environment of ``venv.settings``."""
     links = [link for link in env.get("UV_FIND_LINKS", "").split(",") if link]
     indexes = [env.get("UV_DEFAULT_INDEX", "") or PYPI, *env.get("UV_EXTRA_INDEX_URL", "").split()]
     return [without_credentials(url) for url in ([] if no_index else indexes) + links]

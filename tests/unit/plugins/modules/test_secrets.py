@@ -58,7 +58,7 @@ def test_each_option_that_can_hold_a_secret_has_no_log(name, monkeypatch):
 @pytest.mark.parametrize(
     ("value", "hidden"),
     [
-        ("https://pypi.org/simple", set()),
+        ("https://mirror.example/simple", set()),
         ("ssh://git@host.example/x", set()),
         ("https://me:s3cret@mirror.example/simple", {"s3cret"}),
         (["http://t0ken@mirror.example", {"url": "https://me:a%40b@mirror.example"}], {"t0ken", "a%40b", "a@b"}),
