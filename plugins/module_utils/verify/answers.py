@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 from .client import Reply
 
+# What reading raises if a body is JSON of another form, for example a text where a list is expected.
+OTHER_FORM = (ValueError, LookupError, TypeError, AttributeError)
+
 
 class Token(NamedTuple):
     """One generated token: its text, its log-probability, and those of the most probable tokens of its position."""
@@ -50,27 +53,10 @@ def read_answer(reply: Reply) -> Answer:
     if early:
         return early
     try:
-        said = json.loads(reply.body)
-        choice = said["choices"][0]
-    except (ValueError, LookupError, TypeError):
-        return Answer(
-            "not_json", "HTTP 200, but not a completion: " + excerpt(reply.body), reply.status, seconds=reply.seconds
-        )
-    usage = said.get("usage") or {}
-    answer = Answer(
-        problem="",
-        detail="",
-        status=reply.status,
-        text=_text(choice, "message"),
-        request_id=str(said.get("id") or ""),
-        finish_reason=choice.get("finish_reason") or "",
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
-        kv_transfer_params=said.get("kv_transfer_params"),
-        seconds=reply.seconds,
-        tokens=_tokens(choice.get("logprobs")),
-    )
-    return answer._replace(**_gap(answer))
+        answer = _completion(json.loads(reply.body), reply)
+        return answer._replace(**_gap(answer))
+    except OTHER_FORM:
+        return _not_a_completion("a completion", reply)
 
 
 def read_stream(reply: Reply) -> Answer:
@@ -78,10 +64,41 @@ def read_stream(reply: Reply) -> Answer:
     early = _without_answer(reply)
     if early:
         return early
+    try:
+        return _streamed(reply)
+    except OTHER_FORM:
+        return _not_a_completion("a streamed completion", reply)
+
+
+def _not_a_completion(wanted: str, reply: Reply) -> Answer:
+    detail = f"HTTP 200, but not {wanted}: " + excerpt(reply.body)
+    return Answer("not_json", detail, reply.status, seconds=reply.seconds)
+
+
+def _completion(body: Any, reply: Reply) -> Answer:
+    """One of OTHER_FORM is raised if the body has another form than a completion."""
+    choice = body["choices"][0]
+    usage = body.get("usage") or {}
+    return Answer(
+        problem="",
+        detail="",
+        status=reply.status,
+        text=_text(choice, "message"),
+        request_id=str(body.get("id") or ""),
+        finish_reason=choice.get("finish_reason") or "",
+        prompt_tokens=usage.get("prompt_tokens") or 0,
+        completion_tokens=usage.get("completion_tokens") or 0,
+        kv_transfer_params=dict(body["kv_transfer_params"]) if body.get("kv_transfer_params") else None,
+        seconds=reply.seconds,
+        tokens=_tokens(choice.get("logprobs")),
+    )
+
+
+def _streamed(reply: Reply) -> Answer:
+    """One of OTHER_FORM is raised if the chunks have another form than those of a completion."""
     chunks, done = _chunks(reply.events)
     if not chunks:
-        detail = "HTTP 200, but not a streamed completion: " + excerpt(reply.body)
-        return Answer("not_json", detail, reply.status, seconds=reply.seconds)
+        return _not_a_completion("a streamed completion", reply)
     pieces = [(at, _text(choice, "delta")) for at, said in chunks for choice in (said.get("choices") or [])[:1]]
     spoken = [(at, text) for at, text in pieces if text]
     usages = [said["usage"] for unused, said in chunks if said.get("usage")]
@@ -110,11 +127,16 @@ def read_stream(reply: Reply) -> Answer:
 def _text(choice: dict[str, Any], part: str) -> str:
     """The text of a completion, or of a chat: reasoning and content, which a reasoning parser separates (vLLM < 0.12 names it reasoning_content)."""
     if part not in choice:
-        return choice.get("text") or ""
-    said = choice[part] or {}
-    calls = [call["function"] for call in said.get("tool_calls") or [] if call.get("function")]
+        text = choice.get("text") or ""
+        if not isinstance(text, str):
+            raise TypeError("the text of a completion is no text")
+        return text
+    message = choice[part] or {}
+    calls = [call["function"] for call in message.get("tool_calls") or [] if call.get("function")]
     called = "".join((call.get("name") or "") + (call.get("arguments") or "") for call in calls)
-    return (said.get("reasoning") or said.get("reasoning_content") or "") + (said.get("content") or "") + called
+    return (
+        (message.get("reasoning") or message.get("reasoning_content") or "") + (message.get("content") or "") + called
+    )
 
 
 def _tokens(said: Any) -> tuple[Token, ...]:

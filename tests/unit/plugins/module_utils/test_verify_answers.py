@@ -54,6 +54,16 @@ def test_a_whole_answer():
         (reply("null"), "not_json"),
         (reply('{"choices": []}'), "not_json"),
         (reply('{"error": "no"}'), "not_json"),
+        (reply('{"choices": "text"}'), "not_json"),
+        (reply('{"choices": {"0": {}}}'), "not_json"),
+        (reply(completion(choice={"text": 7})), "not_json"),
+        (reply(completion(choice={"text": [" river"]})), "not_json"),
+        (reply(completion(choice={"message": "text"})), "not_json"),
+        (reply(completion(choice={"message": {"content": 7}})), "not_json"),
+        (reply(completion(choice={"message": {"tool_calls": [7]}})), "not_json"),
+        (reply(completion(usage="none")), "not_json"),
+        (reply(completion(usage={"completion_tokens": "1"})), "not_json"),
+        (reply(completion(kv_transfer_params="yes")), "not_json"),
         (reply(completion(choice={"text": ""})), "incomplete"),
         (reply(completion(choice={"finish_reason": None})), "incomplete"),
         (reply(completion(choice={"finish_reason": "abort"})), "incomplete"),
@@ -73,8 +83,8 @@ def test_a_whole_stream_with_usage_and_without():
     plain = read_stream(reply("x", events=events))
     assert (plain.problem, plain.text, plain.ttft, plain.completion_tokens) == ("", " river", 0.2, 2)
     usage = json.dumps({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}})
-    told = read_stream(reply("x", events=[*events[:2], (0.35, usage), events[2]]))
-    assert (told.problem, told.prompt_tokens, told.completion_tokens) == ("", 9, 5)
+    counted = read_stream(reply("x", events=[*events[:2], (0.35, usage), events[2]]))
+    assert (counted.problem, counted.prompt_tokens, counted.completion_tokens) == ("", 9, 5)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +97,17 @@ def test_a_whole_stream_with_usage_and_without():
         ([(0.3, "[DONE]")], "not_json"),
         ([(0.1, '{"error": {"message": "no"}}'), (0.3, "[DONE]")], "incomplete"),
         ([], "not_json"),
+        ([(0.2, '{"choices": "text"}'), (0.3, "[DONE]")], "not_json"),
+        ([(0.2, '{"choices": {"0": {}}}'), (0.3, "[DONE]")], "not_json"),
+        ([(0.2, '{"choices": [{"delta": "x"}]}'), (0.3, "[DONE]")], "not_json"),
+        ([(0.2, chunk(" ri", "length", usage="5")), (0.3, "[DONE]")], "not_json"),
     ],
 )
 def test_what_is_no_stream(events, problem):
     assert read_stream(reply("x", events=events)).problem == problem
 
 
-def test_empty_text_before_the_first_word_is_no_first_token():
+def test_empty_text_before_the_first_text_is_no_first_token():
     events = [(0.1, chunk("")), (0.6, chunk(" river", "length")), (0.7, "[DONE]")]
     assert read_stream(reply("x", events=events)).ttft == 0.6
 
