@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the files of a simulated host: driver and toolkit libraries, hccn.conf, state, a small model."""
+"""Build a host for an engine of the simulator: driver and toolkit libraries, a small model, and the state of ascend_cluster."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import json
 import os
 import pathlib
 import struct
+
+from . import ascend_cluster
 
 LIBRARIES = {  # folder below the host's root -> files in it
     "driver/lib64/driver": ["libascend_hal.so"],
@@ -52,20 +54,16 @@ class FakeHost:
                 (self.root / folder / name).write_text("simulated\n", encoding="utf-8")
         self.file = self.root / "host.json"
         self.hccn_conf = self.root / "hccn.conf"
-        self.state = {
-            "host": f"host-{address}",
-            "generation": generation,
-            "hccn_conf": str(self.hccn_conf),
-            "devices": [self._device(number) for number in range(devices)],
-            "engine": {"release": release, "interfaces": {"eth0": [address]}, **facts},
-        }
-        lines = [f"address_{d['id']}={d['ip'][0]}\nnetmask_{d['id']}={d['ip'][1]}" for d in self.state["devices"]]
-        self.hccn_conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.state = ascend_cluster.host_state(
+            generation,
+            int(address.split(".")[-1]),
+            devices,
+            hccn_conf=str(self.hccn_conf),
+            engine={"release": release, "interfaces": {"eth0": [address]}, **facts},
+        )
+        self.state["host"] = f"host-{address}"
+        self.hccn_conf.write_text(ascend_cluster.hccn_conf(self.state), encoding="utf-8")
         self.write()
-
-    def _device(self, number):
-        ip = [f"10.20.{self.address.split('.')[-1]}.{number + 10}", "255.255.255.0"]
-        return {"id": number, "present": True, "link": "UP", "tls": False, "ip": ip, "processes": []}
 
     def write(self):
         self.file.write_text(json.dumps(self.state, indent=1), encoding="utf-8")
