@@ -20,7 +20,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
         """Print; never changes anything."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
-        _unused, said = self.validate_argument_spec(argument_spec={"text": {"type": "str", "required": True}})
-        Display().display(visible(said["text"].rstrip("\n")))
+        _unused, arguments = self.validate_argument_spec(argument_spec={"text": {"type": "str", "required": True}})
+        Display().display(visible(arguments["text"].rstrip("\n")))
         result["changed"] = False
         return result

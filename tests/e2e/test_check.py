@@ -29,18 +29,6 @@ FOUR = {
         "decode": {"data_parallel_size": 16},
     },
 }
-# Findings about the machine that runs this test are not findings of simulated hosts.
-MACHINE = [
-    "CLOCK",
-    "DISK-FREE",
-    "HOST-GLIBC",
-    "HOST-PYTHON",
-    "LIMIT-MEMLOCK",
-    "LIMIT-NOFILE",
-    "PORT-TAKEN",
-    "PROXY-VARIABLES",
-]
-MACHINE += ["SHM-SIZE", "SYSCTL-MAPS"]
 TWO = {"hosts": 2, "devices": 2, "pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"data_parallel_size": 2}}}
 
 
@@ -90,7 +78,7 @@ def inventory(folder, hosts, shape, variables):
                 "inference_runtime": "supervisor",  # units need a machine whose services systemd manages
                 "inference_model": {"path": str(folder / "model"), "name": "ds"},
                 "inference_root": "/tmp/ascend-check",
-                "inference_check_ignore": MACHINE,
+                "inference_check_ignore": ascend_cluster.MACHINE,
                 "inference_pools": shape["pools"],
                 **variables,
             }

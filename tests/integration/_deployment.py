@@ -29,18 +29,6 @@ from ansible_collections.ascend.inference.tests.simulator.fake_host import write
 HERE = pathlib.Path(__file__).resolve().parent
 RELEASES = {"0.23.0": "9.1.0", "0.24.0rc1": "9.0.1"}  # release: its CANN
 MARK = b"ASCEND_INFERENCE_SERVICE="
-# Findings about the machine that runs the test are not findings of the simulated host.
-MACHINE = [
-    "CLOCK",
-    "DISK-FREE",
-    "HOST-GLIBC",
-    "HOST-PYTHON",
-    "LIMIT-MEMLOCK",
-    "LIMIT-NOFILE",
-    "PORT-TAKEN",
-    "PROXY-VARIABLES",
-]
-MACHINE += ["SHM-SIZE", "SYSCTL-MAPS"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +72,7 @@ class Deployment:
         (folder / "inventory.yml").write_text(json.dumps(self._inventory()), encoding="utf-8")
 
     def _inventory(self) -> dict[str, t.Any]:
-        links, port = [str(self.folder / "wheels")], free_ports(1)[0]
+        port = free_ports(1)[0]
         tools = {
             name: f"{self.host['bin']}/{program}"
             for name, program in {"npu_smi": "npu-smi", "hccn_tool": "hccn_tool"}.items()
@@ -107,7 +95,7 @@ class Deployment:
             "inference_router": {"flavour": "none"},
             "inference_start_timeout": 120,
             "inference_stop_timeout": 10,
-            "inference_check_ignore": MACHINE,
+            "inference_check_ignore": ascend_cluster.MACHINE,
             "host_check_hccn_conf": self.host["hccn_conf"],
             "host_check_executables": tools,
             "service_executables": tools,
@@ -115,14 +103,7 @@ class Deployment:
             "cann_unverified": True,
             "cann_download_directory": str(self.folder / "downloads"),
             "cann_free_mib": 1,
-            "mooncake_libraries": {},
-            "mooncake_find_links": links,
-            "mooncake_offline": True,
-            "torch_npu_find_links": links,
-            "torch_npu_offline": True,
-            "torch_npu_requirements": ["numpy"],
-            "vllm_ascend_find_links": links,
-            "vllm_ascend_offline": True,
+            **wheels.offline(self.folder / "wheels"),
         }
         return {
             "all": {"vars": variables, "children": {"colocated": {"hosts": {"node0": {"ansible_host": "127.0.0.1"}}}}}

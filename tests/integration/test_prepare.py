@@ -25,7 +25,6 @@ CONFIG = {"architectures": ["X"], "hidden_size": 64, "num_attention_heads": 4, "
 
 def inventory(tmp_path):
     """One host with a KV store and without a router, whose packages would have to be downloaded."""
-    links = [str(tmp_path / "wheels")]
     variables = {
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
@@ -45,14 +44,7 @@ def inventory(tmp_path):
         "cann_unverified": True,
         "cann_download_directory": str(tmp_path / "cache"),
         "cann_free_mib": 1,
-        "mooncake_libraries": {},
-        "mooncake_find_links": links,
-        "mooncake_offline": True,
-        "torch_npu_find_links": links,
-        "torch_npu_offline": True,
-        "torch_npu_requirements": ["numpy"],
-        "vllm_ascend_find_links": links,
-        "vllm_ascend_offline": True,
+        **wheels.offline(tmp_path / "wheels"),
     }
     host = {"ansible_host": "127.0.0.1"}
     groups = {"colocated": {"hosts": {"here": host}}, "mooncake_master": {"hosts": {"here": None}}}

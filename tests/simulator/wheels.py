@@ -163,6 +163,14 @@ def stack(folder, release, published=False, without=(), only=(), chip="A2"):
     return {name: make() for name, make in made.items() if name not in without and name in (only or made)}
 
 
+def offline(folder):
+    """The variables of the roles that install: packages only from the wheels in this folder, and no library of Mooncake."""
+    found = {"mooncake_libraries": {}, "torch_npu_requirements": ["numpy"]}
+    for role in ("mooncake", "torch_npu", "vllm_ascend"):
+        found.update({f"{role}_find_links": [str(folder)], f"{role}_offline": True})
+    return found
+
+
 if __name__ == "__main__":
     for place in stack(*sys.argv[1:3], chip=(sys.argv[3:] or ["A2"])[0]).values():
         print(place)

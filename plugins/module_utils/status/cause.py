@@ -29,9 +29,9 @@ def in_loop(state, answers, now):
 
 def cause(lines):
     """The line that says why the last life ended; the last line if none looks like it."""
-    said = [line.strip() for line in lines if line.strip()]
-    found = [line for line in said if CAUSE.search(line)]
-    return ((found or said or ["its log is empty"])[-1])[:300]
+    texts = [line.strip() for line in lines if line.strip()]
+    found = [line for line in texts if CAUSE.search(line)]
+    return ((found or texts or ["its log is empty"])[-1])[:300]
 
 
 def finding(state, lines):

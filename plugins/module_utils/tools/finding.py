@@ -36,9 +36,9 @@ class Finding:
     def __post_init__(self) -> None:
         # Paths and values come from hosts: names of processes, lines of logs, answers of tools.
         for name in ("path", "problem", "fix", "value", "why"):
-            said = getattr(self, name)
-            if not said.isprintable():
-                object.__setattr__(self, name, visible(said))
+            text = getattr(self, name)
+            if not text.isprintable():
+                object.__setattr__(self, name, visible(text))
 
     @classmethod
     def at(cls, path: str, value: t.Any, problem: str, fix: str = "", severity: str = "") -> Finding:

@@ -99,12 +99,12 @@ def _streamed(reply: Reply) -> Answer:
     chunks, done = _chunks(reply.events)
     if not chunks:
         return _not_a_completion("a streamed completion", reply)
-    pieces = [(at, _text(choice, "delta")) for at, said in chunks for choice in (said.get("choices") or [])[:1]]
+    pieces = [(at, _text(choice, "delta")) for at, chunk in chunks for choice in (chunk.get("choices") or [])[:1]]
     spoken = [(at, text) for at, text in pieces if text]
-    usages = [said["usage"] for unused, said in chunks if said.get("usage")]
+    usages = [chunk["usage"] for unused, chunk in chunks if chunk.get("usage")]
     usage = usages[-1] if usages else {"completion_tokens": len(spoken)}
     reasons = [
-        c["finish_reason"] for unused, said in chunks for c in said.get("choices") or [] if c.get("finish_reason")
+        c["finish_reason"] for unused, chunk in chunks for c in chunk.get("choices") or [] if c.get("finish_reason")
     ]
     answer = Answer(
         problem="",
@@ -139,19 +139,19 @@ def _text(choice: dict[str, Any], part: str) -> str:
     )
 
 
-def _tokens(said: Any) -> tuple[Token, ...]:
+def _tokens(logprobs: Any) -> tuple[Token, ...]:
     """The tokens of the `logprobs` of a completion or of a chat; empty if they are missing or have another form."""
     try:
-        if "content" in said:
+        if "content" in logprobs:
             return tuple(
                 Token(
                     row["token"],
                     float(row["logprob"]),
                     {top["token"]: float(top["logprob"]) for top in row["top_logprobs"]},
                 )
-                for row in said["content"]
+                for row in logprobs["content"]
             )
-        rows = list(zip(said["tokens"], said["token_logprobs"], said["top_logprobs"]))
+        rows = list(zip(logprobs["tokens"], logprobs["token_logprobs"], logprobs["top_logprobs"]))
         return tuple(Token(text, float(logprob), {k: float(v) for k, v in top.items()}) for text, logprob, top in rows)
     except (LookupError, TypeError, ValueError, AttributeError):
         return ()
@@ -174,11 +174,11 @@ def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, di
     chunks = []
     for at, data in events:
         try:
-            said = json.loads(data)
+            chunk = json.loads(data)
         except ValueError:
             continue
-        if isinstance(said, dict):
-            chunks.append((at, said))
+        if isinstance(chunk, dict):
+            chunks.append((at, chunk))
     return chunks, bool(events) and events[-1][1] == "[DONE]"
 
 

@@ -34,8 +34,8 @@ def check_chat(probe: Probe) -> list[Record]:
         salt = salted(new_nonce()) if probe.plan.store else {}  # as in Probe.reference
         reference = probe.chat(probe.target(engine), prompt, probe.plan.compared_tokens, **salt)
         if reference.problem == "http_error" and reference.status in (400, 404):
-            said = f"{engine.name} refuses {PATH}: {probe.hide(reference.detail)}"
-            probe.remark(engine.name, Problem(said, "no_chat"))
+            message = f"{engine.name} refuses {PATH}: {probe.hide(reference.detail)}"
+            probe.remark(engine.name, Problem(message, "no_chat"))
             return [passed("chat", "", f"not usable: {engine.name} refuses {PATH}")]
         problem = _problem(probe, name, answer, reference, prompt, engine)
         if problem:

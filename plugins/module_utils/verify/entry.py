@@ -109,8 +109,8 @@ def _judge_answer(
     if answer.prompt_tokens != reference.prompt_tokens and (answer.prompt_tokens or step == "entry"):
         text = f"step {step}: the answer's usage has {answer.prompt_tokens} prompt tokens, that of {reference_engine} {reference.prompt_tokens}"
         probe.remark("entry", Problem(text, "wrong_usage"))
-    said = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to that of {reference_engine}"
-    return passed(step, "entry", said, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
+    message = f"{answer.completion_tokens} tokens in {answer.seconds * 1000.0:.0f} ms, text equal to that of {reference_engine}"
+    return passed(step, "entry", message, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 
 
 def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
@@ -150,17 +150,17 @@ def _judge_transfer(probe: Probe, window: Window, whole: list[Answer]) -> Record
         return failed("transfer", found.hop, found.problem, **found.evidence)
     probe.partial_blocks = (found.evidence.get("local_compute") or 0.0) > len(whole)
     status = "passed" if found.counted else "skipped"
-    said = "{} of {} prompt tokens were transferred".format(
+    message = "{} of {} prompt tokens were transferred".format(
         "?" if found.evidence.get("external_kv_transfer") is None else int(found.evidence["external_kv_transfer"]),
         window.tokens,
     )
     if not found.counted:
-        said = "this engine does not count transferred tokens; the log lines are used"
+        message = "this engine does not count transferred tokens; the log lines are used"
     elif found.evidence.get("external_kv_transfer") is None:
-        said = "decode's connector promised {:.0f} of {} tokens; the correct text proves that they arrived".format(
+        message = "decode's connector promised {:.0f} of {} tokens; the correct text proves that they arrived".format(
             found.evidence["promised"], window.tokens
         )
-    return record("transfer", status, found.hop, said, found.evidence)
+    return record("transfer", status, found.hop, message, found.evidence)
 
 
 def _remarks(probe: Probe, found: Judgement) -> None:

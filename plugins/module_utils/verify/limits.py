@@ -24,16 +24,16 @@ def check_negative(probe: Probe) -> list[Record]:
     answer = probe.complete(probe.entry, prompt)
     seen = {"status": answer.status, "problem": answer.problem, "max_model_len": probe.max_model_len}
     if answer.whole or answer.text:
-        said = f"a prompt of more than {probe.max_model_len} tokens was answered"
-        return [failed("negative", "entry", Problem(said, "not_refused"), **seen)]
+        message = f"a prompt of more than {probe.max_model_len} tokens was answered"
+        return [failed("negative", "entry", Problem(message, "not_refused"), **seen)]
     if answer.problem == "http_error" and answer.status >= 400:
         if answer.status >= 500:
             message = "a too long prompt is answered with HTTP {0}, which does not show that the request is invalid"
             probe.warnings.append(message.format(answer.status))
         return [passed("negative", "entry", f"a too long prompt gets HTTP {answer.status}", **seen)]
     if answer.problem == "empty" and "empty_200" in probe.plan.release.known_limits:
-        said = f"a too long prompt gets an empty HTTP 200, a known limit of release {probe.plan.release.name}"
-        probe.warnings.append(said + ": clients must check for an empty body")
-        return [passed("negative", "entry", said, **seen)]
-    said = "a too long prompt got no error but: " + probe.hide(answer.detail)
-    return [failed("negative", "entry", Problem(said, "silent_overflow"), **seen)]
+        message = f"a too long prompt gets an empty HTTP 200, a known limit of release {probe.plan.release.name}"
+        probe.warnings.append(message + ": clients must check for an empty body")
+        return [passed("negative", "entry", message, **seen)]
+    message = "a too long prompt got no error but: " + probe.hide(answer.detail)
+    return [failed("negative", "entry", Problem(message, "silent_overflow"), **seen)]

@@ -23,8 +23,10 @@ def check_long(probe: Probe) -> list[Record]:
     if not plan.long_prompt_tokens and not plan.chunk_tokens:
         return [skipped("long", "the plan has no size of a chunk (max-num-batched-tokens)")]
     if not plan.long_prompt_tokens and room and room <= plan.chunk_tokens:
-        said = f"max_model_len {probe.max_model_len} allows no prompt longer than a chunk of {plan.chunk_tokens} tokens"
-        return [skipped("long", said)]
+        message = (
+            f"max_model_len {probe.max_model_len} allows no prompt longer than a chunk of {plan.chunk_tokens} tokens"
+        )
+        return [skipped("long", message)]
     tokens = min(wanted, room) if room else wanted
     words = probe.words_for(tokens, most=room or tokens * 2)
     prompt, before = prompt_of(new_nonce(), words), probe.all_metrics()
@@ -35,22 +37,26 @@ def check_long(probe: Probe) -> list[Record]:
     window = _window(probe, before, [answer])
     engine = probe.reference_engine(busy(window, sorted(window.engines)))
     reference = probe.reference(prompt, engine, cached=True)
-    said = f"{answer.prompt_tokens} prompt tokens in {answer.seconds * 1000.0:.0f} ms"
+    message = f"{answer.prompt_tokens} prompt tokens in {answer.seconds * 1000.0:.0f} ms"
     if not reference.whole:
-        problem = Problem(probe.hide(f"{said}; no reference output: {reference.detail}"), "unready")
+        problem = Problem(probe.hide(f"{message}; no reference output: {reference.detail}"), "unready")
         return [failed("long", engine.name, problem)]
     if not probe.same(answer, reference, prompt, engine):
-        text = f"{said}: the answer is {excerpt(answer.text, 60)!r}, but {engine.name} directly returns {excerpt(reference.text, 60)!r}"
+        text = f"{message}: the answer is {excerpt(answer.text, 60)!r}, but {engine.name} directly returns {excerpt(reference.text, 60)!r}"
         return [failed("long", probe.pair_hop(), Problem(text, "long_prompt"))]
     probe.requests.append({"id": answer.request_id, "hop": probe.pair_hop()})
     found = judge(plan, window) if plan.disaggregated else None
     if found and found.problem:
         return [
-            failed("long", found.hop, found.problem._replace(text=f"{said}: {found.problem.text}"), **found.evidence)
+            failed("long", found.hop, found.problem._replace(text=f"{message}: {found.problem.text}"), **found.evidence)
         ]
     if answer.prompt_tokens <= 2 * plan.chunk_tokens:
-        said += f", which is less than two chunks of {plan.chunk_tokens} tokens: max_model_len is {probe.max_model_len}"
-    return [passed("long", "entry", f"{said}, text equal to that of {engine.name}", prompt_tokens=answer.prompt_tokens)]
+        message += (
+            f", which is less than two chunks of {plan.chunk_tokens} tokens: max_model_len is {probe.max_model_len}"
+        )
+    return [
+        passed("long", "entry", f"{message}, text equal to that of {engine.name}", prompt_tokens=answer.prompt_tokens)
+    ]
 
 
 def check_burst(probe: Probe) -> list[Record]:

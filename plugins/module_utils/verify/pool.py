@@ -29,8 +29,8 @@ def check_pool(probe: Probe) -> list[Record]:
             broken.append(failed("pool", hop, problem._replace(text=probe.hide(problem.text))))
     if broken:
         return broken
-    said = "{0} readers loaded {1:.0f} prompt tokens that another engine had computed, texts equal"
-    return [passed("pool", "", said.format(len(links), tokens), links=[f"{w.name} -> {r.name}" for w, r in links])]
+    message = "{0} readers loaded {1:.0f} prompt tokens that another engine had computed, texts equal"
+    return [passed("pool", "", message.format(len(links), tokens), links=[f"{w.name} -> {r.name}" for w, r in links])]
 
 
 def _links(probe: Probe) -> list[tuple[Engine, Engine]]:

@@ -36,8 +36,8 @@ def check_master(probe: Probe) -> list[Record]:
     if reply.status != 200 or reply.error:
         return [failed("master", store.name, silence("/health", reply))]
     if not _is_leader(reply.body):
-        said = "its /health reports that it is not serving: " + excerpt(reply.body)
-        return [failed("master", store.name, Problem(said, "master_standby"))]
+        message = "its /health reports that it is not serving: " + excerpt(reply.body)
+        return [failed("master", store.name, Problem(message, "master_standby"))]
     samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
     missing = _short(probe, samples)
     if missing:
@@ -46,8 +46,8 @@ def check_master(probe: Probe) -> list[Record]:
     if store.clients and clients is not None and clients > store.clients:
         text = "{0} has {1:.0f} clients, expected {2}: a foreign client, or one of a process that has just exited"
         probe.warnings.append(text.format(store.name, clients, store.clients))
-    said = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
-    return [passed("master", store.name, said, clients=clients, capacity_bytes=capacity)]
+    message = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
+    return [passed("master", store.name, message, clients=clients, capacity_bytes=capacity)]
 
 
 def _is_leader(body: str) -> bool:
@@ -90,11 +90,13 @@ def check_engines(probe: Probe) -> list[Record]:
     probe.words = probe.words_for(needed)
     room = probe.max_model_len - probe.plan.max_tokens
     if 0 < room < needed:
-        said = "max_model_len {0} is too small for a probe of {1} tokens (more than two KV blocks) and an answer of {2}"
+        message = (
+            "max_model_len {0} is too small for a probe of {1} tokens (more than two KV blocks) and an answer of {2}"
+        )
         values = (probe.max_model_len, needed, probe.plan.max_tokens)
-        return [failed("engines", probe.shortest, Problem(said.format(*values), "no_room"))]
-    said = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
-    return [passed("engines", "", said, max_model_len=probe.max_model_len, probe_words=probe.words)]
+        return [failed("engines", probe.shortest, Problem(message.format(*values), "no_room"))]
+    message = f"{len(probe.plan.engines)} healthy, all serve {probe.plan.model}"
+    return [passed("engines", "", message, max_model_len=probe.max_model_len, probe_words=probe.words)]
 
 
 def _unfit(probe: Probe, engine: Engine) -> Problem | None:
@@ -124,12 +126,12 @@ def _unfit(probe: Probe, engine: Engine) -> Problem | None:
 def check_alone(probe: Probe) -> list[Record]:
     """Send the same prompt to each engine directly: answers must be complete and equal. Salted to bypass cache and store."""
     prompt = probe.new_prompt()
-    said: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     broken = []
     for engine in probe.plan.engines:
         tokens = probe.plan.compared_tokens
         answer = probe.complete(probe.target(engine), prompt, tokens, **salted(new_nonce()))
-        said[engine.name] = answer
+        answers[engine.name] = answer
         if not answer.whole:
             fault = {"timeout": "hangs", "http_error": "unready"}.get(answer.problem, "dead")
             fault = "unauthorized" if answer.status in (401, 403) else fault
@@ -138,20 +140,22 @@ def check_alone(probe: Probe) -> list[Record]:
             )
     if broken:
         return broken
-    expected = _majority([answer.text for answer in said.values()])
-    base = next(engine for engine in probe.plan.engines if said[engine.name].text == expected)
-    for name, answer in said.items():
-        if answer.text != expected and not probe.same(answer, said[base.name], prompt, base):
+    expected = _majority([answer.text for answer in answers.values()])
+    base = next(engine for engine in probe.plan.engines if answers[engine.name].text == expected)
+    for name, answer in answers.items():
+        if answer.text != expected and not probe.same(answer, answers[base.name], prompt, base):
             message = f"returns {excerpt(answer.text, 60)!r} when queried directly; other engines return {excerpt(expected, 60)!r}"
             broken.append(failed("alone", name, Problem(message, "different_engine")))
-    short = [answer.prompt_tokens for answer in said.values() if answer.prompt_tokens <= 2 * probe.plan.block_size]
+    short = [answer.prompt_tokens for answer in answers.values() if answer.prompt_tokens <= 2 * probe.plan.block_size]
     if short and not broken:
         text = "the probe of {0} words has only {1} tokens; two KV blocks are {2}"
         problem = Problem(text.format(probe.words, short[0], 2 * probe.plan.block_size), "short_probe")
         broken.append(failed("alone", probe.plan.engines[0].name, problem))
-    tokens = max(answer.prompt_tokens for answer in said.values())
-    text = "{0} engines, same text after {1} prompt tokens" if len(said) > 1 else "{0} engine answers {1} prompt tokens"
-    return broken or [passed("alone", "", text.format(len(said), tokens), text=excerpt(expected, 60))]
+    tokens = max(answer.prompt_tokens for answer in answers.values())
+    text = (
+        "{0} engines, same text after {1} prompt tokens" if len(answers) > 1 else "{0} engine answers {1} prompt tokens"
+    )
+    return broken or [passed("alone", "", text.format(len(answers), tokens), text=excerpt(expected, 60))]
 
 
 def _majority(texts: list[str]) -> str:

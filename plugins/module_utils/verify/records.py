@@ -115,8 +115,10 @@ def matrix(pairs: dict[str, dict[str, Any]]) -> list[str]:
     if len(columns) > MOST_COLUMNS:
         counted = [(name, [cell["status"] for cell in row.values()]) for name, row in pairs.items()]
         return [
-            "  pairs of {:{}}  passed {}, failed {}".format(name, wide, said.count("passed"), said.count("failed"))
-            for name, said in counted
+            "  pairs of {:{}}  passed {}, failed {}".format(
+                name, wide, statuses.count("passed"), statuses.count("failed")
+            )
+            for name, statuses in counted
         ]
     marks = {"passed": "ok", "failed": "FAILED", "": "not covered"}
     lines = ["  pairs {:{}}  {}".format("", wide, "  ".join(columns))]
