@@ -110,10 +110,10 @@ def measure() -> None:
 
 def molecule(command: str, **environment: str) -> None:
     """One step of the scenario; its output goes to a file that is shown if it fails."""
-    told = {"MOLECULE_COMMAND": command, "MOLECULE_GLOB": "tests/bench/*/molecule.yml", **environment}
+    variables = {"MOLECULE_COMMAND": command, "MOLECULE_GLOB": "tests/bench/*/molecule.yml", **environment}
     with tempfile.TemporaryFile("w+") as log:
         argv = ["bash", str(ROOT / ".ci/parts/molecule.sh"), "rerun"]
-        done = subprocess.run(argv, env={**os.environ, **told}, stdout=log, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(argv, env={**os.environ, **variables}, stdout=log, stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             log.seek(0)
             raise RuntimeError(f"molecule {command}: exit {done.returncode}\n{log.read()[-16000:]}")

@@ -101,13 +101,13 @@ class Comparison:
         for name in sorted(set(documented) | set(planned)):
             self.flag(process, name, documented.get(name, UNSET), planned.get(name, UNSET), where)
 
-    def flag(self, process: Process, name: str, said: t.Any, ours: t.Any, where: str) -> None:
+    def flag(self, process: Process, name: str, theirs: t.Any, ours: t.Any, where: str) -> None:
         """One flag; the source's own text wins where it is broken JSON."""
         reason = ""
         if name in process.broken:
-            said = plain(process.broken[name])
+            theirs = plain(process.broken[name])
         if name == "host":
-            bound = said in (UNSET, "0.0.0.0", process.host) or self.names.get(str(ours)) == process.host
+            bound = theirs in (UNSET, "0.0.0.0", process.host) or self.names.get(str(ours)) == process.host
             reason = "BIND" if bound else ""
         elif name == "port" and not process.api_port:
             return
@@ -115,33 +115,33 @@ class Comparison:
             documented = process.api_port if name == "port" else process.dp_rpc_port
             if not self.pinned or not documented:
                 return
-            said = plain(documented) if said == UNSET or not str(said).isdigit() else said
-        elif name in ("data-parallel-address", "master-addr") and said == "?":
+            theirs = plain(documented) if theirs == UNSET or not str(theirs).isdigit() else theirs
+        elif name in ("data-parallel-address", "master-addr") and theirs == "?":
             return
-        elif name in declared.DERIVED_FLAGS and said == UNSET:
+        elif name in declared.DERIVED_FLAGS and theirs == UNSET:
             reason = "DERIVED"
-        if name in declared.ONE_HOST_FLAGS and said == UNSET:
+        if name in declared.ONE_HOST_FLAGS and theirs == UNSET:
             reason = "DERIVED"
         if name == "data-parallel-address" and ours == self.first_host(process):
             reason = "RANK0"
-        self.note("args", f"{where} --{name}", said, ours, reason)
+        self.note("args", f"{where} --{name}", theirs, ours, reason)
 
     def first_host(self, process: Process) -> str:
         """The host of the first rank of a process' engine."""
         own = (item for item in self.entry.of(process.kind) if item.instance == process.instance)
         return next(own, process).host
 
-    def kv(self, process: Process, said: t.Any, ours: t.Any, where: str) -> None:
+    def kv(self, process: Process, theirs: t.Any, ours: t.Any, where: str) -> None:
         """The configuration of the connectors."""
-        if bool(said) != bool(ours):
-            self.note("kv", where, said, ours)
+        if bool(theirs) != bool(ours):
+            self.note("kv", where, theirs, ours)
             return
-        if said:
-            self.connector(process, said, ours, f"{where} kv")
+        if theirs:
+            self.connector(process, theirs, ours, f"{where} kv")
 
-    def connector(self, process: Process, said: dict[str, t.Any], ours: dict[str, t.Any], where: str) -> None:
+    def connector(self, process: Process, theirs: dict[str, t.Any], ours: dict[str, t.Any], where: str) -> None:
         """One connector, and its children where it is several."""
-        left, right = dict(said), dict(ours)
+        left, right = dict(theirs), dict(ours)
         extras = [item.pop("kv_connector_extra_config", None) or {} for item in (left, right)]
         names = left.pop("kv_connector"), right.pop("kv_connector")
         renamed = {declared.NAMES.get(name, name) for name in names}
@@ -156,63 +156,67 @@ class Comparison:
         for key in sorted((set(extras[0]) | set(extras[1])) - {"connectors"}):
             self.extra(key, extras[0].get(key, UNSET), extras[1].get(key, UNSET), where)
 
-    def key(self, key: str, said: t.Any, ours: t.Any, where: str, connector: str) -> None:
+    def key(self, key: str, theirs: t.Any, ours: t.Any, where: str, connector: str) -> None:
         """One key of a connector's configuration."""
         reason = ""
         if key == "kv_port":
             if "LLMDataDist" in connector:
                 reason = "IGNORED"  # it listens on the port of its own environment variable
-            elif not self.pinned or not str(said).isdigit():
+            elif not self.pinned or not str(theirs).isdigit():
                 return
         elif key in declared.IGNORED_KEYS:
-            reason = "IGNORED" if ours == UNSET else "DERIVED" if said == UNSET else ""
-        self.note("kv", f"{where} {key}", said, ours, reason)
+            reason = "IGNORED" if ours == UNSET else "DERIVED" if theirs == UNSET else ""
+        self.note("kv", f"{where} {key}", theirs, ours, reason)
 
-    def extra(self, key: str, said: t.Any, ours: t.Any, where: str) -> None:
+    def extra(self, key: str, theirs: t.Any, ours: t.Any, where: str) -> None:
         """One key of ``kv_connector_extra_config``."""
         reason = ""
         if key in STORE_NUMBERS:
             reason = "IGNORED" if ours == UNSET else "DERIVED"  # no port: it names a socket, unique on its host
         elif (
-            key in ("prefill", "decode") and said == UNSET or key == "backend" and said == UNSET and ours == "mooncake"
+            key in ("prefill", "decode")
+            and theirs == UNSET
+            or key == "backend"
+            and theirs == UNSET
+            and ours == "mooncake"
         ):
             reason = "DERIVED"
-        elif key in ("prefill", "decode") and isinstance(said, dict) and isinstance(ours, dict):
-            ours = {name: value for name, value in ours.items() if name != "pp_size" or name in said}
+        elif key in ("prefill", "decode") and isinstance(theirs, dict) and isinstance(ours, dict):
+            ours = {name: value for name, value in ours.items() if name != "pp_size" or name in theirs}
         elif key in declared.IGNORED_KEYS or key == "register_buffer":
-            reason = "IGNORED" if ours == UNSET else "DERIVED" if said == UNSET else ""
-        self.note("kv", f"{where} {key}", said, ours, reason)
+            reason = "IGNORED" if ours == UNSET else "DERIVED" if theirs == UNSET else ""
+        self.note("kv", f"{where} {key}", theirs, ours, reason)
 
-    def ec(self, said: t.Any, ours: t.Any, where: str) -> None:
+    def ec(self, theirs: t.Any, ours: t.Any, where: str) -> None:
         """The configuration of the encoder's connector."""
-        self.note("ec", where, said or UNSET, ours or UNSET)
+        self.note("ec", where, theirs or UNSET, ours or UNSET)
 
     def environment(self, process: Process, service: Plan) -> None:
         """Every variable, in either direction; what extends itself is set by the service's shell file."""
         shell = "".join(file["content"] for file in service["files"] if file["path"].endswith("shell.sh"))
         exports = dict(re.findall(r'^export (\w+)="(.*)"$', shell, re.MULTILINE))
         planned = service["env"]
-        for name, said in process.env.items():
+        for name, theirs in process.env.items():
             where = f"{service['name']} ${name}"
             if name in OWN_ENV:
                 names = (name, *LLMDATADIST_PORT) if name in LLMDATADIST_PORT else (name,)  # releases spell it apart
                 ours = next((planned[name] for name in names if name in planned), UNSET)
-                self.own_environment(process, name, said, ours, where)
+                self.own_environment(process, name, theirs, ours, where)
             elif name in planned:
-                self.note("env", where, said, planned[name])
+                self.note("env", where, theirs, planned[name])
             else:
-                self.note("env", where, _reference(said), _reference(exports.get(name, UNSET)))
+                self.note("env", where, _reference(theirs), _reference(exports.get(name, UNSET)))
         for name in sorted(set(planned) - set(process.env)):
             reason = "DERIVED" if name in declared.DERIVED_ENV or "ABORT_REQUEST" in name else ""
             self.note("env", f"{service['name']} ${name}", UNSET, planned[name], reason)
 
-    def own_environment(self, process: Process, name: str, said: str, ours: str, where: str) -> None:
+    def own_environment(self, process: Process, name: str, theirs: str, ours: str, where: str) -> None:
         """A variable that the planner derives: by what it means, not by its letters."""
         if declared.LEGACY_ENV.match(name):
-            self.note("env", where, said, ours, "LEGACY")
+            self.note("env", where, theirs, ours, "LEGACY")
         elif name in (*LLMDATADIST_PORT, "HCCL_IF_BASE_PORT"):
             if self.pinned:
-                self.note("env", where, said, ours)
+                self.note("env", where, theirs, ours)
         elif name.endswith("_IFNAME"):
             self.note("env", where, self.entry.interfaces[process.host], ours)
         elif name.endswith("_IP"):
@@ -220,7 +224,7 @@ class Comparison:
         elif name.endswith("_PATH"):
             self.note("env", where, True, ours != UNSET)
         elif process.devices is None or len(process.devices) == process.device_count:
-            self.note("env", where, said.replace(" ", ""), ours)
+            self.note("env", where, theirs.replace(" ", ""), ours)
 
     def proxy(self, pairs: list[tuple[Process, Plan]]) -> None:
         """The proxy's script, its lists by the engines that they mean, and its other flags."""
@@ -242,8 +246,8 @@ class Comparison:
         for role in sorted(set(documented.lists) | set(ours)):
             kinds = {role, "colocated"} if role == "decode" else {role}
             known = {api: name for api, name in by_api if name.split("-")[0] in kinds}
-            said = sorted(_means(known, host, port) for host, port in documented.lists.get(role, []))
-            self.note("proxy", f"{role} list", said, sorted(ours.get(role, [])))
+            theirs = sorted(_means(known, host, port) for host, port in documented.lists.get(role, []))
+            self.note("proxy", f"{role} list", theirs, sorted(ours.get(role, [])))
         for name in sorted(set(documented.flags)):
             if not name.endswith(("-num", "-inc")):
                 self.note("proxy", f"--{name}", documented.flags[name], flags(found).get(name, UNSET))

@@ -276,11 +276,11 @@ def _ranks(
 ) -> list[dict[str, t.Any]]:
     """The ranks of a template that a launcher fills in, where the source only gives the launcher's sizes; or the one rank
     that the source's command line starts."""
-    said, size = str(args.get("data-parallel-rank", "")), _rank_devices(sizes)
-    if said.isdigit() and not parallel:
+    rank, size = str(args.get("data-parallel-rank", "")), _rank_devices(sizes)
+    if rank.isdigit() and not parallel:
         devices = ",".join(str(item) for item in devices_of or range(size))
-        return [{"dp_rank": int(said), "api_port": args.get("port", ""), "devices": devices}]
-    if not said or not parallel:
+        return [{"dp_rank": int(rank), "api_port": args.get("port", ""), "devices": devices}]
+    if not rank or not parallel:
         return []
     first = int(parallel.get("dp_rank_start") or 0)
     start = _number(parallel.get("port_start"))
@@ -297,8 +297,8 @@ def _ranks(
 def _model(role: Entry, args: dict[str, t.Any], variables: Entry) -> str:
     """The model, taken out of the flags where it is one."""
     words = [str(argument) for argument in role.get("argv") or []][2:3]
-    said = str(args.pop("model")) if "model" in args else expanded("".join(words), variables)
-    return "/models/placeholder" if re.search(r"[<>$]", said) else said  # a text that stands for a path
+    model = str(args.pop("model")) if "model" in args else expanded("".join(words), variables)
+    return "/models/placeholder" if re.search(r"[<>$]", model) else model  # a text that stands for a path
 
 
 def _sizes(role: Entry, args: t.Mapping[str, t.Any]) -> dict[str, int]:
@@ -307,8 +307,8 @@ def _sizes(role: Entry, args: t.Mapping[str, t.Any]) -> dict[str, int]:
     short["prefill_context_parallel_size"] = "pcp_size"
     found = {}
     for word, flag in SIZES.items():
-        said = parallel.get(short.get(word, "")) or resolved.get(short.get(word, "")) or _number(args.get(flag, 1))
-        found[word] = int(said or 1)
+        value = parallel.get(short.get(word, "")) or resolved.get(short.get(word, "")) or _number(args.get(flag, 1))
+        found[word] = int(value or 1)
     return found
 
 

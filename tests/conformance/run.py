@@ -163,8 +163,8 @@ def identity(entry: t.Any) -> str:
 
 def show(result: Result, verbose: bool) -> None:
     """One entry, with its differences if it has any."""
-    told = result.status not in ("reproduced",) or verbose
-    notes = f" ({'; '.join(result.notes)})" if told and result.notes else ""
+    shown = result.status not in ("reproduced",) or verbose
+    notes = f" ({'; '.join(result.notes)})" if shown and result.notes else ""
     print(f"{result.status:<11} {result.id}{notes}")
     for difference in result.differences[:20]:
         print(f"              {difference.text()}")

@@ -114,8 +114,8 @@ def _other_half(entry: Documented) -> str:
 def _untold(entry: Documented, kind: str) -> Words:
     """The pool that the source leaves out, with the sizes that its connectors are told, else with those that it shows."""
     first = entry.processes[0]
-    told = [(child.get("kv_connector_extra_config") or {}).get(kind) for child in _children(first.kv)]
-    sizes = next((item for item in told if isinstance(item, dict)), {})
+    given = [(child.get("kv_connector_extra_config") or {}).get(kind) for child in _children(first.kv)]
+    sizes = next((item for item in given if isinstance(item, dict)), {})
     return {
         "instances": 1,
         "data_parallel_size": int(sizes.get("dp_size", first.sizes["data_parallel_size"])),
@@ -248,9 +248,9 @@ def _arguments(entry: Documented, process: Process) -> Words:
     found.update({name: text for name, text in process.broken.items() if name != "kv-transfer-config"})
     if "kv-transfer-config" in process.broken:
         found["kv-transfer-config"] = process.broken["kv-transfer-config"]
-    said = process.args.get("served-model-name")
-    if said and said != _model(entry)["name"]:
-        found["served-model-name"] = said
+    served = process.args.get("served-model-name")
+    if served and served != _model(entry)["name"]:
+        found["served-model-name"] = served
     if process.headless:
         others = [item for item in entry.of(process.kind) if item.instance == process.instance and not item.headless]
         for name in ("api-server-count",):  # a flag of the API server, which the source gives to its own process only
@@ -298,13 +298,13 @@ def _kv(entry: Documented, process: Process) -> Words:
     return found
 
 
-def _true(entry: Documented, role: str, said: t.Mapping[str, t.Any]) -> bool:
+def _true(entry: Documented, role: str, sizes: t.Mapping[str, t.Any]) -> bool:
     """Whether what the source tells a connector of a role agrees with how it starts that role, as far as it tells."""
-    told = str(said.get("dp_size", 1)), str(said.get("tp_size", 1))
+    wanted = str(sizes.get("dp_size", 1)), str(sizes.get("tp_size", 1))
     started = {(item.sizes["data_parallel_size"], item.sizes["tensor_parallel_size"]) for item in entry.of(role)}
-    if not started or not all(item.isdigit() for item in told):
+    if not started or not all(item.isdigit() for item in wanted):
         return True
-    return (int(told[0]), int(told[1])) in started
+    return (int(wanted[0]), int(wanted[1])) in started
 
 
 def _store(entry: Documented) -> Words:
@@ -389,10 +389,10 @@ def _kv_port(process: Process) -> int:
 
 
 def _llmdatadist(process: Process) -> int:
-    said = [process.env[name] for name in LLMDATADIST_PORT if name in process.env]
-    return int(said[0]) if said and str(said[0]).isdigit() else 0
+    ports = [process.env[name] for name in LLMDATADIST_PORT if name in process.env]
+    return int(ports[0]) if ports and str(ports[0]).isdigit() else 0
 
 
 def _hccl(process: Process) -> int:
-    said = str(process.env.get("HCCL_IF_BASE_PORT", ""))
-    return int(said) if said.isdigit() else 0
+    port = str(process.env.get("HCCL_IF_BASE_PORT", ""))
+    return int(port) if port.isdigit() else 0

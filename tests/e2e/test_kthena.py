@@ -244,8 +244,8 @@ def run_over(directory, cases, fakes):
 def test_the_manifests_are_printed_as_kubectl_takes_them(tmp_path):
     """inference_plan_only prints every object of the plan and ends; no cluster is asked."""
     file = tmp_path / "plan.json"
-    told = ("-e", "inference_plan_only=true", "-e", f"inference_plan_file={file}")
-    ran = cluster_of.run(tmp_path, "-i", cluster_of.SEED, *told, "ascend.inference.site")
+    options = ("-e", "inference_plan_only=true", "-e", f"inference_plan_file={file}")
+    ran = cluster_of.run(tmp_path, "-i", cluster_of.SEED, *options, "ascend.inference.site")
     assert ran.returncode == 0, ran.stdout
     text = ran.stdout[ran.stdout.index("\n---\n") : ran.stdout.index("\n...\n")]
     assert list(yaml.safe_load_all(text)) == json.loads(file.read_text())["objects"]

@@ -54,9 +54,9 @@ def mooncake_options(version: str) -> dict[str, tuple[str, str, str]]:
     """name -> (type, "", "") of mooncake_master's own flags and glog's."""
     binary, env = environments.mooncake_master(version)
     text = subprocess.run([binary, "--helpfull"], text=True, capture_output=True, check=False, env=env)
-    said = re.sub(r"\s+", " ", text.stdout + text.stderr)
+    output = re.sub(r"\s+", " ", text.stdout + text.stderr)
     found = {}
-    for file, body in re.findall(r"Flags from (\S+):(.*?)(?=Flags from |$)", said):
+    for file, body in re.findall(r"Flags from (\S+):(.*?)(?=Flags from |$)", output):
         if "master" in file or "logging" in file:
             for name, kind in re.findall(r" -(\w+) \(.*?\) type: (\w+)", body):
                 found[name] = (
@@ -67,15 +67,17 @@ def mooncake_options(version: str) -> dict[str, tuple[str, str, str]]:
                     "",
                 )
     if not found:
-        raise SystemExit(f"mooncake_master {version} lists no flags: {said[:300]}")
+        raise SystemExit(f"mooncake_master {version} lists no flags: {output[:300]}")
     return found
 
 
 def router_options(version: str) -> dict[str, tuple[str, str, str]]:
     """name -> (kind, "", choices) from vllm-router's help."""
-    said = environments.run(str(environments.router(version)), "--help").stdout
+    usage_text = environments.run(str(environments.router(version)), "--help").stdout
     found = {}
-    for usage in re.findall(r"\[?--([a-z][a-z0-9-]*)((?: [^\[\]\s]+| \[[^\]]*\])*)\]?", said.split("options:")[0]):
+    for usage in re.findall(
+        r"\[?--([a-z][a-z0-9-]*)((?: [^\[\]\s]+| \[[^\]]*\])*)\]?", usage_text.split("options:")[0]
+    ):
         name, value = usage
         choices = re.search(r"\{([^}]*)\}", value)
         kind = "str+" if "..." in value else "str" if value.strip() else "flag"

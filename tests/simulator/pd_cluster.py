@@ -241,7 +241,7 @@ class Engine(Server):
         kv, sources = self.kv_of(tokens, body.get("cache_salt", ""), params, rank)
         if kv is None:
             return 500, json.dumps({"error": "KV load failed"})
-        said = self.tokens_of(kv, body["max_tokens"], "The code again" not in body["prompt"])
+        generated = self.tokens_of(kv, body["max_tokens"], "The code again" not in body["prompt"])
         with self.lock:
             for source, number in sources.items():
                 self.count[source] += number
@@ -250,7 +250,7 @@ class Engine(Server):
             self.count["success"] += 1
             self.finished[rank] += 1
             self.count["ttft"] += time.monotonic() - started
-        text = "".join(word for word, _logprob, _top in said)
+        text = "".join(word for word, _logprob, _top in generated)
         answer = {
             "id": ("chatcmpl-" if chat else "cmpl-") + request_id,
             "object": "chat.completion" if chat else "text_completion",
@@ -259,12 +259,13 @@ class Engine(Server):
         }
         answer["choices"][0].update({"message": {"role": "assistant", "content": text}} if chat else {"text": text})
         if body.get("logprobs") and "no_logprobs" not in self.faults:
-            words, logprobs, tops = zip(*said)
+            words, logprobs, tops = zip(*generated)
             answer["choices"][0]["logprobs"] = {"tokens": words, "token_logprobs": logprobs, "top_logprobs": tops}
             if chat:
                 rows = [[{"token": word, "logprob": value} for word, value in top.items()] for top in tops]
                 content = [
-                    {"token": said[n][0], "logprob": said[n][1], "top_logprobs": row} for n, row in enumerate(rows)
+                    {"token": generated[n][0], "logprob": generated[n][1], "top_logprobs": row}
+                    for n, row in enumerate(rows)
                 ]
                 answer["choices"][0]["logprobs"] = {"content": content}
         if params.get("do_remote_decode") and "no_kv_params" not in self.faults:
@@ -361,16 +362,16 @@ class Engine(Server):
     def tokens_of(self, kv, number, free=False):
         """(text, log-probability, the two most probable texts) of each token. Every fifth position or so is a near tie."""
         weights = "tuned" if free and "fine_tune" in self.faults else self.weights
-        state, said = digest(weights, *kv), []
+        state, tokens = digest(weights, *kv), []
         for _unused in range(number):
-            value = int(digest(state, *(word for word, _logprob, _top in said)), 16)
+            value = int(digest(state, *(word for word, _logprob, _top in tokens)), 16)
             first, second = (" " + WORDS[(value // 16 + shift) % len(WORDS)] for shift in (0, 1 + value % 7))
             tie = free and value % 5 == 0
             shift = 0.3 if "quantised" in self.faults else 0.0
             top = {first: -0.7 - shift, second: (-0.71 if tie else -3.0) - shift}
             chosen = second if tie and "noise" in self.faults else first
-            said.append((chosen, top[chosen], top))
-        return said
+            tokens.append((chosen, top[chosen], top))
+        return tokens
 
 
 def stream_of(answer, text):

@@ -205,24 +205,24 @@ def ports_overlap(entry: Entry) -> bool:
     return len(here) > 1
 
 
-def _told(entry: Entry, whose: t.Callable[[Entry], str]) -> list[Entry]:
+def _given_sizes(entry: Entry, whose: t.Callable[[Entry], str]) -> list[Entry]:
     extras = [(config.get("kv_connector_extra_config") or {}, role) for config, role in peers(entry)]
     return [extra[whose(role)] for extra, role in extras if whose(role) in extra]
 
 
 def own_sizes_wrong(entry: Entry) -> bool:
-    told = _told(entry, lambda role: role["role"])
-    for sizes in told:
+    given = _given_sizes(entry, lambda role: role["role"])
+    for sizes in given:
         sizes["tp_size"] = int(sizes["tp_size"]) * 2
-    return bool(told)
+    return bool(given)
 
 
 def sizes_of_the_peer_wrong(entry: Entry) -> bool:
     shown = {role["role"] for role in entry["roles"]}
-    told = _told(entry, lambda role: "prefill" if role["role"] == "decode" and "prefill" in shown else "")
-    for sizes in told:
+    given = _given_sizes(entry, lambda role: "prefill" if role["role"] == "decode" and "prefill" in shown else "")
+    for sizes in given:
         sizes["dp_size"] = int(sizes["dp_size"]) + 1
-    return bool(told)
+    return bool(given)
 
 
 def proxy_with_a_wrong_port(entry: Entry) -> bool:

@@ -146,7 +146,7 @@ def test_a_mistake_is_refused_or_repaired(what):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (lambda entry: entry["roles"][0].pop("host"), "it has no 'host'"),
         (lambda entry: entry.pop("id"), "it has no 'id'"),
@@ -156,12 +156,12 @@ def test_a_mistake_is_refused_or_repaired(what):
         (lambda entry: entry["roles"][0].update(argv=[]), "MODEL-PATH"),
     ],
 )
-def test_a_malformed_entry_is_named_with_its_problem(change, said):
+def test_a_malformed_entry_is_named_with_its_problem(change, expected):
     entry = json.loads(json.dumps(ENTRIES["one-host-a2"]))
     change(entry)
     result = judge(entry)
     assert result.status == "different"
-    assert said in " ".join(result.notes)
+    assert expected in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("entry", [None, "text", 7])

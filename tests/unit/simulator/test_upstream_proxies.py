@@ -74,8 +74,8 @@ def check(proxy, single, prompt):
     events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     assert "".join(text_of(event) for event in events) == right
     chat = {"messages": [{"role": "user", "content": prompt}], "max_tokens": 5}
-    told = json.loads(proxy.ask("/v1/chat/completions", chat)[1])["choices"][0]["message"]["content"]
-    assert told == json.loads(single.ask("/v1/chat/completions", chat)[1])["choices"][0]["message"]["content"]
+    through_proxy = json.loads(proxy.ask("/v1/chat/completions", chat)[1])["choices"][0]["message"]["content"]
+    assert through_proxy == json.loads(single.ask("/v1/chat/completions", chat)[1])["choices"][0]["message"]["content"]
 
 
 @pytest.fixture

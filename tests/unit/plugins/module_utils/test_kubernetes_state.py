@@ -164,7 +164,7 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "said"),
+    ("nodes", "expected"),
     [
         ([], ""),
         ([{"example.com/npu": "16"}], ""),
@@ -175,10 +175,10 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
         ([{"huawei.com/Ascend910": "8"}], "they offer huawei.com/Ascend910"),
     ],
 )
-def test_nodes(nodes, said):
+def test_nodes(nodes, expected):
     found = capacity.node_shortage(PLAN, [{"status": {"allocatable": node}} for node in nodes])
-    assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if said else [])
-    assert all(said in finding.problem for finding in found)
+    assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if expected else [])
+    assert all(expected in finding.problem for finding in found)
 
 
 def live(kind, name, ours=True):

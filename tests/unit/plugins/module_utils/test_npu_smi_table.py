@@ -447,7 +447,7 @@ def test_rows_without_header_are_told_by_their_shape():
 
 
 @pytest.mark.parametrize(
-    "name, before, after, said",
+    "name, before, after, expected",
     [
         ("unknown column", "Power(W)", "Watts", "unknown column"),
         ("blank inside a number", "58213/ 65536", "58 213/ 65536", "matches no column layout"),
@@ -467,10 +467,10 @@ def test_rows_without_header_are_told_by_their_shape():
         ("process without pid", "| 24017 ", "|       ", "matches no column layout"),
     ],
 )
-def test_damage_is_an_error_that_quotes_the_text(name, before, after, said):
+def test_damage_is_an_error_that_quotes_the_text(name, before, after, expected):
     damaged = A2.replace(before, after, 1)
     assert damaged != A2
-    with pytest.raises(ParseError, match=said) as error:
+    with pytest.raises(ParseError, match=expected) as error:
         parse_info(damaged)
     assert "'" in str(error.value)
 

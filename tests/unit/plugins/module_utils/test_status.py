@@ -116,7 +116,7 @@ def test_a_healthy_host_has_no_findings():
 
 
 @pytest.mark.parametrize(
-    ("states", "said"),
+    ("states", "expected"),
     [
         (
             {"x-decode-0": state("failed (failed)", None, 0, "result exit-code")},
@@ -128,21 +128,21 @@ def test_a_healthy_host_has_no_findings():
         ({}, "is not running: absent"),
     ],
 )
-def test_what_the_runtime_says(states, said):
+def test_what_the_runtime_says(states, expected):
     found = findings(states=states)
-    assert len(found) == 1 and said in found[0]
+    assert len(found) == 1 and expected in found[0]
 
 
 @pytest.mark.parametrize(
-    ("since", "said"),
+    ("since", "expected"),
     [
         (4900.0, "is not ready yet, 100 s after its start (timeout: 600 s)"),
         (1000.0, "does not answer http://n1:7300/health"),
     ],
 )
-def test_a_slow_service_is_told_from_a_silent_one(since, said):
+def test_a_slow_service_is_told_from_a_silent_one(since, expected):
     rows, _findings = look(states={**ALL, "x-decode-0": state(since=since)}, get=web(health=None))
-    assert said in rows["decode-0"]["findings"][0]
+    assert expected in rows["decode-0"]["findings"][0]
     assert rows["decode-0"]["log"] == ["the end of decode-0"]
 
 
@@ -170,7 +170,7 @@ def test_another_version_than_planned():
 
 
 @pytest.mark.parametrize(
-    ("pages", "said"),
+    ("pages", "expected"),
     [
         (
             {"health": json.dumps({"prefill_instances": 0, "decode_instances": 1})},
@@ -182,10 +182,10 @@ def test_another_version_than_planned():
         ),
     ],
 )
-def test_what_the_router_knows_of_its_engines(pages, said):
+def test_what_the_router_knows_of_its_engines(pages, expected):
     ours = plan()
     ours["services"][1]["ports"].append(port("metrics", 8010))
-    assert said in findings("router", ours=ours, get=web(**pages))[0]
+    assert expected in findings("router", ours=ours, get=web(**pages))[0]
 
 
 def test_the_master_misses_clients():

@@ -240,7 +240,7 @@ def test_words_win_over_the_configuration():
 
 
 @pytest.mark.parametrize(
-    ("said", "lacking"),
+    ("output", "lacking"),
     [
         ("ERROR: No matching distribution found for torch-npu==2.9.0 (from vllm-ascend)", "torch-npu==2.9.0"),
         (
@@ -251,8 +251,8 @@ def test_words_win_over_the_configuration():
         ("error: connection refused", ""),
     ],
 )
-def test_the_package_that_is_missing_is_named(said, lacking):
-    assert venv.missing_package(said) == lacking
+def test_the_package_that_is_missing_is_named(output, lacking):
+    assert venv.missing_package(output) == lacking
 
 
 def test_failure_says_what_is_missing_and_what_to_do(tmp_path):

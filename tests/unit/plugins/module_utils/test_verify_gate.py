@@ -456,9 +456,9 @@ def test_the_number_of_pairs_can_be_limited(tmp_path):
         "prefill-0": ["decode-0"],
         "prefill-1": ["decode-1"],
     }
-    said = "2 of 4 pairs were not covered: prefill-0 -> decode-1, prefill-1 -> decode-0"
-    assert [item["problem"] for item in report["remarks"]] == [said]
-    assert any(line.endswith("warning: prefill -> decode: " + said) for line in report["summary"])
+    expected = "2 of 4 pairs were not covered: prefill-0 -> decode-1, prefill-1 -> decode-0"
+    assert [item["problem"] for item in report["remarks"]] == [expected]
+    assert any(line.endswith("warning: prefill -> decode: " + expected) for line in report["summary"])
 
 
 # --- tolerance, patience, secrets ----------------------------------------------------------------------------------------

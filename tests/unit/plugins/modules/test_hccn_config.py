@@ -144,15 +144,15 @@ def test_every_wrong_option_is_named_at_once(host, configure):
         ]
     )
     assert result["failed"]
-    for said in (
+    for expected in (
         "10.20.0.300",
         "device 1: ip and netmask go together",
         "reserves for itself",
         "gateway 10.20.0.1 is outside",
     ):
-        assert said in result["msg"]
-    for said in ("255.0.255.0", "listed twice", "nothing to set", "devices 0 to 15"):
-        assert said in result["msg"]
+        assert expected in result["msg"]
+    for expected in ("255.0.255.0", "listed twice", "nothing to set", "devices 0 to 15"):
+        assert expected in result["msg"]
     assert not glob.glob(host["state"] + ".log")
 
 
@@ -166,15 +166,15 @@ def test_addresses_that_move_along_are_set_in_the_order_that_the_tool_allows(hos
 
 
 @pytest.mark.parametrize(
-    "devices, said",
+    "devices, expected",
     [
         ([(0, "10.20.0.11"), (1, "10.20.0.10")], "exchange their addresses"),
         ([(0, "10.20.0.13")], "in use by device 3"),
     ],
 )
-def test_addresses_that_never_get_free(host, configure, devices, said):
+def test_addresses_that_never_get_free(host, configure, devices, expected):
     result = configure([{"device": number, "ip": ip, "netmask": "255.255.255.0"} for number, ip in devices])
-    assert result["failed"] and said in result["msg"] and sets(host) == []
+    assert result["failed"] and expected in result["msg"] and sets(host) == []
 
 
 def test_partial_failure_names_every_device_s_state(host, configure):
@@ -186,12 +186,12 @@ def test_partial_failure_names_every_device_s_state(host, configure):
     result = configure(entries)
     assert result["failed"] and result["changed"]
     assert result["states"] == {"0": "changed", "1": "half set", "2": "untouched"}
-    for said in (
+    for expected in (
         "changed: device 0",
         "half set: device 1 (not set: tls)",
         "untouched: device 2 (not set: netdetect, tls)",
     ):
-        assert said in result["msg"]
+        assert expected in result["msg"]
     assert result["diff"]["after"]["1"] == {
         "netdetect": "10.20.0.7",
         "netdetect_in_file": "10.20.0.7",

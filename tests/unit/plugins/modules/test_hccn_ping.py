@@ -98,8 +98,8 @@ def test_hang_and_missing_device_are_unreachable_with_a_reason(cluster, run_modu
 def test_wrong_options(cluster, run_module):
     host = cluster(devices=1)["node0"]
     result = ping(run_module, host, peers=[{"address": "10.0.0.300"}, {"sdid": 5}], devices=[0], count=0)
-    for said in ("peers[0].address", "peers[1]: specify address", "count: 0"):
-        assert said in result["msg"]
+    for expected in ("peers[0].address", "peers[1]: specify address", "count: 0"):
+        assert expected in result["msg"]
     assert result["failed"]
 
 

@@ -223,7 +223,7 @@ def refuse(verb, name, error, only_dry=False):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("services/demo-router", "Service/demo-router"),
         ("deployments/demo-router", "Deployment/demo-router"),
@@ -231,11 +231,13 @@ def refuse(verb, name, error, only_dry=False):
         ("configmaps/demo-targets", "ConfigMap/demo-targets"),
     ],
 )
-def test_nothing_is_written_before_all_of_it_passed_the_dry_run(module, name, said):
+def test_nothing_is_written_before_all_of_it_passed_the_dry_run(module, name, expected):
     server = Server()
     server.fail = refuse("patch", name, Refused(422, "Invalid", "spec.x: Invalid value"))
     done = module(server, "deploy")
-    assert f"The server would refuse {said}, so nothing was applied. It reports: spec.x: Invalid value" in done["msg"]
+    assert (
+        f"The server would refuse {expected}, so nothing was applied. It reports: spec.x: Invalid value" in done["msg"]
+    )
     assert server.written == []
 
 

@@ -77,7 +77,7 @@ def test_missing_card_row_and_lost_chip(cluster, run_module):
 
 
 @pytest.mark.parametrize(
-    "driver, said",
+    "driver, expected",
     [
         ("not_loaded", "reboot the host"),
         ("container_used", "in use by another container"),
@@ -85,12 +85,12 @@ def test_missing_card_row_and_lost_chip(cluster, run_module):
         ("no_npu", "finds no NPU"),
     ],
 )
-def test_errors_say_what_to_do(cluster, run_module, driver, said):
+def test_errors_say_what_to_do(cluster, run_module, driver, expected):
     host = cluster(devices=2)["node0"]
     with ascend_cluster.edit(host["state"]) as state:
         state["behaviour"]["driver"] = driver
     result = run_module("npu_info", executable=tool(host))
-    assert result["failed"] and said in result["msg"] and "npus" not in result
+    assert result["failed"] and expected in result["msg"] and "npus" not in result
 
 
 def test_superpod_asked_for_where_there_is_none(cluster, run_module):

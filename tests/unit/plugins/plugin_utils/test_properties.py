@@ -163,8 +163,8 @@ def test_every_engine_is_told_the_true_sizes_of_both_roles(deployment):
         config = json.loads(service["argv"][service["argv"].index("--kv-transfer-config") + 1])
         child = config["kv_connector_extra_config"].get("connectors", [config])[0]
         for role, pool in words["inference_pools"].items():
-            told = child["kv_connector_extra_config"][role]
-            assert (told["dp_size"], told["tp_size"]) == (pool["data_parallel_size"], pool["tensor_parallel_size"])
+            sizes = child["kv_connector_extra_config"][role]
+            assert (sizes["dp_size"], sizes["tp_size"]) == (pool["data_parallel_size"], pool["tensor_parallel_size"])
 
 
 @RELAXED

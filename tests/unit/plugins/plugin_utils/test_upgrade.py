@@ -31,7 +31,7 @@ def test_the_same_deployment_on_all_hosts_may_be_upgraded():
 
 
 @pytest.mark.parametrize(
-    ("deployed", "said"),
+    ("deployed", "expected"),
     [
         ({"h1": {}, "h2": {}}, "h1 has none; h2 has none"),
         ({"h1": OLD, "h2": {}}, "h2 has none"),
@@ -40,9 +40,9 @@ def test_the_same_deployment_on_all_hosts_may_be_upgraded():
         ({"h1": plan("1.0", runtime="docker"), "h2": plan("1.0", runtime="docker")}, "with runtime docker"),
     ],
 )
-def test_nothing_to_go_back_to(deployed, said):
+def test_nothing_to_go_back_to(deployed, expected):
     (text,) = refusals(deployed, plan(), cann_installed=True)
-    assert said in text and "Fix: use the playbook site" in text
+    assert expected in text and "Fix: use the playbook site" in text
 
 
 @pytest.mark.parametrize("version", [PLAN_VERSION - 1, PLAN_VERSION + 1, None])

@@ -82,12 +82,12 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
         )
         assert (found["why"], found["source"]) == (rule.why, rule.source)
         assert not found["problem"].endswith("."), "a clause after a colon"
-        said = words(found["problem"])
+        quoted = words(found["problem"])
         written = (
             words(found["value"]) | words(found["path"].rsplit(".", 1)[-1]) | words(str(list(mistake.changes.values())))
         )
         planned = {part for name in (*mistake.changes, found["path"]) for part in words(name)}
-        assert said & (written | planned), "neither the value nor the name that the user wrote"
+        assert quoted & (written | planned), "neither the value nor the name that the user wrote"
 
 
 def test_every_rule_has_a_mistake():
