@@ -9,6 +9,8 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
+from ..plugin_utils.bench.curves import LibraryMissing, require_library
+from ..plugin_utils.bench.page import bench_page
 from ..plugin_utils.bench.report import bench_report
 from ..plugin_utils.bench.runs import bench_runs
 from ..plugin_utils.bench.text import bench_text
@@ -16,11 +18,13 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
 
 
-def runs_filter(plan: t.Any, settings: t.Any) -> dict[str, t.Any]:
-    """The measurements. Raises AnsibleFilterError with all errors of the settings."""
+def runs_filter(plan: t.Any, settings: t.Any, curves: bool = False) -> dict[str, t.Any]:
+    """The measurements. Raises AnsibleFilterError with all errors of the settings, or if curves are wanted and cannot be drawn."""
     try:
+        if curves:
+            require_library()  # before hours of measuring
         return bench_runs(plain(plan), plain(settings))
-    except PlanError as error:
+    except (PlanError, LibraryMissing) as error:
         raise AnsibleFilterError(str(error)) from error
 
 
@@ -29,9 +33,19 @@ def report_filter(results: t.Any, plan: t.Any, bench: t.Any, old: t.Any = None) 
     return bench_report(plain(plan), plain(bench), plain(results), plain(old) or None)
 
 
+def page_filter(report: t.Any) -> str:
+    """The report as an HTML page."""
+    return bench_page(plain(report))
+
+
 class FilterModule:
     """Filters for Ansible."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_bench_runs": runs_filter, "_bench_report": report_filter, "_bench_text": bench_text}
+        return {
+            "_bench_runs": runs_filter,
+            "_bench_report": report_filter,
+            "_bench_text": bench_text,
+            "_bench_page": page_filter,
+        }

@@ -30,6 +30,8 @@ COUNTERS = {
     "tokens_from_outside": "vllm:prompt_tokens_by_source_total{source=external_kv_transfer}",
     "preemptions": "vllm:num_preemptions_total",
     "queue_seconds": "vllm:request_queue_time_seconds_sum",
+    "prefill_seconds": "vllm:request_prefill_time_seconds_sum",
+    "decode_seconds": "vllm:request_decode_time_seconds_sum",
 }
 NAMES = ("completed", "failed", "duration", "total_input_tokens", "total_output_tokens")
 RATES = ("request_throughput", "output_throughput", "total_token_throughput", "request_goodput")

@@ -32,27 +32,10 @@ def bench_text(report: Record) -> list[str]:
         f"{settings['repeats']} measurements of each load. Times in ms; median (least to most).",
         "",
     ]
-    names = [name for name in SHOWN if any(load["median"].get(name) is not None for load in report["loads"])]
-    per_device = ["tok/s per NPU"] if report["devices"] else []
-    rows = [["load", "done", "failed", "empty", *(TITLES[name] for name in names), *per_device]]
-    for load in report["loads"]:
-        row = [str(load["load"] or "trace"), *(str(load[name]) for name in ("completed", "failed", "empty"))]
-        row += [_cell(load, name) for name in names]
-        if per_device:
-            row.append(f"{(load['median'].get('output_throughput') or 0) / report['devices']:.1f}")
-        rows.append(row)
-    lines += table(rows)
-    lines += [
-        "",
-        *table([["engine", "requests", "prompt tokens", "from outside", "preemptions", "queue s"], *_shares(report)]),
-    ]
-    if report["comparison"]:
-        compared = [["load", "figure", "before", "now", "verdict"]]
-        compared += [
-            [str(row["load"]), row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]]
-            for row in report["comparison"]
-        ]
-        lines += ["", *table(compared)]
+    for rows in (load_rows(report), engine_rows(report), comparison_rows(report)):
+        if len(rows) > 1:
+            lines += [*table(rows), ""]
+    lines.pop()
     for finding in report["findings"]:
         lines += [
             "",
@@ -62,20 +45,43 @@ def bench_text(report: Record) -> list[str]:
     return lines
 
 
+def load_rows(report: Record) -> list[list[str]]:
+    """A head, and a row for each load."""
+    names = [name for name in SHOWN if any(load["median"].get(name) is not None for load in report["loads"])]
+    per_device = ["tok/s per NPU"] if report["devices"] else []
+    rows = [["load", "done", "failed", "empty", *(TITLES[name] for name in names), *per_device]]
+    for load in report["loads"]:
+        row = [str(load["load"] or "trace"), *(str(load[name]) for name in ("completed", "failed", "empty"))]
+        row += [_cell(load, name) for name in names]
+        if per_device:
+            row.append(f"{(load['median'].get('output_throughput') or 0) / report['devices']:.1f}")
+        rows.append(row)
+    return rows
+
+
+def engine_rows(report: Record) -> list[list[str]]:
+    """A head, and a row for each engine; "?": not known."""
+    counters = ("requests", "prompt_tokens", "tokens_from_outside", "preemptions", "queue_seconds")
+    rows = [["engine", "requests", "prompt tokens", "from outside", "preemptions", "queue s"]]
+    for name, gained in sorted(report["engines"].items()):
+        known = gained or {}
+        rows.append([name, *(f"{known[counter]:.12g}" if counter in known else "?" for counter in counters)])
+    return rows
+
+
+def comparison_rows(report: Record) -> list[list[str]]:
+    """A head, and a row for each figure that is in both reports."""
+    rows = [["load", "figure", "before", "now", "verdict"]]
+    for row in report["comparison"]:
+        rows.append([str(row["load"]), row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]])
+    return rows
+
+
 def _cell(load: Record, name: str) -> str:
     middle, low, high = (load[part].get(name) for part in ("median", "least", "most"))
     if middle is None:
         return "-"
     return f"{middle:.1f}" + (f" ({low:.1f} to {high:.1f})" if load["measurements"] > 1 else "")
-
-
-def _shares(report: Record) -> t.Iterator[list[str]]:
-    for name, gained in sorted(report["engines"].items()):
-        counters = ("requests", "prompt_tokens", "tokens_from_outside", "preemptions", "queue_seconds")
-        yield [
-            name,
-            *("?" if gained is None or counter not in gained else f"{gained[counter]:g}" for counter in counters),
-        ]
 
 
 def table(rows: t.Sequence[t.Sequence[str]]) -> list[str]:

@@ -30,6 +30,7 @@ RUN_VARIABLES = {
     "bench": "What the playbook bench sends: profile, loads, lengths and limits, see below.",
     "bench_compare": "Report of an earlier run of the playbook bench with which it compares this one.",
     "bench_json": "File for the report of the playbook bench, as JSON.",
+    "bench_html": "File for the report of the playbook bench, as an HTML page with curves. Needs pygal on the controller.",
     "bench_markdown": "File for the report of the playbook bench, as Markdown.",
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
     "check_html": "File for the findings of the host check, as one HTML page.",

@@ -5,7 +5,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.filter.bench import runs_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.page import bench_page
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text
@@ -184,3 +190,42 @@ def test_another_load_is_not_compared(plan):
     old["settings"]["input"] = 7
     found = report(plan, [80.0], old=old)
     assert (ids(found), found["comparison"]) == (["BENCH-COMPARE"], [])
+
+
+COUNTED = {"requests": 8.0, "queue_seconds": 1.0, "prefill_seconds": 2.0, "decode_seconds": 5.0}
+
+
+def test_the_page_shows_curves_tables_and_stages_and_loads_nothing(plan):
+    old = report(plan, [50.0])
+    page = bench_page(report(plan, [60.0], old=old, engines={"decode-0-0": COUNTED, "decode-0-1": None}))
+    for text in (
+        "BENCH-REGRESSION",
+        "Time to first token (ms)",
+        "Output (tokens/s)",
+        "Share of each stage",
+        "decode-0-1",
+    ):
+        assert text in page
+    assert page.count("<svg") == 3, "TTFT, output, stages; TPOT and requests were not measured"
+    links = re.findall(r"""(?:https?:)?//[^\s"'<]+""", page)
+    assert set(links) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "<script" not in page
+
+
+def test_the_page_escapes_what_others_wrote(plan):
+    page = bench_page(report(plan, [60.0], failed=1, first_error="<script>alert(1)</script>"))
+    assert "&lt;script&gt;alert(1)" in page and "<script" not in page
+
+
+def test_the_limit_is_a_curve_of_its_own(plan):
+    found = report(plan, [60.0])
+    assert "limit" not in bench_page(found)
+    found["slo"]["ttft"] = 200
+    assert bench_page(found).count(">limit<") == 1
+
+
+def test_without_the_library_nothing_is_measured(plan, monkeypatch):
+    monkeypatch.setattr(curves, "pygal", None)
+    with pytest.raises(AnsibleFilterError, match="pip install pygal"):
+        runs_filter(plan, SMOKE, True)
+    assert runs_filter(plan, SMOKE)["runs"]

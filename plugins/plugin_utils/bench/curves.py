@@ -1,0 +1,82 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Curves and bars as inline SVG, drawn by the library pygal on the controller. No script, no font and no picture is loaded."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+try:
+    import pygal
+    from pygal.style import Style
+except ImportError:  # the text and JSON of a report need no curves
+    pygal = None
+
+# Names a curve and its values; None: not measured. Colours differ in lightness too, for readers who do not tell hues apart.
+Curve = tuple[str, t.Sequence[float | None]]
+COLORS = ("#1f6fb2", "#c77c11", "#2e9e5b", "#8a5cc7", "#5f6b76", "#0e8a94", "#a3387c")
+LIMIT_COLOR = "#c2332b"
+MISSING = (
+    "inference_bench_html is set, and the Python library pygal is not installed on the controller, so no curve can be drawn. "
+    "Fix: pip install pygal in the Python environment of ansible-playbook, or leave the variable out."
+)
+
+
+class LibraryMissing(Exception):
+    """pygal is not installed; the text says how to get it."""
+
+
+def require_library() -> None:
+    """Raises LibraryMissing."""
+    if pygal is None:
+        raise LibraryMissing(MISSING)
+
+
+def lines(title: str, axis: str, loads: t.Sequence[str], curves: t.Sequence[Curve], limit: float = 0) -> str:
+    """An SVG element: one curve for each name over the loads, and a dashed line at the limit if it is not 0. Raises LibraryMissing."""
+    colors = (*COLORS[: len(curves)], LIMIT_COLOR)
+    chart = _chart("Line", title, colors, loads, x_title="concurrent requests", y_title=axis)
+    for name, values in curves:
+        chart.add(name, list(values), dots_size=4)
+    if limit:
+        dashed = {"width": 2, "dasharray": "6, 4"}
+        chart.add("limit", [limit] * len(loads), show_dots=False, stroke_style=dashed)
+    return _svg(chart)
+
+
+def bars(title: str, axis: str, names: t.Sequence[str], parts: t.Sequence[Curve]) -> str:
+    """An SVG element: one horizontal bar for each name, made of the parts. Raises LibraryMissing."""
+    chart = _chart("HorizontalStackedBar", title, COLORS, names, x_title=axis, height=160 + 34 * len(names))
+    for name, values in parts:
+        chart.add(name, list(values))
+    return _svg(chart)
+
+
+def _chart(kind: str, title: str, colors: t.Sequence[str], labels: t.Sequence[str], **options: t.Any) -> t.Any:
+    require_library()
+    style = Style(
+        background="transparent",
+        plot_background="transparent",
+        colors=colors,
+        font_family="system-ui, sans-serif",
+        # The page has a light and a dark scheme; its variables hold the colours of both.
+        foreground="var(--text)",
+        foreground_strong="var(--text)",
+        foreground_subtle="var(--line)",
+        guide_stroke_color="var(--line)",
+        major_guide_stroke_color="var(--line)",
+        title_font_size=17,
+        label_font_size=14,
+        major_label_font_size=14,
+        legend_font_size=14,
+    )
+    shape = {"width": 640, "height": 360, "include_x_axis": True, "legend_at_bottom": True, "truncate_legend": -1}
+    given = {**shape, "title": title, "style": style, "x_labels": list(labels), **options}
+    return getattr(pygal, kind)(js=[], disable_xml_declaration=True, **given)
+
+
+def _svg(chart: t.Any) -> str:
+    # The library adds its name as comments, and a script for tooltips, which a page that is passed on should not have.
+    return re.sub(r"<!--.*?-->|<script.*?</script>", "", str(chart.render(is_unicode=True)), flags=re.DOTALL)

@@ -1,0 +1,120 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A benchmark's report as one self-contained HTML page: verdict, findings, curves over the load, tables, share of each stage."""
+
+from __future__ import annotations
+
+import html
+import typing as t
+
+from ...module_utils.tools.text import visible
+from ..hosts.report_style import STYLE
+from .curves import Curve, bars, lines
+from .text import comparison_rows, engine_rows, load_rows
+
+Record = t.Mapping[str, t.Any]
+# A curve's title, its unit, its figures with their names, and the limit of inference_bench.slo that it shows.
+CURVES = (
+    ("Time to first token", "ms", (("ttft_p50", "p50"), ("ttft_p90", "p90"), ("ttft_p99", "p99")), "ttft"),
+    ("Time per output token", "ms", (("tpot_p50", "p50"), ("tpot_p90", "p90"), ("tpot_p99", "p99")), "tpot"),
+    ("Output", "tokens/s", (("output_throughput", "all devices"),), ""),
+    (
+        "Requests",
+        "requests/s",
+        (("request_throughput", "completed"), ("request_goodput", "within the limits (goodput)")),
+        "",
+    ),
+)
+# Counters of an engine that are seconds of its requests, in the order in which a request passes.
+STAGES = (
+    ("queue_seconds", "queue, KV transfer"),
+    ("prefill_seconds", "prefill"),
+    ("decode_seconds", "decode"),
+)
+OWN_STYLE = """
+.curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
+.curves svg { width: 100%; height: auto; }
+.plain td { font-variant-numeric: tabular-nums; }
+"""
+
+
+def bench_page(report: Record) -> str:
+    """The page's text. Raises LibraryMissing without pygal."""
+    settings = report["settings"]
+    title = f"Benchmark of {report['deployment']}"
+    facts = [
+        ("Release", f"{report['release']}, vLLM {report['vllm']}"),
+        ("Plan", report["digest"][:12]),
+        ("Devices", report["devices"] or ""),
+        ("Load made on", report["host"]),
+        ("Profile", settings["profile"]),
+        ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
+        ("Repeats", f"{settings['repeats']} measurements of each load; tables show the median (least to most)"),
+        ("Limits", ", ".join(f"{name} {value} ms" for name, value in report["slo"].items() if value)),
+    ]
+    state, verdict = ("ok", "Passed.") if report["passed"] else ("error", "Failed: see the findings.")
+    body = [
+        f'<p class="verdict {state}">{verdict}</p>',
+        '<dl class="run">'
+        + "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts if value)
+        + "</dl>",
+        *(_finding(finding) for finding in report["findings"]),
+        '<div class="curves">' + "".join(_curves(report)) + "</div>",
+        _table("Loads", load_rows(report)),
+        _table("Comparison with the earlier report", comparison_rows(report)),
+        _table("Engines", engine_rows(report)),
+        _stages(report),
+    ]
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f"<head>{meta}<title>{_text(title)}</title><style>{STYLE}{OWN_STYLE}</style></head>"
+    text = "\n".join(part for part in body if part)
+    return f'<!doctype html>\n<html lang="en">{head}\n<body><main><h1>{_text(title)}</h1>{text}</main></body></html>\n'
+
+
+def _text(value: t.Any) -> str:
+    return html.escape(visible(str(value)))
+
+
+def _finding(finding: Record) -> str:
+    mark = f'<span class="cell {_text(finding["severity"])}">{_text(finding["severity"])}</span>'
+    text = f"<p>{_text(finding['problem'])}.</p><p>{_text(finding['why'])} Fix: {_text(finding['fix'])}</p>"
+    return f"<article><h3>{mark} {_text(finding['id'])} · {_text(finding['path'])}</h3>{text}</article>"
+
+
+def _curves(report: Record) -> t.Iterator[str]:
+    loads = report["loads"]
+    labels = [str(load["load"] or "trace") for load in loads]
+    for title, unit, figures, limit in CURVES:
+        curves = [(name, [load["median"].get(figure) for load in loads]) for figure, name in figures]
+        shown = [(name, values) for name, values in curves if any(value is not None for value in values)]
+        if shown:
+            yield lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0)
+
+
+def _stages(report: Record) -> str:
+    """Where the time of requests went, in percent of the seconds that each engine counted."""
+    seconds = {
+        name: [gained.get(counter) or 0.0 for counter, _title in STAGES]
+        for name, gained in sorted(report["engines"].items())
+        if gained and any(gained.get(counter) for counter, _title in STAGES)
+    }
+    if not seconds:
+        return ""
+    parts: list[Curve] = [
+        (title, [100.0 * values[number] / sum(values) for values in seconds.values()])
+        for number, (_counter, title) in enumerate(STAGES)
+    ]
+    return (
+        '<h2>Share of each stage</h2><div class="curves">'
+        + bars("Time of requests", "%", list(seconds), parts)
+        + "</div>"
+    )
+
+
+def _table(title: str, rows: t.Sequence[t.Sequence[str]]) -> str:
+    if len(rows) < 2:
+        return ""
+    head = "".join(f"<th>{_text(cell)}</th>" for cell in rows[0])
+    lines_of = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    return f'<h2>{_text(title)}</h2><div class="scroll"><table class="plain"><tr>{head}</tr>{lines_of}</table></div>'
