@@ -71,6 +71,16 @@ options:
         description: URL of the engine's API, without a path.
         type: str
         required: true
+  evict:
+    description:
+      - Name of one of O(engines) whose KV cache the prompts replace. Their number, C(--num-prompts), is computed from the size that the engine reports.
+      - Needs O(prompt_tokens).
+    type: str
+    default: ""
+  prompt_tokens:
+    description: Tokens of each prompt.
+    type: int
+    default: 0
   output_tokens:
     description: Tokens that each answer must have. V(0) means that they are not known.
     type: int
@@ -122,7 +132,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.bench.driver import BenchError, Command, growth, read_all, run_load, whole_argv
+from ..module_utils.bench.driver import BenchError, Command, growth, prompts_that_evict, read_all, run_load, whole_argv
 from ..module_utils.tools.runner import ToolMissing
 from ..module_utils.tools.text import visible
 
@@ -137,9 +147,23 @@ ARGUMENTS = {
     "api_key": {"type": "str", "default": "", "no_log": True},
     "engine_api_key": {"type": "str", "default": "", "no_log": True},
     "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
+    "evict": {"type": "str", "default": ""},
+    "prompt_tokens": {"type": "int", "default": 0, "no_log": False},
     "output_tokens": {"type": "int", "default": 0, "no_log": False},
     "timeout": {"type": "int", "default": 3600},
 }
+
+
+def eviction(module):
+    """The number of prompts that replace the KV cache of the named engine."""
+    params = module.params
+    found = [engine for engine in params["engines"] if engine["name"] == params["evict"]]
+    if not found or params["prompt_tokens"] < 1:
+        module.fail_json(msg="evict: name one of the engines, and set prompt_tokens above 0")
+    try:
+        return prompts_that_evict(found[0], params["prompt_tokens"], params["engine_api_key"])
+    except BenchError as error:
+        module.fail_json(msg=visible(f"Benchmark: {error}"))
 
 
 def main():
@@ -148,7 +172,10 @@ def main():
     env = {name: str(value) for name, value in params["environment"].items()}
     if params["api_key"]:
         env["OPENAI_API_KEY"] = params["api_key"]
-    command = Command(params["argv"], env, params["source"], params["directory"], params["container"], params["user"])
+    argv = params["argv"]
+    if params["evict"] and not module.check_mode:
+        argv = [*argv, "--num-prompts", str(eviction(module))]
+    command = Command(argv, env, params["source"], params["directory"], params["container"], params["user"])
     path = os.path.join(params["directory"], f"bench-{os.getpid()}.json")
     result = {"changed": False, "command": whole_argv(command, path)}
     if module.check_mode:

@@ -11,13 +11,14 @@ stream of events. Both are counted as empty here.
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 from typing import Any, NamedTuple, Sequence
 
 from ..tools.runner import execute
 from ..verify.client import Target, ask
-from ..verify.metrics import FINISHED, Samples, read_metrics
+from ..verify.metrics import FINISHED, Samples, labels_of, read_metrics
 
 MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their times have about 300 MiB
 TAIL = 30  # lines of the command's output that are shown after a failure
@@ -33,6 +34,8 @@ COUNTERS = {
     "prefill_seconds": "vllm:request_prefill_time_seconds_sum",
     "decode_seconds": "vllm:request_decode_time_seconds_sum",
 }
+CACHE = "vllm:cache_config_info"  # a line for each data-parallel rank, whose labels are its settings
+EXCESS = 1.2  # prompts of which a cache could hold none longer than the others
 NAMES = ("completed", "failed", "duration", "total_input_tokens", "total_output_tokens")
 RATES = ("request_throughput", "output_throughput", "total_token_throughput", "request_goodput")
 
@@ -139,6 +142,20 @@ def read_all(engines: Sequence[dict[str, str]], token: str = "") -> dict[str, Sa
         reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
         found[engine["name"]] = read_metrics(reply.body) if reply.status == 200 else None
     return found
+
+
+def prompts_that_evict(engine: dict[str, str], prompt_tokens: int, token: str = "") -> int:
+    """How many prompts of this length an engine's KV cache cannot hold, from the size that it reports. Raises BenchError."""
+    reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
+    sizes = labels_of(reply.body, CACHE) if reply.status == 200 else []
+    blocks = [(size.get("num_gpu_blocks", ""), size.get("block_size", "")) for size in sizes]
+    if not blocks or not all(number.isdigit() and size.isdigit() for number, size in blocks):
+        raise BenchError(
+            "{} does not report the size of its KV cache ({}), so the number of prompts that replace it is "
+            "not known. Fix: set inference_bench.evict".format(engine["name"], CACHE)
+        )
+    tokens = sum(int(number) * int(size) for number, size in blocks)
+    return math.ceil(EXCESS * tokens / prompt_tokens)
 
 
 def growth(before: Samples | None, after: Samples | None) -> dict[str, float] | None:

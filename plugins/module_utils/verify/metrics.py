@@ -48,6 +48,12 @@ def read_metrics(text: str) -> Samples:
     return samples
 
 
+def labels_of(text: str, name: str) -> list[dict[str, str]]:
+    """The labels of each sample with this name."""
+    found = [_SAMPLE.match(line) for line in text.splitlines()]
+    return [dict(_LABEL.findall(item.group(2) or "")) for item in found if item and item.group(1) == name]
+
+
 class Served(NamedTuple):
     """Tokens and requests of one engine in a window. None = the engine has no such counter."""
 

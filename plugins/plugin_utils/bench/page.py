@@ -84,7 +84,7 @@ def _finding(finding: Record) -> str:
 
 def _curves(report: Record) -> t.Iterator[str]:
     loads = report["loads"]
-    labels = [str(load["load"] or "trace") for load in loads]
+    labels = [load["title"] for load in loads]
     for title, unit, figures, limit in CURVES:
         curves = [(name, [load["median"].get(figure) for load in loads]) for figure, name in figures]
         shown = [(name, values) for name, values in curves if any(value is not None for value in values)]

@@ -9,14 +9,16 @@ import statistics
 import typing as t
 
 from ..description.findings import Finding
+from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
-FORMAT = 1  # of the JSON; a comparison refuses others
+FORMAT = 2  # of the JSON; a comparison refuses others
 SHOWN = ("ttft_p50", "ttft_p99", "tpot_p50", "tpot_p99", "e2el_p99", "output_throughput", "request_goodput")
 HIGHER_IS_BETTER = ("output_throughput", "request_throughput", "total_token_throughput", "request_goodput")
 COMPARED = ("ttft_p50", "ttft_p99", "tpot_p50", "output_throughput", "request_goodput")
 WIDE = 0.10  # of the median: measurements of one setting that differ more say little
 LEAST = 0.05  # a smaller difference is no regression, whatever the spread
+LOADED = 0.5  # least share of prompt tokens that a round of profile pool loads from the store
 COUNTS = ("completed", "failed", "empty", "short")
 
 
@@ -28,10 +30,12 @@ def bench_report(
     ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report.
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
-    loads = [_load(load, measured) for load in dict.fromkeys(run["load"] for run, _result in measured)]
+    loads = [
+        _load(*group, measured) for group in dict.fromkeys((run["load"], run["round"]) for run, _result in measured)
+    ]
     engines = _engines(measured)
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
-    findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *regressions]
+    findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
     return {
         "format": FORMAT,
         "deployment": plan["deployment"],
@@ -50,12 +54,17 @@ def bench_report(
     }
 
 
-def _load(load: int, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
-    figures = [result["figures"] for run, result in measured if run["load"] == load]
+def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
+    """Figures of one load, in profile pool of one of its rounds."""
+    chosen = [(run, result) for run, result in measured if (run["load"], run["round"]) == (load, round_name)]
+    figures = [result["figures"] for _run, result in chosen]
     names = [name for name in figures[0] if name not in (*COUNTS, "first_error")]
     known = {name: [item[name] for item in figures if item.get(name) is not None] for name in names}
     return {
         "load": load,
+        "round": round_name,
+        "title": f"{load or 'trace'} {round_name}".rstrip(),
+        "loaded_share": _loaded_share(chosen),
         "measurements": len(figures),
         **{name: sum(item[name] or 0 for item in figures) for name in COUNTS},
         "uncounted": sum(item["empty"] is None for item in figures),
@@ -64,6 +73,14 @@ def _load(load: int, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t
         "least": {name: min(values) if values else None for name, values in known.items()},
         "most": {name: max(values) if values else None for name, values in known.items()},
     }
+
+
+def _loaded_share(chosen: t.Sequence[tuple[Record, Record]]) -> float | None:
+    """Of the prompt tokens of a round's engine, the share whose KV cache came from outside; None if it is not known."""
+    gained = [result["engines"].get(run["engine"]) or {} for run, result in chosen]
+    if not all("tokens_from_outside" in item and item.get("prompt_tokens") for item in gained):
+        return None
+    return round(sum(item["tokens_from_outside"] for item in gained) / sum(item["prompt_tokens"] for item in gained), 3)
 
 
 def _engines(measured: t.Sequence[tuple[Record, Record]]) -> dict[str, dict[str, float] | None]:
@@ -86,7 +103,7 @@ def _finding(rule: str, path: str, problem: str, fix: str, why: str, severity: s
 
 def _wrong_answers(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
     for load in loads:
-        path = f"load {load['load']}"
+        path = f"load {load['title']}"
         asked = load["completed"] + load["failed"]
         if load["failed"]:
             problem = f"{load['failed']} of {asked} requests failed: {load['first_error'] or 'no reason is known'}"
@@ -156,12 +173,33 @@ def _wide(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
                 fix = "Measure again while nobody else uses the hosts, with more prompts or repeats."
                 yield _finding(
                     "BENCH-SPREAD",
-                    f"load {load['load']}",
+                    f"load {load['title']}",
                     problem,
                     fix,
                     "Differences within this range mean nothing.",
                     "warning",
                 )
+
+
+def _gains(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
+    """Profile pool: rounds that loaded little, or that were not faster than computing."""
+    cold = {load["load"]: load["median"].get("ttft_p50") for load in loads if load["round"] == COLD}
+    for load in loads:
+        if load["round"] not in (OWN, OTHER):
+            continue
+        path, share = f"load {load['title']}", load["loaded_share"]
+        if share is None:
+            problem, fix = "the engine does not count what it loaded", "Use a release with vLLM 0.16 or newer."
+            yield _finding("BENCH-POOL-UNKNOWN", path, problem, fix, "A faster answer alone proves no load.", "warning")
+        elif share < LOADED:
+            problem = f"{share:.0%} of the prompt tokens were loaded from the store"
+            fix = "Run verify, whose step pool names the cause; if it passes, enlarge inference_store.segment_size."
+            yield _finding("BENCH-POOL-MISS", path, problem, fix, "Prompts are computed again.")
+        ttft, computed = load["median"].get("ttft_p50"), cold.get(load["load"])
+        if ttft is not None and computed is not None and ttft >= computed:
+            problem = f"ttft_p50 is {ttft:.4g} ms, and {computed:.4g} ms when computed"
+            fix = "Check the links with check, or use longer prompts (inference_bench.input)."
+            yield _finding("BENCH-POOL-SLOW", path, problem, fix, "Loading costs more than computing.", "warning")
 
 
 def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[list[dict[str, t.Any]], list[Finding]]:
@@ -187,23 +225,23 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                 "The figures mean different things.",
             )
         ]
-    before = {load["load"]: load for load in old["loads"]}
+    before = {load["title"]: load for load in old["loads"]}
     rows, findings = [], []
     for load in loads:
-        earlier = before.get(load["load"])
+        earlier = before.get(load["title"])
         for name in COMPARED:
             new_value, old_value = load["median"].get(name), (earlier or {"median": {}})["median"].get(name)
             if earlier is None or new_value is None or not old_value:
                 continue
             verdict = _verdict(name, load, earlier)
             rows.append(
-                {"load": load["load"], "figure": name, "before": old_value, "now": new_value, "verdict": verdict}
+                {"load": load["title"], "figure": name, "before": old_value, "now": new_value, "verdict": verdict}
             )
             if verdict == "worse":
                 problem = f"{name} is {new_value:.4g}, before {old_value:.4g}, which is more than the spread of both"
                 fix = "Compare the plans (plan --diff) and the advice of plan -e inference_plan_show=advice."
                 findings.append(
-                    _finding("BENCH-REGRESSION", f"load {load['load']}", problem, fix, "Clients notice it.")
+                    _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
                 )
     return rows, findings
 

@@ -9,6 +9,7 @@ import typing as t
 
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
+from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
 Record = t.Mapping[str, t.Any]
@@ -19,12 +20,12 @@ MOST_ENGINES = 64  # whose counters are read before and after each measurement
 
 
 def bench_runs(plan: Record, raw: t.Any) -> dict[str, t.Any]:
-    """``{host, settings, runs: [{label, load, repeat, arguments}], ...}``: the options of service_bench, and what each run is.
+    """``{host, settings, runs: [{label, load, repeat, round, argv, ...}], ...}``: the options of service_bench, and what each run is.
 
     Load and repeat 0 is the warm-up, which is not part of the report. Raises PlanError.
     """
     bench = read_bench(raw)
-    findings = [*_unsuitable(plan), *_too_long(plan, bench)]
+    findings = [*_unsuitable(plan), *_too_long(plan, bench), *pool_findings(plan, bench)]
     service = _service(plan, bench.host)
     if service is None:
         findings.append(
@@ -42,6 +43,8 @@ def bench_runs(plan: Record, raw: t.Any) -> dict[str, t.Any]:
         for load in bench.loads
         for repeat in range(1, bench.repeats + 1)
     ]
+    if bench.profile == "pool":
+        measured = [run for once in measured for run in pool_runs(plan, bench, once)]
     return {
         "host": service["host"],
         "service": service["name"],
@@ -58,6 +61,7 @@ def bench_runs(plan: Record, raw: t.Any) -> dict[str, t.Any]:
             "container": (service["container"] or {}).get("name", ""),
             "user": "" if service["container"] else plan["user"],
             "engines": engines[:MOST_ENGINES],
+            "prompt_tokens": bench.prefix + bench.input,
             "output_tokens": bench.output,
             "timeout": bench.timeout,
         },
@@ -114,7 +118,8 @@ def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, pr
     limits = [f"{name}:{getattr(bench.slo, name)}" for name in ("ttft", "tpot", "e2el") if getattr(bench.slo, name)]
     if limits:
         argv += ["--goodput", *limits]
-    return {"label": label, "load": load, "repeat": repeat, "prompts": prompts, "argv": argv}
+    run = {"label": label, "load": load, "repeat": repeat, "round": "", "engine": "", "evict": ""}
+    return {**run, "argv": argv}
 
 
 def _pinned(bench: Bench) -> list[str]:

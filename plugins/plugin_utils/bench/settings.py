@@ -19,6 +19,8 @@ PROFILES: dict[str, dict[str, t.Any]] = {
     "latency": {"loads": (1,), "prompts": 32, "input": 1024, "output": 128, "repeats": 3},
     "throughput": {"loads": (1, 4, 16, 64), "prompts": 0, "input": 3500, "output": 1500, "repeats": 3},
     "long_prefix": {"loads": (1, 8), "prompts": 0, "input": 512, "prefix": 8192, "output": 128, "repeats": 3},
+    # The guide of the KV pool: 100 requests, 25 at a time, 1,024 tokens in, 10 out.
+    "pool": {"loads": (25,), "prompts": 100, "input": 1024, "output": 10, "repeats": 3},
     "trace": {"loads": (0,), "prompts": 0, "input": 0, "output": 0, "repeats": 1},
 }
 
@@ -36,7 +38,9 @@ class Slo:
 class Bench:
     """What the playbook bench sends. Values that are not set come from the profile."""
 
-    profile: str = documented("The kind of load.", choice("latency", "smoke", "throughput", "long_prefix", "trace"))
+    profile: str = documented(
+        "The kind of load.", choice("latency", "smoke", "throughput", "long_prefix", "pool", "trace")
+    )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
     prompts: int = documented("Requests of one measurement. 0: 8 times the load, at least 64.", number(0, 0))
     input: int = documented("Tokens of a prompt, without its prefix. 0: from the profile.", number(0, 0))
@@ -45,6 +49,10 @@ class Bench:
     )
     prefixes: int = documented("Number of different prefixes.", number(8, 1))
     output: int = documented("Tokens of an answer. 0: from the profile.", number(0, 0))
+    evict: int = documented(
+        "Profile pool: requests that replace an engine's KV cache. 0: computed from the size that the engine reports.",
+        number(0, 0),
+    )
     repeats: int = documented("Measurements of each load, with other prompts. 0: from the profile.", number(0, 0, 100))
     seed: int = documented("Seed of the prompts.", number(1, 0))
     slo: Slo = documented("Limits of a good request.", factory(Slo))

@@ -49,12 +49,15 @@ def load_rows(report: Record) -> list[list[str]]:
     """A head, and a row for each load."""
     names = [name for name in SHOWN if any(load["median"].get(name) is not None for load in report["loads"])]
     per_device = ["tok/s per NPU"] if report["devices"] else []
-    rows = [["load", "done", "failed", "empty", *(TITLES[name] for name in names), *per_device]]
+    pool = ["loaded"] if any(load["round"] for load in report["loads"]) else []
+    rows = [["load", "done", "failed", "empty", *(TITLES[name] for name in names), *per_device, *pool]]
     for load in report["loads"]:
-        row = [str(load["load"] or "trace"), *(str(load[name]) for name in ("completed", "failed", "empty"))]
+        row = [load["title"], *(str(load[name]) for name in ("completed", "failed", "empty"))]
         row += [_cell(load, name) for name in names]
         if per_device:
             row.append(f"{(load['median'].get('output_throughput') or 0) / report['devices']:.1f}")
+        if pool:
+            row.append("?" if load["loaded_share"] is None else f"{load['loaded_share']:.0%}")
         rows.append(row)
     return rows
 
@@ -73,7 +76,7 @@ def comparison_rows(report: Record) -> list[list[str]]:
     """A head, and a row for each figure that is in both reports."""
     rows = [["load", "figure", "before", "now", "verdict"]]
     for row in report["comparison"]:
-        rows.append([str(row["load"]), row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]])
+        rows.append([row["load"], row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]])
     return rows
 
 

@@ -11,6 +11,7 @@ import stat
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
+from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
 
 RESULT = {
     "completed": 4,
@@ -116,3 +117,35 @@ def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
 )
 def test_growth_of_counters(before, after, grown):
     assert driver.growth(before, after) == grown
+
+
+@pytest.mark.parametrize(
+    ("page", "prompts"),
+    [
+        ('vllm:cache_config_info{block_size="128",engine="0",num_gpu_blocks="800"} 1.0', 120),
+        (
+            "\n".join(
+                f'vllm:cache_config_info{{engine="{n}",num_gpu_blocks="800",block_size="128"}} 1.0' for n in (0, 1)
+            ),
+            240,
+        ),
+        ('vllm:cache_config_info{block_size="128",num_gpu_blocks="801"} 1.0', 121),
+    ],
+)
+def test_prompts_that_evict(monkeypatch, page, prompts):
+    monkeypatch.setattr(driver, "ask", lambda *_arguments, **_options: Reply(200, page, 0.1, "", "", ()))
+    assert driver.prompts_that_evict({"name": "colocated-0", "url": "http://x"}, 1024) == prompts
+
+
+@pytest.mark.parametrize(
+    ("status", "page"),
+    [
+        (200, "vllm:prompt_tokens_total 7"),
+        (200, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="None"} 1.0'),
+        (401, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="800"} 1.0'),
+    ],
+)
+def test_a_cache_of_unknown_size_is_an_error(monkeypatch, status, page):
+    monkeypatch.setattr(driver, "ask", lambda *_arguments, **_options: Reply(status, page, 0.1, "", "", ()))
+    with pytest.raises(driver.BenchError, match="Fix: set inference_bench.evict"):
+        driver.prompts_that_evict({"name": "colocated-0", "url": "http://x"}, 1024)

@@ -229,3 +229,68 @@ def test_without_the_library_nothing_is_measured(plan, monkeypatch):
     with pytest.raises(AnsibleFilterError, match="pip install pygal"):
         runs_filter(plan, SMOKE, True)
     assert runs_filter(plan, SMOKE)["runs"]
+
+
+POOL = {"profile": "pool"}
+
+
+@pytest.fixture(scope="module")
+def pool_plan():
+    plan = plan_of("a2_colocated_pool")
+    plan["release_facts"]["vllm"] = "0.18.0"  # that of the inventory has no program that can measure it
+    return plan
+
+
+def test_rounds_of_a_pool_send_the_same_prompts_except_for_the_eviction(pool_plan):
+    found = bench_runs(pool_plan, {**POOL, "repeats": 2})
+    first, second = (engine["url"] for engine in pool_plan["verify"]["colocated"][:2])
+    warm_up, *runs = found["runs"]
+    assert option(warm_up, "--base-url") == pool_plan["verify"]["entry"]["url"]
+    rounds = [(run["round"], option(run, "--base-url"), run["repeat"]) for run in runs[:4]]
+    assert rounds == [("cold", first, 1), ("evict", first, 0), ("own memory", first, 1), ("other instance", second, 1)]
+    seeds = [option(run, "--seed") for run in runs]
+    assert seeds[0] == seeds[2] == seeds[3] and len(set(seeds)) == 4, "two measurements, each with an eviction"
+    assert "--num-prompts" not in runs[1]["argv"] and runs[1]["evict"] == runs[1]["engine"]
+    assert found["options"]["prompt_tokens"] == 1024
+
+
+def test_the_number_of_prompts_that_evict_can_be_set(pool_plan):
+    run = bench_runs(pool_plan, {**POOL, "evict": 300})["runs"][2]
+    assert (option(run, "--num-prompts"), run["evict"]) == ("300", "")
+
+
+def test_a_plan_without_a_store_has_no_pool(plan):
+    with pytest.raises(PlanError, match="the plan has none"):
+        bench_runs(plan, {"profile": "pool"})
+
+
+def pool_report(pool_plan, ttft, shares):
+    """A report of the three rounds with these TTFT and shares of loaded prompt tokens."""
+    bench = bench_runs(pool_plan, {**POOL, "repeats": 1, "evict": 9})
+    values = dict(zip(("cold", "own memory", "other instance"), zip(ttft, shares, strict=True), strict=True))
+    results = []
+    for run in bench["runs"]:
+        time, share = values.get(run["round"], (1.0, 0.0))
+        counted = {"requests": 100.0, "prompt_tokens": 1000.0}
+        if share is not None:
+            counted["tokens_from_outside"] = 1000.0 * share
+        results.append({"figures": {**FIGURES, "ttft_p50": time}, "engines": {run["engine"]: counted}})
+    return bench_report(pool_plan, bench, results)
+
+
+@pytest.mark.parametrize(
+    ("ttft", "shares", "rules"),
+    [
+        ((2322, 739, 948), (0.0, 0.99, 0.98), []),  # the figures of the guide
+        ((2322, 739, 948), (0.0, 0.5, 0.5), []),
+        ((2322, 739, 948), (0.0, 0.99, 0.49), ["BENCH-POOL-MISS"]),
+        ((2322, 2322, 948), (0.0, 0.99, 0.99), ["BENCH-POOL-SLOW"]),
+        ((2322, 739, 948), (0.0, None, 0.99), ["BENCH-POOL-UNKNOWN"]),
+    ],
+)
+def test_what_a_pool_gains(pool_plan, ttft, shares, rules):
+    found = pool_report(pool_plan, ttft, shares)
+    assert ids(found) == rules
+    assert [load["title"] for load in found["loads"]] == ["25 cold", "25 own memory", "25 other instance"]
+    assert found["passed"] == ("BENCH-POOL-MISS" not in rules)
+    assert any("| loaded |" in line for line in bench_text(found))
