@@ -13,10 +13,10 @@ from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import removal
 
 
-def removal_plan(slurped: t.Any, directory: t.Any, todays: t.Any) -> dict[str, t.Any]:
-    """Adapter: slurp's result on the left."""
+def removal_plan(text: t.Any, directory: t.Any, todays: t.Any) -> dict[str, t.Any]:
+    """Adapter: the text of plan.json on the left."""
     try:
-        return removal.removal_plan(plain(slurped) or {}, str(directory), plain(todays) or {})
+        return removal.removal_plan(str(text or ""), str(directory), plain(todays) or {})
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 import copy
 import json
 import os
+import pwd
 import subprocess
+import sys
 
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
 
 VARIABLES = {
@@ -120,3 +124,27 @@ def test_a_plan_that_does_not_fit_and_a_table_without_facts_are_refused(tmp_path
     assert run.code != 0 and "the weights of one rank take 80.0 GiB" in " ".join(run.output.split())
     run = plan(tmp_path, inference_plan_show="memory")
     assert run.code != 0 and "inference_model_facts is not set" in " ".join(run.output.split())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_planted_plan_is_not_compared(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANSIBLE_DIFF_ALWAYS", "true")
+    here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    place = tmp_path / "root/deployments/inference/plan.json"
+    place.parent.mkdir(parents=True)
+    planned = launch_plan(
+        {**copy.deepcopy(VARIABLES), "inference_root": str(tmp_path / "root"), "inference_args": {"seed": 7}},
+        {
+            host: {"groups": [group], "variables": dict(host_, inference_address=host_["ansible_host"])}
+            for group, value in GROUPS.items()
+            for host, host_ in value["hosts"].items()
+        },
+    )
+    place.write_text(json.dumps(planned))
+    place.chmod(0o640)
+    own = plan(tmp_path, inference_root=str(tmp_path / "root"), **here)
+    assert own.code == 0 and "--seed" in own.output, own.output
+    os.chown(place, pwd.getpwnam("nobody").pw_uid, -1)
+    planted = plan(tmp_path, inference_root=str(tmp_path / "root"), **here)
+    assert planted.code == 0 and "--seed" not in planted.output, planted.output
+    assert "is not a file that only root or the connected user can write" in planted.text, planted.output

@@ -9,6 +9,9 @@ import hashlib
 import json
 import os
 
+from ..files import tree
+
+PLAN = "plan.json"
 PLAN_VERSION = 2  # format of the plan: the planner writes it, and no other can be read
 
 
@@ -86,14 +89,43 @@ def _text(path):
 
 def deployed(directory):
     """The deployed plan, or the reason why there is none: ``(plan or None, text)``."""
-    path = os.path.join(directory, "plan.json")
+    path = os.path.join(directory, PLAN)
     try:
-        with open(path) as stream:
-            plan = json.load(stream)
+        text, problem = deployed_text(directory)
     except OSError as error:
         return None, f"{path}: {error.strerror}"
+    if problem:
+        return None, problem
+    try:
+        plan = json.loads(text)
     except ValueError as error:
         return None, f"{path} is not JSON: {error}"
-    if plan.get("plan_version") != PLAN_VERSION:
+    if not isinstance(plan, dict) or plan.get("plan_version") != PLAN_VERSION:
         return None, f"{path} was written by another version of this collection"
     return plan, ""
+
+
+def deployed_text(directory):
+    """The text of the deployed plan, or the reason why there is none: ``(text, reason)``. Raises OSError if it cannot be read.
+
+    A file that a service's user, or everybody, can have written is not read, nor is a link: root would carry out what it says.
+    """
+    path = os.path.join(directory, PLAN)
+    try:
+        folder = tree.open_folder(directory, directory)
+    except tree.TreeError as error:
+        return "", str(error)
+    if folder is None:
+        return "", f"{directory}: No such file or directory"
+    try:
+        entry = tree.look(folder, PLAN)
+    finally:
+        os.close(folder)
+    if entry is None:
+        return "", f"{path}: No such file or directory"
+    if not tree.trusted(entry):
+        return "", (
+            f"{path} is not a file that only root or the connected user can write ({entry.kind}, owner {entry.uid}, mode {entry.mode:04o}), "
+            "so it is not read. Fix: find out who changed it, remove it, and run site, which records the plan again"
+        )
+    return entry.content.decode("utf-8", "replace"), ""

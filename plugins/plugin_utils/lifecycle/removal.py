@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import posixpath
 import typing as t
@@ -15,12 +14,12 @@ from ...module_utils.status.plan import PLAN_VERSION
 Plan = dict[str, t.Any]
 
 
-def removal_plan(slurped: t.Mapping[str, t.Any], directory: str, todays: Plan) -> Plan:
+def removal_plan(text: str, directory: str, todays: Plan) -> Plan:
     """The deployed plan if there is one that belongs into ``directory``, else the inventory's; ``{}`` if there is neither.
 
-    ``slurped``: result of ``ansible.builtin.slurp`` for plan.json. ``ValueError`` for a plan that another folder has.
+    ``text``: that of plan.json, empty without one. ``ValueError`` for a plan that another folder has.
     """
-    plan = _decoded(slurped)
+    plan = _decoded(text)
     if not plan or plan.get("plan_version") != PLAN_VERSION:
         return todays
     place = posixpath.join(str(plan.get("root")), "deployments", str(plan.get("deployment")))
@@ -32,9 +31,9 @@ def removal_plan(slurped: t.Mapping[str, t.Any], directory: str, todays: Plan) -
     return plan
 
 
-def _decoded(slurped: t.Mapping[str, t.Any]) -> Plan:
+def _decoded(text: str) -> Plan:
     try:
-        found = json.loads(base64.b64decode(slurped.get("content", "")))
+        found = json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
