@@ -230,6 +230,23 @@ def test_the_router_s_own_port_is_for_the_cluster_where_clients_ask_the_frontend
     assert [port["scope"] for port in router(fronted)["ports"]] == ["cluster"]
 
 
+@pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=FLAVOURS)
+def test_no_router_has_options_for_tls(flavour):
+    """A flavour that gets some is to be offered to the frontend with them; docs/docsite/rst/guide_security.rst says that there is none."""
+    known = {option for release in RELEASES.values() for option in flavour.options(release)}
+    assert not {option for option in known if re.search(r"(^|-)(ssl|tls|https|cert|certfile|keyfile)(-|$)", option)}
+
+
+@pytest.mark.parametrize("bind", ["", "127.0.0.1", "0.0.0.0", "8.8.8.8"])
+def test_the_plain_http_between_frontend_and_router_does_not_leave_the_host(bind):
+    changes = {**FRONTED, "inference_router.group": "decode"}
+    services = launch_plan(*family("p2p", {**changes, **({"inference_router.bind": bind} if bind else {})}))["services"]
+    (frontend,) = (service for service in services if service["kind"] == "frontend")
+    (routed,) = (service for service in services if service["kind"] == "router")
+    assert frontend["host"] == routed["host"] != "node1"
+    assert f"proxy_pass http://{routed['address']}:" in frontend["files"][0]["content"]
+
+
 @pytest.mark.parametrize(
     ("changes", "address"),
     [
