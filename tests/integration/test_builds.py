@@ -155,6 +155,36 @@ def test_a_source_distribution_with_another_hash_is_not_built(place):
     assert place.builders() == []
 
 
+@pytest.mark.parametrize("indexes", [None, lambda *unused: ("", [])])
+def test_a_package_without_a_wheel_is_not_built_by_root_either(place, indexes):
+    """``no_binary`` names what has to be built; an index that has no wheel of another package must not make root build it."""
+    published = hashlib.sha256((place.folder / "links/made-1.tar.gz").read_bytes()).hexdigest()
+    with pytest.raises(VenvError, match="made 1 has SHA-256"):
+        place.build({"requirements": ["made==1"]}, sdists={"made==1": "0" * 64})
+    assert "wheel" not in {line.split()[0] for line in place.builders()}
+    made = place.build({"requirements": ["made==1"]}, sdists={"made==1": published}, choose=indexes)
+    assert "wheel" in {line.split()[0] for line in place.builders()}
+    assert {line.split()[1] for line in place.builders()} == {str(pwd.getpwnam(USER).pw_uid)}
+    script = "import made, os; print(made.BUILT_BY, os.stat(made.__file__).st_uid)"
+    assert subprocess.check_output([made.own_python, "-c", script], text=True).split()[1] == "0"
+
+
+def test_a_second_package_without_a_wheel_is_not_built_by_root_either(place):
+    """One is named in ``no_binary``, and it requires the other."""
+    with tarfile.open(place.folder / "links/other-1.tar.gz", "w:gz") as archive:
+        for path in sorted(place.sources.iterdir()):
+            text = path.read_text().replace("made", "other")
+            if path.name == "PKG-INFO":
+                text = text.replace("Metadata-Version: 2.1", "Metadata-Version: 2.2") + "Requires-Dist: made==1\n"
+            text = text.replace("Version: 1\\n", "Version: 1\\nRequires-Dist: made==1\\n")
+            entry = tarfile.TarInfo(f"other-1/{path.name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    place.build({"requirements": ["other==1"], "no_binary": ["other"], "imports": ["made", "other"]})
+    assert {line.split()[1] for line in place.builders()} == {str(pwd.getpwnam(USER).pw_uid)}
+    assert [line.split()[0] for line in place.builders()].count("wheel") == 2
+
+
 def test_only_the_known_source_distribution_is_built(place):
     wish = {"requirements": ["made==1"], "no_binary": ["made"]}
     published = hashlib.sha256((place.folder / "links/made-1.tar.gz").read_bytes()).hexdigest()

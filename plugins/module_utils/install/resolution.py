@@ -13,6 +13,7 @@ import json
 import os
 import re
 
+from .unprivileged import without_wheel
 from .venv import STAMPS, VenvError, contradiction, missing_package, settings, tail, write_atomically
 
 MOST_ATTEMPTS = 8
@@ -20,7 +21,6 @@ PROJECT = "resolution"  # folder of the pyproject.toml beside an environment's s
 PYPI = "PyPI"  # in messages; uv searches it if no index is configured
 # "Failed to fetch: `URL`", with the address of a package's page or of a file
 FETCH = re.compile(r"[Ff]ailed to (?:fetch|download)[: `]+(\w+://[^\s`]+)")
-NO_WHEEL = re.compile(r"[Bb]ecause ([\w.-]+(?:[=<>!~]+[\w.+!*-]+)?) has no (?:usable )?wheels")
 
 
 class Unresolved(Exception):
@@ -157,11 +157,7 @@ class Resolver:
 
 def lacking(output):
     """The requirement that no index has for this platform and Python; an empty string for other errors."""
-    found = missing_package(output)
-    if found:
-        return found
-    match = NO_WHEEL.search(" ".join(output.split()))
-    return match.group(1) if match else ""
+    return missing_package(output) or without_wheel(output)
 
 
 def searched(env, no_index=False):
@@ -197,7 +193,8 @@ def chosen(builder, wish, env, indexes, metadata):
     """
     folder = os.path.join(builder.path, STAMPS, PROJECT)
     os.makedirs(folder, exist_ok=True)
-    resolver = Resolver(builder.uv(), builder.run_by_worker, folder, ["--python", builder.own_python], env)
+    target = ["--python", builder.own_python, *builder.only_wheels()]
+    resolver = Resolver(builder.uv(), builder.run_by_worker, folder, target, env)
     try:
         _packages, sources = resolver.resolve(dict(wish, no_index=builder.no_index), indexes, metadata)
     except Unresolved as error:

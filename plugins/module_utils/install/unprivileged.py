@@ -22,6 +22,7 @@ from ..tools.runner import execute
 
 MOST_SECONDS = 60  # to make a user
 SETPRIV = "setpriv"  # of util-linux
+NO_WHEEL = re.compile(r"[Bb]ecause ([\w.-]+(?:[=<>!~]+[\w.+!*-]+)?) has no (?:usable )?wheels")
 DISTRIBUTION = re.compile(r"([\w.-]+?)(?:\[[^\]]*\])?\s*(?:==|@)")
 
 
@@ -54,6 +55,16 @@ def built_names(wish):
     """Normalised names of the distributions that a layer builds on the host: ``no_binary``, and folders of sources."""
     folders = [requirement.partition("@")[0] for requirement in wish["requirements"] if " @ file:" in requirement]
     return {normal(name.strip()) for name in [*wish.get("no_binary", []), *folders]}
+
+
+def without_wheel(output):
+    """The distribution that uv would have to build, from its output with ``--no-build``; an empty string for other errors.
+
+    >>> without_wheel("Because made==1 has no usable wheels and you require made==1, we can conclude ...")
+    'made==1'
+    """
+    match = NO_WHEEL.search(" ".join(output.split()))
+    return match.group(1) if match else ""
 
 
 def source_folders(wish):

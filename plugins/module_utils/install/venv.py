@@ -22,6 +22,7 @@ from . import package_lock, unprivileged
 
 STAMPS = ".ascend-inference"
 MARK = "installing"
+MOST_BUILT = 50  # packages without a wheel for the host
 TIMEOUT = 4 * 3600  # seconds of one command; the engine's wheels may be built from source
 PIP_SETTINGS = {
     "index-url": ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"),
@@ -191,6 +192,7 @@ class Builder:
         self.choose, self.chosen_indexes = choose, []
         self.known_sdists = sdists or {}
         self.build_user, self.worker = build_user if os.geteuid() == 0 else "", None
+        self.built = set()  # normalised names of the distributions that are built
 
     def lock_path(self, layer):
         """Path of the layer's lock: versions and hashes of all packages that uv installed."""
@@ -269,11 +271,23 @@ class Builder:
 
     def _attempt(self, layer, wish, env):
         """Exit code and output of the installation. What runs code of packages to build them is run by the worker."""
-        if not self.build_user or not unprivileged.built_names(wish):
+        self.built = unprivileged.built_names(wish)
+        if not self.build_user:
             return self._attempt_with(layer, wish, env)
+        if not self.built:
+            try:
+                code, output = self._attempt_with(layer, wish, env)
+            except VenvError as error:  # of the resolution
+                if not unprivileged.without_wheel(str(error)):
+                    raise
+                code, output = 1, str(error)
+            missing = unprivileged.without_wheel(output) if code else ""
+            if not missing:
+                return code, output
+            self.built = {unprivileged.normal(re.split("[=<>!~]", missing)[0])}
         if not self.uv():
             raise VenvError(
-                f"uv is not available, and without it {', '.join(sorted(unprivileged.built_names(wish)))} would be built by root. "
+                f"uv is not available, and without it {', '.join(sorted(self.built))} would be built by root. "
                 "Fix: provide uv on the package index, or set the user who builds to an empty text"
             )
         try:
@@ -286,6 +300,10 @@ class Builder:
         finally:
             self.worker = None
 
+    def only_wheels(self):
+        """The option of uv that keeps root from building a package, which runs its code; empty where the worker runs uv."""
+        return ["--no-build"] if self.build_user and not self.worker else []
+
     def run_by_worker(self, argv, env):
         """As ``run``, by the worker if there is one."""
         worker = self.worker
@@ -296,7 +314,8 @@ class Builder:
         uv, more = self.uv(), self._build_options(wish)
         if not uv:
             # pip cannot exclude a dependency: all are installed, which only costs disk space.
-            command = [self.own_python, "-m", "pip", "install", "--compile"] + more + wish["requirements"]
+            wheels = ["--only-binary", ":all:"] if self.build_user else []
+            command = [self.own_python, "-m", "pip", "install", "--compile"] + wheels + more + wish["requirements"]
             return self.run(self._sourced(command), env)
         lock = self.lock_path(layer)
         if package_lock.belongs(self.given_lock, wish):
@@ -305,22 +324,34 @@ class Builder:
             code, output = self._compile(uv, wish, more, env, lock)
             if code:
                 return code, output
+        if self.worker:
+            self._find_built(uv, env, lock)
         self._compare_sdists(wish, lock)
-        code, output = self._install_built(uv, wish, more, env, lock) if self.worker else (0, "")
+        code, output = self._install_built(uv, more, env, lock) if self.worker else (0, "")
         if not code:
-            rest = self._without_built(wish, lock) if self.worker else lock
-            code, output = self._install_lock(uv, more, env, rest)
+            rest = self._without_built(lock) if self.worker else lock
+            code, output = self._install_lock(uv, [] if self.build_user else more, env, rest)
             if rest != lock:
                 os.unlink(rest)
         if code and not package_lock.tampered(output):
             os.unlink(lock)  # the next run may find other versions
         return code, output
 
+    def _find_built(self, uv, env, lock):
+        """Add to ``built`` what has no wheel for this host, one package after the other, as uv names one at a time."""
+        for _package in range(MOST_BUILT):
+            rest = self._without_built(lock)
+            code, output = self._install_lock(uv, ["--dry-run"], env, rest)
+            os.unlink(rest)
+            missing = unprivileged.without_wheel(output) if code else ""
+            if not missing:
+                return
+            self.built.add(unprivileged.normal(re.split("[=<>!~]", missing)[0]))
+
     def _compare_sdists(self, wish, lock):
         """Leave only the known source distributions in the lock. Before a build: it runs any code of the distribution."""
-        text, problems = package_lock.narrowed(
-            read_text(lock), unprivileged.built_names(dict(wish, requirements=[])), self.known_sdists
-        )
+        folders = unprivileged.built_names(dict(wish, no_binary=[]))
+        text, problems = package_lock.narrowed(read_text(lock), self.built - folders, self.known_sdists)
         if problems:
             os.unlink(lock)  # another index may have the right file
             raise VenvError(
@@ -333,25 +364,29 @@ class Builder:
     def _install_lock(self, uv, more, env, lock):
         command = [uv, "pip", "install", "--python", self.own_python, "--compile-bytecode", "--no-deps"]
         command += ["--require-hashes"] if package_lock.fully_hashed(read_text(lock)) else []
+        if self.build_user:  # root runs it, also where a worker built the others
+            command += ["--no-build"] + (["--no-index"] if self.no_index else [])
         for url in self.chosen_indexes:  # the lock has the versions and hashes, so that no index can replace a package
             command += ["--index-strategy", "unsafe-best-match", "--index", url]
         return self.run(self._sourced(command + more + ["--requirement", lock]), env)
 
-    def _without_built(self, wish, lock):
+    def _without_built(self, lock):
         """A file with the rest of the lock."""
-        names, path = unprivileged.built_names(wish), lock + ".rest"
+        path = lock + ".rest"
         write_atomically(
-            path, "".join(text for name, text in unprivileged.blocks(read_text(lock)) if name not in names)
+            path, "".join(text for name, text in unprivileged.blocks(read_text(lock)) if name not in self.built)
         )
         return path
 
-    def _install_built(self, uv, wish, more, env, lock):
+    def _install_built(self, uv, more, env, lock):
         """Let the worker build wheels of the lock's packages, and install copies of them."""
-        worker, names = self.worker, unprivileged.built_names(wish)
+        worker, names = self.worker, self.built
         text = "".join(block for name, block in unprivileged.blocks(read_text(lock)) if name in names)
         asked = worker.write("asked.txt", worker.moved(text))
         command = [uv, "pip", "install", "--python", self.own_python, "--target", worker.inside("unused"), "--no-deps"]
         command += ["--require-hashes"] if package_lock.fully_hashed(text) else []
+        for name in names:  # also where the index has another wheel by now
+            command += ["--no-binary", name]
         code, output = self.run_by_worker(self._sourced(command + more + ["--requirement", asked]), env)
         if code:
             return code, output
@@ -398,6 +433,7 @@ class Builder:
             code, output = self.run_by_worker(self._sourced(command + more + ["--output-file", own, given]), env)
             resolved = "" if code else worker.moved_back(worker.read(own).decode("utf-8"))
         else:
+            command += self.only_wheels()
             code, output = self.run(self._sourced(command + more + ["--output-file", found, project or asked]), env)
             resolved = "" if code else read_text(found)
         if not code:
