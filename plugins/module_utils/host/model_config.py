@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
+
+from ..tools import foreign_json
 
 INDEX = "model.safetensors.index.json"
 REPAIRS = ("head_dim", "torch_dtype")
@@ -53,16 +54,18 @@ def is_quantized(path):
 def missing_weights(path):
     """Messages for files of the model's index that are missing, or whose total size is wrong."""
     try:
-        with open(os.path.join(path, INDEX), encoding="utf-8") as stream:
-            index = json.load(stream)
+        index = foreign_json.load(os.path.join(path, INDEX))
     except OSError:
         return []  # weights in one file have no index
     except ValueError as error:
         return [f"{INDEX} is not JSON: {error}"]
-    names = sorted(set(index.get("weight_map", {}).values()))
+    try:
+        names = sorted({str(name) for name in index.get("weight_map", {}).values()})
+        total = index.get("metadata", {}).get("total_size", 0)
+    except AttributeError:
+        return [f"{INDEX} is not an index of weights"]
     sizes = {name: os.path.getsize(os.path.join(path, name)) for name in names if _is_file(path, name)}
     missing = [f"{name} is missing" for name in names if name not in sizes]
-    total = index.get("metadata", {}).get("total_size", 0)
     if not missing and isinstance(total, int) and sum(sizes.values()) < total:
         missing.append(f"the weights have {sum(sizes.values())} bytes, but {INDEX} states {total}")
     return missing

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 
+from ..tools import foreign_file, foreign_json
 from .model_weights import damaged_files, weight_sizes
 
 SMALL = 64 * 2**20
@@ -88,8 +88,7 @@ def has_chat_template(path, names):
     if os.path.isdir(os.path.join(path, "additional_chat_templates")):
         return True
     try:
-        with open(os.path.join(path, "tokenizer_config.json"), encoding="utf-8") as handle:
-            return bool(json.load(handle).get("chat_template"))
+        return bool(foreign_json.load(os.path.join(path, "tokenizer_config.json")).get("chat_template"))
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -111,8 +110,7 @@ def missing_files(path):
 def _shards(path):
     # type: (str) -> t.Set[str]
     try:
-        with open(path, encoding="utf-8") as handle:
-            return {str(shard) for shard in json.load(handle)["weight_map"].values()}
+        return {str(shard) for shard in foreign_json.load(path)["weight_map"].values()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return set()
 
@@ -121,8 +119,7 @@ def read_config(path):
     # type: (str) -> t.Tuple[t.Dict[str, t.Any], str]
     """The known keys of a config.json, and the error if the file is invalid."""
     try:
-        with open(path, encoding="utf-8") as handle:
-            raw = json.load(handle)
+        raw = foreign_json.load(path)
     except OSError as error:
         return {}, f"cannot be read: {error.strerror or error}"
     except ValueError as error:
@@ -151,7 +148,7 @@ def fingerprint(path, names, every_byte):
 
 
 def _add_content(total, path, whole):
-    with open(path, "rb") as handle:
+    with foreign_file.opened(path, follow=True) as handle:
         if whole:
             for block in iter(lambda: handle.read(EDGE), b""):
                 total.update(block)

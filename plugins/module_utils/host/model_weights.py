@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import struct
+
+from ..tools import foreign_file, foreign_json
 
 MOST_HEADER = 256 * 2**20
 """A header announces its own length; no real one is longer than this many bytes."""
@@ -70,11 +71,11 @@ def damaged_files(path):
 def read_header(path):
     # type: (str) -> t.Tuple[int, t.Dict[str, t.Any]]
     """Length and content of a safetensors header. ValueError or struct.error where the file has none."""
-    with open(path, "rb") as handle:
+    with foreign_file.opened(path, follow=True) as handle:
         length = struct.unpack("<Q", handle.read(8))[0]
         if length > MOST_HEADER:
             raise ValueError(f"{path}: a header of {length} bytes")
-        return length, json.loads(handle.read(length))
+        return length, foreign_json.loads(handle.read(length))
 
 
 def tensors(path):

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from ..tools import foreign_json
 from ..verify.client import Target, ask
 
 
@@ -54,7 +54,7 @@ class Router:
                 "Engines that are not among its members get no requests. Fix: start the router, or look into its log"
             )
         try:
-            answer = json.loads(reply.body)
+            answer = foreign_json.loads(reply.body)
         except ValueError:
             answer = None
         return reply.status, answer if isinstance(answer, dict) else {"error": reply.body[:300]}

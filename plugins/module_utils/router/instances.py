@@ -22,6 +22,7 @@ import re
 import socket
 import struct
 
+from ..tools import foreign_file, foreign_json
 from .base import Member, MembersProblem, Router, address_of, refused
 
 LISTS = {"prefill": "current_prefill_instances", "decode": "current_decode_instances"}
@@ -108,15 +109,10 @@ class Instances(Router):
         try:
             if os.path.exists(self.started) and os.stat(self.started).st_mtime > os.stat(self.record).st_mtime:
                 return set()
-            with open(self.record) as stream:
-                return {str(address) for address in json.load(stream)}
+            return {str(address) for address in foreign_json.loads(foreign_file.read(self.record))}
         except (OSError, ValueError, TypeError):
             return set()
 
     def _note(self, addresses: set[str]) -> None:
-        if not self.record:
-            return
-        fresh = f"{self.record}.{os.getpid()}"
-        with open(fresh, "w") as stream:
-            json.dump(sorted(addresses), stream)
-        os.replace(fresh, self.record)
+        if self.record:
+            foreign_file.write(self.record, json.dumps(sorted(addresses)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..tools import foreign_file
 from ..tools.runner import ToolMissing, execute
 
 ENVIRONMENT = {"LC_ALL": "C", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""}
@@ -35,10 +36,10 @@ def command(argv, timeout=60, most=None):
 def tail(path, lines):
     """The last lines of a file."""
     try:
-        with open(path, "rb") as stream:
+        with foreign_file.opened(path) as stream:
             stream.seek(0, 2)
             stream.seek(max(0, stream.tell() - 400 * lines))
-            return "\n".join(stream.read().decode("utf-8", "replace").splitlines()[-lines:])
+            return "\n".join(stream.read(foreign_file.MOST).decode("utf-8", "replace").splitlines()[-lines:])
     except OSError as error:
         return f"({error})"
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 
+from ..tools import foreign_file
+
 
 def running_digest(service):
     """The configuration digest that the running process recorded at its start."""
     try:
-        with open(service["digest_file"] or "") as stream:
-            return stream.read().strip()
+        return foreign_file.read(service["digest_file"] or "", 4096).strip()
     except OSError:
         return ""
 

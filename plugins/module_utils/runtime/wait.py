@@ -6,20 +6,16 @@
 from __future__ import annotations
 
 import time
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
+from ..verify.client import Target, ask
 from .base import RuntimeProblem, state
 
 
 def answers(url, timeout=5.0):
-    """Whether the URL answers 200; the environment's proxies are not used."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        return opener.open(url, timeout=timeout).status == 200
-    except (OSError, urllib.error.URLError, ValueError):
-        return False
+    """Whether the URL answers 200 within the timeout; no redirect is followed, and the environment's proxies are not used."""
+    reply = ask(Target(url, validate_certs=False), "", timeout=timeout)
+    return reply.status == 200 and not reply.error
 
 
 UNKNOWN = state("absent", detail="unknown to the runtime")

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
+from ..tools import foreign_json
 from .client import Reply
 
 # What reading raises if a body is JSON of another form, for example a text where a list is expected.
@@ -53,7 +53,7 @@ def read_answer(reply: Reply) -> Answer:
     if early:
         return early
     try:
-        answer = _completion(json.loads(reply.body), reply)
+        answer = _completion(foreign_json.loads(reply.body), reply)
         return answer._replace(**_gap(answer))
     except OTHER_FORM:
         return _not_a_completion("a completion", reply)
@@ -174,7 +174,7 @@ def _chunks(events: tuple[tuple[float, str], ...]) -> tuple[list[tuple[float, di
     chunks = []
     for at, data in events:
         try:
-            chunk = json.loads(data)
+            chunk = foreign_json.loads(data)
         except ValueError:
             continue
         if isinstance(chunk, dict):

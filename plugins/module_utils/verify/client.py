@@ -9,10 +9,12 @@ time of the first streamed byte is needed.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
 import ssl
+import threading
 import time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -78,12 +80,14 @@ def ask(
         connection = _connection(target, timeout)
     except (OSError, ValueError) as error:  # an unreadable CA file raises OSError
         return Reply(0, "", 0.0, "tls", str(error))
+    bound = _Bound(connection, timeout)
     try:
         parts = urlsplit(target.url)
         encoded = None if payload is None else json.dumps(payload).encode("utf-8")
         headers = _headers(target, encoded is not None, request_id)
         if rank is not None:
             headers[RANK_HEADER] = str(rank)
+        bound.connect()
         connection.request(method or ("GET" if encoded is None else "POST"), parts.path + path, encoded, headers)
         response = connection.getresponse()
         status = response.status
@@ -96,9 +100,38 @@ def ask(
     except Exception as problem:  # any exception that a broken peer causes is reported
         error, detail = _name(problem, status), f"{type(problem).__name__}: {problem}"
     finally:
+        bound.cancel()
         connection.close()
+    if bound.ended:
+        error, detail = "timeout", f"no complete answer within {timeout:.0f} s"
     text = b"".join(body).decode("utf-8", "replace")
     return Reply(status, text, time.monotonic() - started, error, detail, tuple(events))
+
+
+class _Bound:
+    """Ends an exchange at its timeout. The timeout of a socket alone does not: it starts anew with every byte that the peer sends."""
+
+    def __init__(self, connection: http.client.HTTPConnection, seconds: float) -> None:
+        self.connection, self.ended = connection, False
+        self.socket: Any = None
+        self.timer = threading.Timer(seconds, self._end)
+        self.timer.daemon = True
+        self.timer.start()
+        self.cancel = self.timer.cancel
+
+    def connect(self) -> None:
+        """Connect, and keep the socket: the connection forgets it once the answer has begun."""
+        self.connection.connect()
+        self.socket = self.connection.sock
+
+    def _end(self) -> None:
+        used = self.socket or self.connection.sock  # the latter in a TLS handshake
+        self.ended = True
+        if used:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(
+                    used, socket.SHUT_RDWR
+                )  # not the method of a TLS socket, which another thread uses
 
 
 def _connection(target: Target, timeout: float) -> http.client.HTTPConnection:
@@ -153,7 +186,7 @@ def _read(
     """Fill body (and events) incrementally, so that partial data is kept after an abort."""
     size = 0
     while size < BYTES_KEPT:
-        piece = response.read(65536) if events is None else response.readline()
+        piece = response.read(65536) if events is None else response.readline(BYTES_KEPT)
         if not piece:
             return
         size += len(piece)

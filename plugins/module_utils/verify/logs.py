@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, List, Tuple
 
 from ..diagnosis import diagnose
 from ..runtime.registry import LOGS
+from ..tools import foreign_file
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
 
@@ -130,7 +131,7 @@ def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
 
 
 def _lines(path: str, start: int) -> list[str]:
-    with open(path, "rb") as stream:
+    with foreign_file.opened(path) as stream:
         stream.seek(start)
         return _split(stream.read(WINDOW_BYTES).decode("utf-8", "replace"))
 

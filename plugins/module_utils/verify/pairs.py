@@ -9,9 +9,9 @@ A data-parallel rank has its own devices, KV ports and links. vLLM serves a requ
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
+from ..tools import foreign_json
 from .answers import Answer, excerpt
 from .client import Target, ask
 from .faults import Problem
@@ -149,7 +149,7 @@ def _parameters(probe: Probe, prefill: Member) -> tuple[dict[str, Any], dict[str
         return dict(ASK_PREFILL), {}
     reply = ask(Target(prefill.engine.bootstrap), "/query", timeout=min(30.0, probe.limits.request))
     try:
-        entries = json.loads(reply.body)
+        entries = foreign_json.loads(reply.body)
         entry = entries[str(prefill.rank or 0)] if len(entries) > 1 or prefill.rank else next(iter(entries.values()))
         engine_id = entry["engine_id"]
     except (ValueError, LookupError, TypeError, AttributeError, StopIteration):

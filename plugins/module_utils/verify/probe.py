@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterable, NamedTuple
 
+from ..tools import foreign_json
 from .agreement import tied
 from .answers import Answer, read_answer, read_stream, same_text
 from .client import Reply, Target, ask
@@ -189,7 +189,7 @@ class Probe:
             body = {"model": self.plan.model, "prompt": prompt_of(new_nonce(), words)}
             reply = ask(self.target(self.plan.engines[0]), "/tokenize", body, timeout=min(60.0, self.limits.request))
             try:
-                count = int(json.loads(reply.body)["count"])
+                count = int(foreign_json.loads(reply.body)["count"])
             except (ValueError, LookupError, TypeError):
                 return words
             if needed <= count <= most:

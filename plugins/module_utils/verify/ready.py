@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from ..tools import foreign_json
 from .answers import Answer, excerpt
 from .client import Reply, Target, ask
 from .faults import Problem
@@ -54,7 +54,7 @@ def _is_leader(body: str) -> bool:
     if body.strip() == "OK":
         return True
     try:
-        return json.loads(body).get("service_ready") is True
+        return foreign_json.loads(body).get("service_ready") is True
     except (ValueError, AttributeError):
         return False
 
@@ -109,7 +109,7 @@ def _unfit(probe: Probe, engine: Engine) -> Problem | None:
     if reply.status != 200 or reply.error:
         return silence("/v1/models", reply)
     try:
-        models: dict[str, Any] = {item["id"]: item for item in json.loads(reply.body)["data"]}
+        models: dict[str, Any] = {item["id"]: item for item in foreign_json.loads(reply.body)["data"]}
     except (ValueError, LookupError, TypeError):
         return Problem("its /v1/models is not a list of models: " + excerpt(reply.body), "not_openai")
     if probe.plan.model not in models:

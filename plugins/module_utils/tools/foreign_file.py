@@ -1,0 +1,44 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Read and write files in a folder of a service's user, who may put a link, a pipe or an endless file in their place.
+
+The folder itself belongs to root's tree, so that its own path cannot be replaced.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+
+MOST = 1024 * 1024  # bytes
+
+
+def opened(path, follow=False):
+    """An open binary file. OSError if it is a link (unless ``follow``) or no regular file: reading a pipe would wait for ever."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return os.fdopen(descriptor, "rb")
+
+
+def read(path, most=MOST):
+    """The text of a file, at most ``most`` bytes of it; OSError as ``opened``."""
+    with opened(path) as stream:
+        return stream.read(most).decode("utf-8", "replace")
+
+
+def write(path, text):
+    """Replace a file in one step. Neither a link in its place nor one in place of the temporary file is followed."""
+    handle, fresh = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
+    try:
+        with os.fdopen(handle, "w") as stream:
+            stream.write(text)
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise

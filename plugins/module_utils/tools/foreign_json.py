@@ -1,0 +1,24 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""JSON that a service, a router or a model's author wrote. Its only error is ValueError."""
+
+from __future__ import annotations
+
+import json
+
+from . import foreign_file
+
+
+def loads(text):
+    """The value of a text; ValueError also for values that are nested deeper than Python can read."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def load(path):
+    """The value in a file of a model, or of what a link in its place names; OSError also if that is no regular file."""
+    with foreign_file.opened(path, follow=True) as stream:
+        return loads(stream.read().decode("utf-8"))
