@@ -133,7 +133,8 @@ options:
     default: false
   build_user:
     description:
-      - The user who builds O(no_binary), folders of sources and packages that have no wheel for the host, if the module runs as root. A build runs any code of the package. It works in
+      - The user who builds O(no_binary), folders of sources and packages that have no wheel for the host, if the module runs as root. A build runs any code
+        of the package. It works in
         a folder of its own beside the environment; root installs copies of the wheels. Made as a system user if it does not exist; must not be root. Needs
         C(uv) and C(setpriv) of util-linux.
       - Empty means the connected user.
