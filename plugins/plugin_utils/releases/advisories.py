@@ -17,6 +17,7 @@ CONDITIONS = {
     "embeds": "enable-prompt-embeds is on",
     "downloaded": "code of a model runs that is not a directory of the hosts",
     "images": "clients may send images, if the model supports them",
+    "keyed": "engines have an API key",
     "mooncake": "KV is transferred by Mooncake",
     "optimized": "PYTHONOPTIMIZE is set",
     "untrusted": "trust-remote-code is off",

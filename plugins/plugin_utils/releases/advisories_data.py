@@ -23,6 +23,22 @@ ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
         "whoever reaches the Mooncake connector's sockets runs code (pickle over ZeroMQ)",
     ),
     (
+        "CVE-2026-48746",
+        "0.3.0",
+        "0.22.0",
+        "9.1",
+        "keyed",
+        "engines can be used without their API key",
+    ),
+    (
+        "CVE-2025-59425",
+        "0",
+        "0.11.0",
+        "",
+        "keyed",
+        "the time of refusals tells the engines' API key, character by character",
+    ),
+    (
         "CVE-2026-22778",
         "0.8.3",
         "0.14.1",

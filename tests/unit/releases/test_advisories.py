@@ -46,6 +46,8 @@ def test_every_condition_can_be_told_from_settings():
     [
         ("CVE-2026-22807", ("0.10.1", "0.11.0", "0.13.0"), ("0.10.0", "0.14.0", "0.23.0")),
         ("CVE-2026-22778", ("0.8.3", "0.14.0"), ("0.8.2", "0.14.1")),
+        ("CVE-2026-48746", ("0.3.0", "0.13.0", "0.21.0"), ("0.22.0", "0.23.0")),
+        ("CVE-2025-59425", ("0.7.3", "0.10.2"), ("0.11.0", "0.13.0")),
         ("CVE-2025-32444", ("0.6.5", "0.8.4"), ("0.8.5", "0.8.5.post1", "0.9.1")),
     ],
 )
@@ -70,7 +72,9 @@ def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one():
             {"inference_args.trust-remote-code": False},
             {"CVE-2026-22807", "CVE-2026-22778", "CVE-2026-27893"},
         ),
+        ("p2p-0.13", {"inference_secrets.api_key": "x"}, {"CVE-2026-22807", "CVE-2026-22778", "CVE-2026-48746"}),
         ("p2p", {}, set()),
+        ("p2p", {"inference_secrets.api_key": "x"}, set()),
         ("p2p", {"inference_args.enable-prompt-embeds": True}, {"PYSEC-2026-2303"}),
         ("p2p", {"inference_model.path": "owner/name"}, {"CVE-2026-114053"}),
         ("cpu", {"inference_model.path": "owner/name"}, set()),

@@ -31,6 +31,7 @@ EXPOSED: dict[str, t.Callable[[Case, EngineView], bool]] = {
     "always": lambda case, view: True,
     "embeds": lambda case, view: _on(view, "enable-prompt-embeds"),
     "images": lambda case, view: _images(view),
+    "keyed": lambda case, view: "api_key" in case.context.description.secrets,  # it is refused in other variables
     "mooncake": lambda case, view: case.context.p2p.startswith("mooncake") or case.context.store,
     "optimized": lambda case, view: bool(view.env.get("PYTHONOPTIMIZE")),
     "downloaded": lambda case, view: bool(_downloaded(case, view)),
