@@ -49,7 +49,7 @@ class Backend(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.asked.append(self.path)
         self.received.clear()
-        self.received.update({name.lower(): value for name, value in self.headers.items()})
+        self.received.update({name.lower(): ", ".join(self.headers.get_all(name)) for name in self.headers})
         if "Transfer-Encoding" in self.headers:
             while (size := int(self.rfile.readline() or b"0", 16)) > 0:
                 self.rfile.read(size + 2)
@@ -264,6 +264,31 @@ def test_clients_choose_neither_rank_nor_request_id_nor_host(frontend):
         assert not {name.lower() for name in names} & set(Backend.received), Backend.received
         assert re.fullmatch("[0-9a-f]{32}", Backend.received["x-request-id"])
         assert Backend.received["host"].startswith("127.0.0.1:") and Backend.received["x-session-id"] == "mine"
+
+
+FORMS = {
+    "two keys": "Authorization: Bearer second-KEY\r\nAuthorization: Bearer other\r\n",
+    "two keys, the wrong one first": "Authorization: Bearer other\r\nAuthorization: Bearer second-KEY\r\n",
+    "another protocol": "Authorization: Bearer second-KEY\r\nConnection: upgrade\r\nUpgrade: websocket\r\n",
+    "names with underscores": "Authorization: Bearer second-KEY\r\nX_data_parallel_rank: 3\r\nX_Request_Id: of-another\r\n",
+    "dropped by the client": "Authorization: Bearer second-KEY\r\nConnection: X-Request-Id, Authorization\r\n",
+    "two ids": "Authorization: Bearer second-KEY\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n",
+    "an id in capitals": "Authorization: Bearer second-KEY\r\nX-REQUEST-ID: a\r\nX-DATA-PARALLEL-RANK: 3\r\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_unusual_headers_change_nothing_that_is_the_frontends(frontend, form):
+    """What reaches the router has the engines' key once, an id of nginx, no rank, and stays HTTP."""
+    service, _log, _process = frontend()
+    Backend.asked.clear()
+    statuses = send(service, f"POST /v1/completions HTTP/1.1\r\nHost: x\r\n{FORMS[form]}Content-Length: 2\r\n\r\n{{}}")
+    assert statuses in ([b"200"], [b"400"], [b"401"]), statuses
+    assert len(Backend.asked) == statuses.count(b"200")
+    if Backend.asked:
+        got = Backend.received
+        assert got["authorization"] == "Bearer backends-own" and re.fullmatch("[0-9a-f]{32}", got["x-request-id"]), got
+        assert not {"upgrade", "x-data-parallel-rank", "x_data_parallel_rank", "x_request_id"} & set(got), got
 
 
 def test_a_listed_path_is_asked_by_its_method_alone(frontend):
