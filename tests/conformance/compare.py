@@ -160,8 +160,8 @@ class Comparison:
         """One key of a connector's configuration."""
         reason = ""
         if key == "kv_port":
-            if "LLMDataDist" in connector:
-                reason = "IGNORED"  # it listens on the port of its own environment variable
+            if "LLMDataDist" in connector or connector == "MultiConnector":
+                reason = "IGNORED"  # it listens on the port of its own environment variable; the connectors inside have their own
             elif not self.pinned or not str(theirs).isdigit():
                 return
         elif key in declared.IGNORED_KEYS:
@@ -181,6 +181,8 @@ class Comparison:
             and ours == "mooncake"
         ):
             reason = "DERIVED"
+        elif key == "consumer_is_to_load" and theirs == UNSET:
+            reason = "DERIVED"  # without another connector decode gets the KV cache from the store alone
         elif key in ("prefill", "decode") and isinstance(theirs, dict) and isinstance(ours, dict):
             ours = {name: value for name, value in ours.items() if name != "pp_size" or name in theirs}
         elif key in declared.IGNORED_KEYS or key == "register_buffer":

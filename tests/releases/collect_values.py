@@ -28,7 +28,8 @@ WITHOUT_SDIST = {"0.15.0"}  # the index has wheels of it only; what both neighbo
 TARGET = run.DATA / "values_data.py"
 NEEDED = re.compile(
     r"[^/]+/vllm/(config(\.py|/.*\.py)|envs\.py|reasoning/.*\.py|(entrypoints/openai/)?tool_parsers/.*\.py"
-    r"|model_executor/(model_loader|layers/quantization)/__init__\.py)$"
+    r"|model_executor/(model_loader|layers/quantization)/__init__\.py"
+    r"|tokenizers/registry\.py)$"
 )
 HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)

@@ -166,6 +166,16 @@ def quantizations(folder: pathlib.Path) -> list[str]:
     return re.findall(r'"([^"]+)"', found.group(1)) if found else []
 
 
+def tokenizers(folder: pathlib.Path) -> set[str]:
+    """Modes of vLLM's registry of tokenizers; the Literal of ``tokenizer_mode`` is not complete (``TokenizerMode | str``)."""
+    path = folder / "vllm/tokenizers/registry.py"
+    for node in ast.walk(ast.parse(path.read_bytes())) if path.exists() else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_VLLM_TOKENIZERS":
+            keys = node.value.keys if isinstance(node.value, ast.Dict) else []
+            return {str(key.value) for key in keys if isinstance(key, ast.Constant)}
+    return set()
+
+
 def environment(folder: pathlib.Path) -> list[str]:
     """Variables that vllm/envs.py reads."""
     text = (folder / "vllm/envs.py").read_text(encoding="utf-8")
@@ -184,6 +194,7 @@ def read(folder: pathlib.Path, flags: t.Iterable[str]) -> list[str]:
         ("tool-call-parser", registered(tools, "ToolParserManager")),
         ("load-format", of_loader(folder, sources)),
         ("quantization", quantizations(folder)),
+        ("tokenizer-mode", tokenizers(folder)),
     ):
         words |= {f"{flag}={name}" for name in names}
     return sorted(words)

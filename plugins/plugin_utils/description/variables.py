@@ -78,7 +78,7 @@ class Model:
     name: str = documented("Model name that clients send and the API reports. Default: the last part of the path.", "")
     source: str = documented(
         "Where the role model gets the files from: copy, archive, rsync, or tiny for a small random model. Empty: they already exist.",
-        "",
+        choice("", "copy", "archive", "rsync", "tiny"),
     )
     moe: str = documented(
         "Whether the model has experts. With auto the planner assumes a mixture of experts and the host check reads config.json.",
@@ -311,7 +311,7 @@ class Verify:
     )
     ca_file: str = documented(
         "CA file that clients use for the entry, on the entry's host. Default: the authorities of the operating system.",
-        typed("path"),
+        typed("directory"),
     )
     compared_tokens: int = documented(
         "Tokens of each answer that have to be equal. 0: all 16 on CPU, 8 on NPUs.", number(0, 0, 16)
@@ -531,10 +531,12 @@ def _text(reader: Reader, host: str, name: str, variables: t.Mapping[str, t.Any]
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:
     """A host's memory in GiB; 0 if it is not set."""
     try:
-        return int(raw or 0)
+        size = int(raw or 0)
     except (TypeError, ValueError, OverflowError):
+        size = -1
+    if size < 0:
         reader.add(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
-        return 0
+    return max(size, 0)
 
 
 def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -> str:

@@ -19,6 +19,7 @@ VLLM = {
     "vllm/reasoning/__init__.py": '_REASONING_PARSERS_TO_REGISTER = {"qwen3": ("file", "Class")}\n',
     "vllm/reasoning/own.py": '@ReasoningParserManager.register_module(["own", "other"])\nclass Own:\n    pass\n',
     "vllm/model_executor/model_loader/__init__.py": '_LOAD_FORMAT_TO_MODEL_LOADER: dict[str, type] = {"auto": Default}\n',
+    "vllm/tokenizers/registry.py": '_VLLM_TOKENIZERS = {"kimi_audio": ("kimi_audio", "Tokenizer")}\n',
     "vllm/model_executor/layers/quantization/__init__.py": 'QuantizationMethods = Literal[\n    "awq",\n]\n',
 }
 OLD = """
@@ -69,6 +70,7 @@ def test_classes_and_registries_of_vllm_become_words(tmp_path):
             ),
             *("reasoning-parser=other", "reasoning-parser=own", "reasoning-parser=qwen3", "speculative-config.method:"),
             *("speculative-config.method=mtp", "speculative-config.method=ngram", "speculative-config.method=old_mtp"),
+            "tokenizer-mode=kimi_audio",
         ]
     )
 

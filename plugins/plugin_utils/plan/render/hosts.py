@@ -8,12 +8,13 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import spans
-from ...description.values import natural
+from ...description.values import natural, size
 from ...description.variables import Host
 from ..deployment import Context
 from ..ports import EPHEMERAL, random_pools
 from ..service import Port, Service
 from .container import device_files
+from .memcache import dram
 from .mooncake import segment_bytes
 
 MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
@@ -50,15 +51,17 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
 
 def _store_mib(context: Context, services: list[Service]) -> int:
     """Memory of the store's segments on the host: every worker that uses the store mounts one."""
-    if not context.store or context.description.store.backend != "mooncake":
+    backend = context.description.store.backend
+    if not context.store or backend not in ("mooncake", "memcache"):
         return 0
+    segment = segment_bytes(context) if backend == "mooncake" else size(dram(context)) or 0
     pools = context.description.pools
     pooling = [
         service
         for service in services
         if service.kind in POOLING and "store" in context.transfer_of(getattr(pools, service.kind))
     ]
-    return sum(max(len(item.devices), 1) for item in pooling) * segment_bytes(context) // 2**20
+    return sum(max(len(item.devices), 1) for item in pooling) * segment // 2**20
 
 
 def _sysctl(ports: list[Port], npu: bool) -> dict[str, str]:

@@ -16,7 +16,7 @@ import typing as t
 from ...description.variables import Description
 from ..deployment import Context
 from ..placement import Instance, Process
-from ..ports import WITH_PORT
+from ..ports import WITH_PORT, carries
 
 ROLE = {"prefill": "kv_producer", "decode": "kv_consumer", "colocated": "kv_both", "encode": "kv_both"}
 ASCEND_NAMES = {
@@ -149,6 +149,8 @@ def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
     if context.description.engine == "vllm_cpu":
         return {"lookup_rpc_port": str(number)}
     extra: dict[str, t.Any] = {context.release.store_port_key: str(number)}
+    if instance.kind == "decode" and not carries(context.transfer_of(instance.pool)):
+        extra["consumer_is_to_load"] = True  # decode gets the prompt's KV cache from the store alone; false by default
     own = instance.pool.kv.get("store")
     if instance.kind == "decode" and isinstance(own, dict) and own.get("consumer_is_to_put"):
         extra.update(_prefill_pipeline(context))

@@ -21,6 +21,7 @@ from .npu import link_of, sources
 
 NAME = "memcache-meta"
 START = "from memcache_hybrid import MetaService; MetaService.main()"
+DRAM = "ock.mmc.local_service.dram.size"
 WORLD = 256  # the configured number of ranks is a multiple of it, so that scaling out rarely changes the file
 
 
@@ -73,11 +74,22 @@ def local_config(context: Context, directory: str, host: Host) -> File:
         "ock.mmc.meta_service_url": f"tcp://{bracketed(address)}:{meta}",
         "ock.mmc.local_service.config_store_url": f"tcp://{bracketed(address)}:{store}",
         "ock.mmc.local_service.world_size": max(1, -(-context.store_ranks // WORLD)) * WORLD,
-        "ock.mmc.local_service.protocol": "device_sdma" if link_of(context, host) == "hccs" else "device_rdma",
-        "ock.mmc.local_service.dram.size": context.description.store.segment_size or "1GB",
+        "ock.mmc.local_service.protocol": protocol(context, host),
         **context.description.store.options,
+        DRAM: dram(context),
     }
     return File(local_path(directory), _lines(settings))
+
+
+def dram(context: Context) -> str:
+    """Memory of each rank, as text such as 10GB."""
+    store = context.description.store
+    return str(store.options.get(DRAM) or store.segment_size or "1GB")
+
+
+def protocol(context: Context, host: Host) -> str:
+    """The protocol between the engines' memories: by the link between the hosts."""
+    return "device_sdma" if link_of(context, host) == "hccs" else "device_rdma"
 
 
 def _lines(settings: t.Mapping[str, t.Any]) -> str:

@@ -35,7 +35,8 @@ JSON_FLAGS = {
     "profiler-config",
     "default-chat-template-kwargs",
 }
-MAYBE_TEXT = {"hf-overrides", "limit-mm-per-prompt", "compilation-config"}  # older forms are not JSON: 3, image=2
+# First vLLM that takes JSON only; before, the value may be text: -O3 is compilation-config 3, image=2
+JSON_ONLY = {"hf-overrides": (0, 9), "limit-mm-per-prompt": (0, 10), "compilation-config": (0, 12)}
 SECRETS = {"api-key", "hf-token", "ssl-keyfile-password"}
 
 
@@ -228,7 +229,8 @@ def json_syntax(case: Case) -> t.Iterator[Finding]:
         found = option(case, name)
         wanted = name in JSON_FLAGS or found is not None and found.kind == "json"
         for text in given if "." not in name else ():
-            if not wanted and not text.lstrip().startswith(("{", "[")) or name in MAYBE_TEXT and text[:1] not in "{[":
+            plain = not text.lstrip().startswith(("{", "["))
+            if plain and (not wanted or case.context.release.vllm_version < JSON_ONLY.get(name, (0,))):
                 continue
             if name == "chat-template" or _exceptional(text):
                 continue
@@ -240,7 +242,7 @@ def json_syntax(case: Case) -> t.Iterator[Finding]:
                 continue
             if twice:
                 yield Finding.at(view.path(name), text, f"the key '{twice[0]}' occurs twice", severity="warning")
-            elif name.endswith("-config") and not isinstance(value, dict):
+            elif (name.endswith("-config") or name in JSON_ONLY) and not isinstance(value, dict):
                 problem = f"--{name} takes a JSON mapping, not a {type(value).__name__}"
                 yield Finding.at(view.path(name), text, problem)
 

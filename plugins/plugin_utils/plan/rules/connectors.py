@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import typing as t
 
 from ...description.findings import Finding, nearest
@@ -32,6 +34,40 @@ TOP_KEYS = {
     "enable_permute_local_kv",
     "kv_load_failure_policy",
 }
+
+
+NUMBER = (r"\d+", "a whole number")
+KINDS = {
+    "kv_buffer_size": (r"\d+(\.\d*)?([eE][+-]?\d+)?", "a number"),
+    "kv_parallel_size": NUMBER,
+    "kv_rank": NUMBER,
+    "enable_permute_local_kv": ("(?i:true|false|0|1)", "true or false"),
+    "kv_buffer_device": (r"cpu|npu|cuda|xpu|tpu|hpu", "a kind of device"),
+}
+# Settings that some release of vLLM-Ascend reads from kv_connector_extra_config
+EXTRA_KEYS = (
+    *(
+        "backend",
+        "connectors",
+        "consumer_is_to_load",
+        "consumer_is_to_put",
+        "decode",
+        "prefill",
+        "discard_partial_chunks",
+    ),
+    *("d2rh_host_cache_hash_source", "d2rh_log_full_block_map", "d2rh_scheduler_ready_port", "d2rh_transfer_workers"),
+    *("d2rh_zmq_port", "enable_offload_prefix_caching", "h2d_stagger_us", "layerwise_max_transfer_blocks"),
+    *(
+        "layerwise_max_transfer_bytes",
+        "layerwise_prefetch_layers",
+        "load_async",
+        "lookup_rpc_port",
+        "mooncake_rpc_port",
+    ),
+    *("memcache_dp_init_barrier", "offload_host_memory_ratio", "prefill_pp_layer_partition", "prefill_pp_size"),
+    *("qos_priority", "recv_buffer_tokens", "register_buffer", "tls_config", "transfer_backend", "use_ascend_direct"),
+    *("use_layerwise", "num_cpu_blocks", "block_size", "spec_name", "cpu_bytes_to_use", "swap_in_threshold"),
+)
 
 
 def transfers(case: Case) -> t.Iterator[tuple[str, str, list[str]]]:
@@ -69,7 +105,9 @@ def transfer_two(case: Case) -> t.Iterator[Finding]:
     """
     for path, transfer, parts in transfers(case):
         direct = [part for part in parts if part in P2P]
-        if len(direct) > 1 or len(set(parts)) < len(parts):
+        if "none" in parts and len(parts) > 1:
+            yield Finding.at(path, transfer, "none is combined with a connector", "Write the connector alone, or none.")
+        elif len(direct) > 1 or len(set(parts)) < len(parts):
             problem = f"{' and '.join(direct if len(direct) > 1 else parts)} would both transfer the same KV cache"
             yield Finding.at(path, transfer, problem)
 
@@ -286,6 +324,42 @@ def kv_port(case: Case) -> t.Iterator[Finding]:
             elif ports and int(value) not in (ports[0].first - view.process.first_worker, ports[0].first):
                 problem = f"kv_port differs from the planned {ports[0].first - view.process.first_worker}"
                 yield Finding.at(view.kv_path("kv_port"), value, problem)
+
+
+@RULES.rule(
+    "KV-VALUE", "Set a value of this kind, or remove the key.", "vllm/config/kv_transfer.py: types of KVTransferConfig"
+)
+def kv_value(case: Case) -> t.Iterator[Finding]:
+    """A key of kv-transfer-config has a value of the wrong kind.
+
+    vLLM ends at start.
+    """
+    for view in case.engine_views:
+        for connector in view.connectors:
+            for key, expected in KINDS.items():
+                value = connector.get(key)
+                if value is not None and not re.fullmatch(expected[0], str(value)):
+                    yield Finding.at(view.kv_path(key), value, f"{key} is {value}, not {expected[1]}")
+
+
+@RULES.rule(
+    "KV-EXTRA",
+    "Correct the name.",
+    "vllm-ascend kv_transfer: get_from_extra_config and kv_connector_extra_config.get, 0.11.0 to 0.30.0rc2",
+    "warning",
+)
+def extra_keys(case: Case) -> t.Iterator[Finding]:
+    """A connector's setting is spelt almost as one that vLLM-Ascend reads, and no connector reads it.
+
+    The setting has no effect, and no program says so.
+    """
+    for view in case.engine_views if case.npu else ():
+        for connector in view.connectors:
+            for key in extra_of(connector):
+                close = [] if key in EXTRA_KEYS else difflib.get_close_matches(str(key), EXTRA_KEYS, n=1, cutoff=0.9)
+                if close:
+                    path = view.kv_path("kv_connector_extra_config", key)
+                    yield Finding.at(path, "", f"no connector reads '{key}'", f"Did you mean '{close[0]}'?")
 
 
 @RULES.rule(

@@ -25,6 +25,7 @@ OWN = {
     "VLLM_LLMDD_RPC_PORT": "inference_pools.<pool>.ports.llmdatadist",
     "VLLM_ASCEND_LLMDD_RPC_PORT": "inference_pools.<pool>.ports.llmdatadist",
 }
+RANKS = ("VLLM_DP_RANK", "VLLM_DP_RANK_LOCAL", "VLLM_DP_SIZE", "VLLM_DP_MASTER_IP", "VLLM_DP_MASTER_PORT", "VLLM_PORT")
 CARDS = ("GLOO_SOCKET_IFNAME", "HCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 TIMEOUTS = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT", "HCCL_CONNECT_TIMEOUT", "HCCL_EXEC_TIMEOUT")
 HOLD = (
@@ -39,6 +40,12 @@ OFFLOAD = "MOONCAKE_OFFLOAD_LOCAL_BUFFER_SIZE_BYTES"
 
 def user_variables(case: Case) -> t.Iterator[tuple[str, str, str]]:
     """Path, name and value of every environment variable that the user sets, for every process."""
+    for path, name, raw in user_values(case):
+        yield path, name, str(raw)
+
+
+def user_values(case: Case) -> t.Iterator[tuple[str, str, t.Any]]:
+    """The same with the values as the user wrote them."""
     description, seen = case.context.description, set()
     layers = [layer for view in case.engine_views for layer in view.layers("env")]
     layers += [
@@ -49,18 +56,26 @@ def user_variables(case: Case) -> t.Iterator[tuple[str, str, str]]:
         for name in mapping:
             if mapping[name] is not None and f"{path}.{name}" not in seen:
                 seen.add(f"{path}.{name}")
-                yield f"{path}.{name}", name, str(mapping[name])
+                yield f"{path}.{name}", name, mapping[name]
 
 
 @RULES.rule("ENV-NAME", "Correct the name.", "environ(7)")
 def name_(case: Case) -> t.Iterator[Finding]:
-    """An environment variable has an invalid name or a value with several lines.
+    """An environment variable has an invalid name, or a value that is no single line of text.
 
     Units and scripts hold one variable per line; a name may have letters, digits and underscores only.
     """
-    for path, name, value in user_variables(case):
+    for path, name, raw in user_values(case):
+        value = str(raw)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             yield Finding.at(path, "", f"'{name}' is not a valid name of an environment variable")
+        elif isinstance(raw, (dict, list, tuple)):
+            yield Finding.at(
+                path,
+                value,
+                f"{name} is a {'mapping' if isinstance(raw, dict) else 'list'}, not text",
+                "Write JSON in single quotes.",
+            )
         elif "\n" in value:
             yield Finding.at(path, "", f"the value has {len(value.splitlines())} lines")
 
@@ -80,6 +95,42 @@ def derived(case: Case) -> t.Iterator[Finding]:
             if view.sets_env(name):
                 problem = f"{name} is derived from {variable}"
                 yield Finding.at(view.env_path(name), view.env.get(name), problem)
+
+
+@RULES.rule(
+    "ENV-RANKS",
+    "Remove the variable: sizes of the pool and load_balancing decide about ranks.",
+    "vllm/envs.py: VLLM_DP_RANK, VLLM_DP_SIZE and others are read instead of the options",
+)
+def ranks(case: Case) -> t.Iterator[Finding]:
+    """Ranks of data parallelism, or the base of vLLM's own ports, are set for all processes.
+
+    Every process gets the same rank or tries the same ports. vLLM reads the former where the options set none.
+    """
+    for view in case.engine_views:
+        several = view.instance.pool.data_parallel_size > 1 or len(view.instance.processes) > 1
+        for name in RANKS:
+            if view.sets_env(name) and several:
+                yield Finding.at(
+                    view.env_path(name), view.env.get(name), f"{name} is the same for all ranks", severity="warning"
+                )
+
+
+@RULES.rule(
+    "ENV-PATH",
+    "Write the whole list, such as /own/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin.",
+    "execvp(3): programs are searched for in PATH",
+    "warning",
+)
+def search_path(case: Case) -> t.Iterator[Finding]:
+    """PATH has no folder of the operating system.
+
+    Engines compile kernels when they start, and find neither a shell nor a compiler.
+    """
+    for path, name, value in user_variables(case):
+        folders = set(value.split(":"))
+        if name == "PATH" and "$" not in value and not folders & {"/bin", "/usr/bin"}:
+            yield Finding.at(path, value, "neither /bin nor /usr/bin is in PATH")
 
 
 @RULES.rule(

@@ -72,6 +72,7 @@ VALUES: dict[str, tuple[str, str]] = {
     "VLLM_WORKER_MULTIPROC_METHOD": ("fork|spawn", "fork or spawn"),
     "VLLM_USE_MODELSCOPE": ("(?i:0|1|true|false)", "true or false"),
     "MC_TRANSFER_TIMEOUT": COUNT,
+    "HCCL_LOGIC_SUPERPOD_ID": (r"\d+", "a number from 0 on"),
 }
 # Read as bool(int(...)) or int(...): a word such as "true" ends the engine with a ValueError
 NUMBERS = re.compile(r"VLLM_ASCEND_(ENABLE_\w+|BALANCE_SCHEDULING|FUSION_OP_TRANSPOSE_KV_CACHE_BY_BLOCK)")

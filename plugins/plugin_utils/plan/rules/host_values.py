@@ -15,9 +15,12 @@ from ..placement import hosts_of
 from .base import Case, Rules
 
 RULES = Rules()
+RESERVED = {"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"}
+LEAST_SHM = 64 * 2**20  # docker's own default
 MOUNT_OPTIONS = re.compile(
     r"(ro|rw|z|Z|shared|slave|private|rshared|rslave|rprivate|nocopy|cached|delegated|consistent)"
 )
+MOST_NPUS = {"a2": 16, "a3": 16, "910a": 16}
 SIZE = re.compile(r"[1-9]\d*[bkmgBKMG]?")
 PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 IMAGE = re.compile(
@@ -39,6 +42,42 @@ def interface_name(case: Case) -> t.Iterator[Finding]:
         interface = case.context.hosts[name].interface
         if interface and (len(interface.encode()) > 15 or re.search(r"[\s/]", interface)):
             yield Finding.at(f"{name}.inference_interface", interface, f"'{interface}' is not the name of an interface")
+
+
+@RULES.rule(
+    "INTERFACE-LOOPBACK",
+    "Set inference_interface to the interface of the network between the hosts.",
+    "CANN: HCCL_SOCKET_IFNAME; Gloo: GLOO_SOCKET_IFNAME",
+)
+def interface_loopback(case: Case) -> t.Iterator[Finding]:
+    """inference_interface is the loopback interface, and the deployment has several hosts.
+
+    Gloo and HCCL advertise 127.0.0.1, and the ranks of other hosts never connect.
+    """
+    names = sorted({service.host for service, dummy, dummy in case.engines} if not case.in_pods else ())
+    for name in names if len(names) > 1 else ():
+        if case.context.hosts[name].interface == "lo":
+            yield Finding.at(f"{name}.inference_interface", "lo", f"{name} has peers on other hosts")
+
+
+@RULES.rule(
+    "DEVICE-COUNT",
+    "Correct inference_devices or inference_hardware.",
+    "Atlas 800 A3: 16 dies; Atlas 800T A2: 8, Atlas 200T A2 Box16: 16",
+    "warning",
+)
+def device_count(case: Case) -> t.Iterator[Finding]:
+    """A host has more devices than a server of its hardware.
+
+    The additional devices do not exist, and engines that are planned on them do not start.
+    """
+    for name in sorted(
+        {service.host for service, dummy, dummy in case.engines} if case.npu and not case.in_pods else ()
+    ):
+        host = case.context.hosts[name]
+        if len(host.devices) > MOST_NPUS.get(host.hardware, 1024):
+            problem = f"a {host.hardware} server has at most {MOST_NPUS[host.hardware]} devices"
+            yield Finding.at(f"{name}.inference_devices", len(host.devices), problem)
 
 
 @RULES.rule("USER-NAME", "Write the name of a user of the hosts.", "useradd(8)")
@@ -113,10 +152,11 @@ def _is_address(text: str) -> bool:
     "docker run --volume",
 )
 def mounts(case: Case) -> t.Iterator[Finding]:
-    """A mount is not SOURCE:TARGET with absolute paths.
+    """A mount is not SOURCE:TARGET with absolute paths, or its target is used already.
 
-    The container is refused, or gets an empty volume instead of the host's folder.
+    The container is refused, gets an empty volume instead of the host's folder, or lacks devices and programs.
     """
+    targets: dict[str, str] = {}
     for index, mount in enumerate(case.context.description.container.mounts if case.context.contained else ()):
         parts = mount.split(":")
         options = parts[2].split(",") if len(parts) == 3 else []
@@ -124,17 +164,36 @@ def mounts(case: Case) -> t.Iterator[Finding]:
         if len(parts) not in (2, 3) or not paths or not all(MOUNT_OPTIONS.fullmatch(option) for option in options):
             path = f"inference_container.mounts[{index}]"
             yield Finding.at(path, mount, f"'{mount}' is not SOURCE:TARGET or SOURCE:TARGET:ro with absolute paths")
+            continue
+        path, target = f"inference_container.mounts[{index}]", posixpath.normpath(parts[1])
+        other = targets.setdefault(target, mount)
+        if {"ro", "rw"} <= set(options):
+            yield Finding.at(path, mount, f"'{mount}' is both ro and rw")
+        elif other != mount:
+            yield Finding.at(path, mount, f"{target} is also the target of '{other}'")
+        elif target in RESERVED:
+            yield Finding.at(
+                path, mount, f"{target} of the container is replaced, which holds its own devices or programs"
+            )
 
 
 @RULES.rule("SHM-SIZE", "Write a number with b, k, m or g, such as 64g.", "docker run --shm-size")
 def shm_size(case: Case) -> t.Iterator[Finding]:
-    """The size of the containers' shared memory is not a size.
+    """The size of the containers' shared memory is not a size, or too small.
 
-    The container is refused.
+    The container is refused, or workers that exchange messages there end with a bus error.
     """
     size = case.context.description.container.shm_size
     if case.context.contained and not SIZE.fullmatch(size):
         yield Finding.at("inference_container.shm_size", size, f"'{size}' is not a size such as 64g")
+    elif case.context.contained and bytes_of(size) < LEAST_SHM:
+        yield Finding.at("inference_container.shm_size", size, f"{size} are {bytes_of(size)} bytes, less than 64m")
+
+
+def bytes_of(text: str) -> int:
+    """Bytes of a size as docker reads it; a number without a unit is in bytes."""
+    unit = text[-1].lower()
+    return int(text.rstrip("bkmgBKMG")) * 1024 ** max("bkmg".find(unit), 0)
 
 
 @RULES.rule("IMAGE-NAME", "Write registry/name:tag or registry/name@sha256:digest.", "distribution reference grammar")

@@ -171,7 +171,7 @@ def registered(case: Case) -> t.Iterator[Finding]:
             value, known = view.value(flag), choices.get(flag, set()) | OF_ASCEND.get(flag, set())
             if not value or flag not in choices or value in known or PLUGINS.get(flag, "") in view.table:
                 continue
-            if flag == "distributed-executor-backend" and "." in value or re.search(r"[\s\\'\"$`]", value):
+            if flag == "distributed-executor-backend" and "." in value or re.search(r"[\\'\"$`]|\s-", value):
                 continue  # the path of a class; a fragment of a shell script, which FLAG-SHELL reports
             names = sorted(known)
             text = f"vLLM {version} has no {flag} '{value}'"

@@ -311,7 +311,7 @@ def frontend_keys(case: Case) -> t.Iterator[Finding]:
 
     It answers 401 to every request.
     """
-    if case.context.description.router.frontend == "nginx" and "client_keys" not in case.context.description.secrets:
+    if case.context.description.router.frontend == "nginx" and not case.context.description.secrets.get("client_keys"):
         yield Finding.at(
             "inference_router.frontend", "nginx", "a frontend is planned, but inference_secrets has no client_keys"
         )

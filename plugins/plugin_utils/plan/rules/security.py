@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from ...description.findings import Finding
+from ...description.findings import Finding, nearest
 from ...releases.advisories import ADVISORIES, CONDITIONS, fixed_release
 from .base import Case, Rules
 from .engine_view import EngineView
 
 RULES = Rules()
+TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 
 
 def _images(view: EngineView) -> bool:
@@ -62,6 +64,39 @@ def advisory(case: Case) -> t.Iterator[Finding]:
             score = f" (CVSS {item.score})" if item.score else ""
             problem = f"{item.id}{score}, fixed in vLLM {item.fixed}: {item.effect}; {CONDITIONS[item.when]}"
             yield Finding.at("inference_release", release.name, f"{release.name} has {problem}", fix)
+
+
+@RULES.rule(
+    "SECRET-FORM",
+    "Write text without blanks; several client_keys are separated by one blank.",
+    "RFC 6750 section 2.1: characters of a bearer token",
+)
+def secret_form(case: Case) -> t.Iterator[Finding]:
+    """A secret cannot be sent as a bearer token.
+
+    Engines, router or frontend do not start with it, or answer 401 to every request.
+    """
+    secrets = case.context.description.secrets
+    for name in ("api_key", "client_keys"):
+        if name not in secrets:
+            continue
+        value, path = secrets[name], f"inference_secrets.{name}"
+        if isinstance(value, bool) or not isinstance(value, (str, int)) or not str(value).strip():
+            yield Finding.at(path, "(hidden)", f"{name} is empty or not text")
+        elif not all(TOKEN.fullmatch(key) for key in (str(value).split() if name == "client_keys" else [str(value)])):
+            yield Finding.at(path, "(hidden)", f"{name} has other characters than A-Z a-z 0-9 . _ ~ + / = -")
+
+
+@RULES.rule("SECRET-UNKNOWN", "Correct or remove the name.", "design of the planner", "warning")
+def secret_unknown(case: Case) -> t.Iterator[Finding]:
+    """inference_secrets has a name that nothing reads.
+
+    Engines and the frontend accept requests without the key that was meant.
+    """
+    for name in case.context.description.secrets:
+        if name not in ("api_key", "client_keys"):
+            near = nearest(str(name), ("api_key", "client_keys"))
+            yield Finding.at(f"inference_secrets.{name}", "(hidden)", f"no service reads the secret '{name}'", near)
 
 
 @RULES.rule(

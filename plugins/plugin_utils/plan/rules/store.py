@@ -16,9 +16,11 @@ from ...description.variables import Master, Store
 from ...releases import options
 from ..render.vllm import canonical
 from .base import Case, Rules
+from .engine_view import extra_of
 
 RULES = Rules()
 GIB = 2**30
+LARGEST = 8 * 2**40  # memory of a host, in bytes
 MASTER = "inference_mooncake_master.args"
 OPTIONS = "inference_store.options"
 # Keys of mooncake.json that vllm-ascend's AscendStore backend reads, and those added in 0.23 (SSD, placement)
@@ -120,6 +122,44 @@ def master_value(case: Case) -> t.Iterator[Finding]:
             expected = "a ratio from 0 to 1"
         if expected:
             yield Finding.at(master_path(case, flag), value, f"--{flag} takes {expected}, not {value or 'nothing'}")
+
+
+@RULES.rule(
+    "STORE-ADDRESS",
+    "Write the master's host:port, or a backend's URL such as etcd://host:2379.",
+    "Mooncake docs: master_server_address; vllm-ascend kv_pool.md",
+)
+def master_address(case: Case) -> t.Iterator[Finding]:
+    """The address of the store's master is not HOST:PORT or a URL.
+
+    Engines cannot connect to the master and end at start.
+    """
+    value = client(case).get("master_server_address")
+    if (
+        value is not None
+        and "://" not in str(value)
+        and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}", str(value))
+    ):
+        yield Finding.at(client_path(case, "master_server_address"), value, f"'{value}' is not an address with a port")
+
+
+@RULES.rule(
+    "STORE-BACKEND-DIFFERS",
+    "Set inference_store.backend, which applies to all pools.",
+    "vllm-ascend ascend_store: each backend is another service",
+)
+def backend_differs(case: Case) -> t.Iterator[Finding]:
+    """A connector names another backend than inference_store.backend.
+
+    The planner starts the service and writes the file of one backend; engines with another one do not start or share nothing.
+    """
+    planned = case.context.description.store.backend
+    for view in case.engine_views if case.context.store and case.npu else ():
+        for connector in view.connectors:
+            value = extra_of(connector).get("backend")
+            if value is not None and "Store" in str(connector.get("kv_connector")) and value != planned:
+                path = view.kv_path("kv_connector_extra_config", "backend")
+                yield Finding.at(path, value, f"backend is {value}, and inference_store.backend is {planned}")
 
 
 @RULES.rule(
@@ -290,7 +330,7 @@ def segment_align(case: Case) -> t.Iterator[Finding]:
     "vllm-ascend kv_pool.md: every rank mounts a segment; 60 % leaves memory to load the model",
 )
 def host_memory(case: Case) -> t.Iterator[Finding]:
-    """The segments of a host's ranks take more than 60 % of its memory (inference_memory, in GiB).
+    """The segments of a host's ranks take more than 60 % of its memory (inference_memory, in GiB), or than any host has.
 
     Every rank mounts its own segment; loading the model then runs out of memory.
     """
@@ -301,6 +341,9 @@ def host_memory(case: Case) -> t.Iterator[Finding]:
             ranks[process.host.name] = ranks.get(process.host.name, 0) + max(len(service.devices), 1)
     for name in ranks:
         memory = getattr(case.context.hosts[name], "memory", 0)
+        if segment and not memory and segment * ranks[name] > LARGEST:
+            problem = f"{value} for each of {ranks[name]} ranks on {name} are {segment * ranks[name] // GIB} GiB, more than any host has"
+            yield Finding.at(client_path(case, "global_segment_size"), value, problem)
         if segment and memory and segment * ranks[name] > 0.6 * memory * GIB:
             problem = f"{ranks[name]} ranks on {name} use {segment * ranks[name] // GIB} GiB of its {memory} GiB"
             yield Finding.at(client_path(case, "global_segment_size"), value, problem)
@@ -362,6 +405,8 @@ def store_key(case: Case) -> t.Iterator[Finding]:
 
     It is ignored without a message, so the setting has no effect.
     """
+    if case.context.description.store.backend != "mooncake":
+        return  # other files, other keys
     known = KEYS | (LATER_KEYS if not case.npu or case.context.release.vllm_version >= (0, 21) else set())
     for key in case.context.description.store.options:
         if key not in known:

@@ -89,11 +89,14 @@ def devices_path(instance: Instance) -> str:
     "DEV-MISSING", "Correct inference_devices of the host or the pool's devices.", "CANN: invalid device id at start"
 )
 def devices_exist(case: Case) -> t.Iterator[Finding]:
-    """A pool uses devices that the host does not have.
+    """A pool uses devices that the host does not have, or one of them twice.
 
-    The engine fails to start: invalid device id.
+    The engine fails to start: invalid device id, or two workers on one device.
     """
     for service, instance, process in case.engines:
+        twice = sorted({device for device in service.devices if service.devices.count(device) > 1})
+        if twice:
+            yield Finding.at(devices_path(instance), twice, f"{service.name} would get device {_listed(twice)} twice")
         missing = [device for device in service.devices if device not in process.host.devices]
         if missing:
             problem = f"{service.host} has no device {_listed(missing)}; it has {_listed(process.host.devices)}"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from ...description.findings import Finding
@@ -160,3 +161,26 @@ def partition_mismatch(case: Case) -> t.Iterator[Finding]:
             if isinstance(side, dict) and "tp_size" in side and (value or "") != expected:
                 path = view.kv_path("kv_connector_extra_config", "prefill", "pp_layer_partition")
                 yield Finding.at(path, value or "", f"prefill's VLLM_PP_LAYER_PARTITION is {expected or 'not set'}")
+
+
+@RULES.rule(
+    "MODEL-PAIR",
+    "Set the same model for prefill and decode, or accept this rule if both directories hold the same architecture.",
+    "vllm-ascend mooncake connectors: blocks are copied as they are",
+    "warning",
+)
+def models(case: Case) -> t.Iterator[Finding]:
+    """Prefill and decode load different models.
+
+    The KV cache of one model means nothing to another one: the transfer fails, or answers are wrong without an error.
+    """
+    usual = case.context.description.model.path
+    names_ = {
+        view.kind: posixpath.basename((view.instance.pool.model or usual).rstrip("/"))
+        for view in case.of("prefill", "decode")
+    }
+    for kind in names_ if len(set(names_.values())) > 1 else ():
+        own = getattr(case.context.description.pools, kind).model
+        if own and names_[kind] != posixpath.basename(usual.rstrip("/")):
+            both = " and ".join(dict.fromkeys(names_.values()))
+            yield Finding.at(f"inference_pools.{kind}.model", own, f"prefill and decode load {both}")

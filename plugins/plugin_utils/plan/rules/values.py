@@ -27,14 +27,16 @@ COUNTS = {
     "max-loras": (1, 10**5),
     "max-lora-rank": (1, 10**5),
     "max-cpu-loras": (1, 10**6),
+    "seed": (0, 2**32 - 1),  # numpy.random.seed
 }
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # vllm/config/lora.py
 NUMERIC = re.compile(r"[\d.]+|.*:.*")
 
 
 @RULES.rule(
     "ARG-POSITIVE",
     "Set a number in this span, or leave it out.",
-    "vLLM config/scheduler.py, config/cache.py, config/model.py, config/lora.py",
+    "vLLM config/scheduler.py, config/cache.py, config/model.py, config/lora.py, config/multimodal.py",
 )
 def counts(case: Case) -> t.Iterator[Finding]:
     """A count of sequences, tokens, blocks or processes is senseless.
@@ -47,6 +49,18 @@ def counts(case: Case) -> t.Iterator[Finding]:
             if found is not None and not least <= found <= most:
                 bound = f"below {least}" if found < least else f"above {most}"
                 yield Finding.at(view.path(flag), view.value(flag), f"{flag} is {bound}")
+        if view.integer("max-model-len") == 0:
+            yield Finding.at(view.path("max-model-len"), 0, "max-model-len is 0; only -1 means the largest that fits")
+        rank = view.integer("max-lora-rank")
+        if rank is not None and 0 < rank <= COUNTS["max-lora-rank"][1] and rank not in RANKS:
+            known = ", ".join(str(item) for item in RANKS)
+            yield Finding.at(view.path("max-lora-rank"), rank, f"max-lora-rank is {rank}, not one of {known}")
+        limits = view.mapping("limit-mm-per-prompt")
+        for kind, limit in limits.items():
+            number = limit.get("count", 0) if isinstance(limit, dict) else limit
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                path = f"{view.path('limit-mm-per-prompt')}.{kind}"
+                yield Finding.at(path, limit, f"the limit of {kind} is not a number from 0 on")
 
 
 @RULES.rule(

@@ -153,6 +153,15 @@ def test_the_master_outlives_the_longest_transfer():
     assert not [word for word in argv if word.startswith("--metrics_host")]  # came with a later Mooncake
 
 
+def test_decode_loads_from_the_store_if_nothing_else_carries():
+    found = services(kv_transfer="store")
+    extra = kv(found["decode-0"])["kv_connector_extra_config"]
+    assert extra["consumer_is_to_load"] is True
+    assert "consumer_is_to_load" not in kv(found["prefill-0"])["kv_connector_extra_config"]
+    both = kv(services(kv_transfer="mooncake+store")["decode-0"])["kv_connector_extra_config"]["connectors"]
+    assert "consumer_is_to_load" not in both[1]["kv_connector_extra_config"]
+
+
 def test_memcache_has_a_meta_service_and_a_file_for_each_engine():
     found = services(kv_transfer="mooncake+store", store={"backend": "memcache", "segment_size": "10GB"})
     assert found["memcache-meta"]["start"]["stage"] == 10

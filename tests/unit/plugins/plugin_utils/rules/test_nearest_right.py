@@ -69,6 +69,44 @@ def test_of_the_environment(name, text):
         ("p2p", {"inference_user": "vllm-user"}),
         ("p2p", {"inference_cann_path": "/opt/ascend"}),
         ("p2p", {"inference_router.bind": "192.168.7.1"}),
+        ("p2p", {"inference_args.seed": 2**32 - 1}),
+        ("p2p", {"inference_args.max-model-len": -1}),
+        ("p2p", {"inference_args.max-lora-rank": 32, "inference_args.enable-lora": True}),
+        ("p2p", {"inference_args.limit-mm-per-prompt": {"image": 0, "video": {"count": 1, "num_frames": 32}}}),
+        ("p2p", {"inference_args.hf-overrides": {"rope_scaling": {"factor": 4.0}}}),
+        ("p2p", {f"{D}.args.data-parallel-backend": "mp", f"{D}.args.distributed-executor-backend": "mp"}),
+        ("p2p", {f"{D}.args.runner": "generate"}),
+        ("p2p", {f"{P}.args.model-loader-extra-config": {"enable_multithread_load": True, "num_threads": 8}}),
+        ("p2p", {f"{P}.args.load-format": "rfork", f"{P}.args.model-loader-extra-config": {"model_url": "x"}}),
+        (
+            "p2p",
+            {
+                f"{D}.args.data-parallel-rank": 0,
+                f"{D}.load_balancing": "external",
+                f"{D}.data_parallel_size": 1,
+                f"{D}.tensor_parallel_size": 8,
+                f"{D}.instances": 2,
+            },
+        ),
+        ("p2p", {"inference_start_timeout": 60, "inference_kv_hold_timeout": 30}),
+        ("p2p", {f"{P}.model": "/mnt/fast/qwen-moe-w8a8/"}),
+        ("p2p", {f"{P}.kv.kv_buffer_size": 1e9, f"{P}.kv.mooncake.use_ascend_direct": True}),
+        ("p2p", {f"{P}.kv.mooncake.of_my_own_connector": True}),
+        ("p2p", {"inference_env.ASCEND_GLOBAL_RESOURCE_CONFIG": '{"comm": ["uboe:device"]}'}),
+        ("p2p", {"inference_env.PATH": "/opt/own/bin:/usr/bin:/bin"}),
+        ("cpu", {"node1.inference_interface": "lo"}),
+        ("p2p", {"node1.inference_devices": 16}),
+        ("both", {"inference_store.backend": "memcache", "inference_store.options": {"ock.mmc.log_level": "error"}}),
+        ("both", {"inference_store.backend": "memcache", "inference_store.segment_size": "0GB"}),
+        ("both", {"inference_store.backend": "memcache", "node1.inference_memory": 1024}),
+        ("both", {"inference_store.options": {"master_server_address": "etcd://10.1.0.1:2379;10.1.0.2:2379"}}),
+        ("pooled", {"inference_store": {"backend": "yuanrong"}, "inference_env.YR_CONFIG_PATH": "/etc/yuanrong.json"}),
+        ("p2p", {"inference_router.args.max-retries": 0, "inference_router.args.retry-delay": 0.5}),
+        ("pooled", {"inference_router.args.policy": "cache_aware", "inference_router.args.request-timeout-secs": 600}),
+        ("pooled", {"inference_router.metrics_port": 8011}),
+        ("p2p", {"inference_secrets.api_key": "sk-1_2.3~4+5/6=="}),
+        ("docker", {"inference_container.shm_size": "64m"}),
+        ("docker", {"inference_container.mounts": ["/a:/models", "/c:/etc/pki:ro"]}),
         ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
         ("docker", {"inference_container.shm_size": "64g"}),
         ("docker", {"inference_image": f"registry.example:5000/ascend/vllm-ascend@{DIGEST}"}),
@@ -78,6 +116,11 @@ def test_of_the_environment(name, text):
 )
 def test_of_other_values(name, changes):
     assert findings(name, changes) == []
+
+
+def test_modes_of_the_registry_of_tokenizers_are_known():
+    found = findings("newest", {"inference_args.tokenizer-mode": "deepseek_v41"})
+    assert [item["id"] for item in found if item["severity"] != "accepted"] == []
 
 
 def unequal(**changes):

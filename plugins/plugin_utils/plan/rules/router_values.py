@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of values of the router's options."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ...description.findings import Finding
+from ...releases import options
+from ..routers.registry import flavour_of
+from ..routers.vllm_router import VERSION
+from .base import Case, Rules
+from .router import flags, path
+
+RULES = Rules()
+WHOLE, AMOUNT = (r"\d+", "a whole number from 0 on"), (r"\d+(\.\d*)?|\.\d+", "a number from 0 on")
+# argparse types of the proxies in vLLM-Ascend's examples, equal in all releases that have the option
+SCRIPTS = {
+    "max-retries": WHOLE,
+    "retry-delay": AMOUNT,
+    "max-waiting-retries": WHOLE,
+    "waiting-retry-interval": AMOUNT,
+    "workers": (r"[1-9]\d*", "a whole number above 0"),
+    "log-level": ("DEBUG|INFO|WARNING|ERROR|CRITICAL", "one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
+    "max-request-tokens": WHOLE,
+}
+POLICIES = "policy"
+# vllm-router 0.1.17 --help does not list the choices of --policy; they are those of --decode-policy
+NUMERIC = re.compile(r".*-(secs|ms|size|threshold|requests|retries|port|tokens|factor|multiplier)$")
+
+
+@RULES.rule(
+    "ROUTER-VALUE",
+    "Write a value of this kind.",
+    "argparse of the release's proxy script; vllm-router 0.1.17 --help",
+)
+def value(case: Case) -> t.Iterator[Finding]:
+    """An option of the router has a value that it does not take.
+
+    The router ends at start, and no request is answered.
+    """
+    if not case.named("router"):
+        return
+    found = flavour_of(case.context)
+    for name, given in flags(case).items():
+        own = path(case, name)
+        if own == "inference_router.flavour":
+            continue
+        pattern, expected = _expected(name) if found.package else SCRIPTS.get(name, ("", ""))
+        for text in given if pattern else ():
+            if not re.fullmatch(pattern, text):
+                yield Finding.at(own, text, f"--{name} takes {expected}, not '{text}'")
+
+
+def _expected(name: str) -> tuple[str, str]:
+    """Pattern and description of an option of vllm-router; empty if nothing is known."""
+    known = options.known("vllm_router", VERSION)
+    option = known.get("decode-policy" if name == POLICIES else name)
+    if option is None:
+        return "", ""
+    if option.choices:
+        return "|".join(map(re.escape, option.choices)), f"one of {', '.join(option.choices)}"
+    if option.kind in ("flag", "bool") or not NUMERIC.fullmatch(name):
+        return "", ""
+    return AMOUNT

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules of settings without effect: those of parts that this deployment does not have."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ...description.findings import Finding
+from ...description.variables import EncoderCache, Router
+from ...releases.release import RELEASES, plain_name
+from ..routers.registry import flavour_of
+from .base import Case, Rules
+
+RULES = Rules()
+
+
+@RULES.rule(
+    "FRONTEND-UNUSED",
+    "Set inference_router.frontend: nginx, or remove the settings.",
+    "design of the planner: TLS ends at the frontend",
+    "warning",
+)
+def frontend(case: Case) -> t.Iterator[Finding]:
+    """Settings of the frontend are set, but there is no frontend.
+
+    Clients reach the router without TLS and without keys, although the settings look as if they did not.
+    """
+    router, usual = case.context.description.router, Router()
+    if router.frontend != "none":
+        return
+    names = [name for name in vars(usual) if name.startswith(("frontend_", "certificate"))]
+    given = [name for name in names if getattr(router, name) != getattr(usual, name)]
+    if given:
+        yield Finding.at(f"inference_router.{given[0]}", "", f"{', '.join(given)} is set without a frontend")
+
+
+@RULES.rule(
+    "ROUTER-METRICS-PORT",
+    "Remove it.",
+    "vllm-ascend examples: the proxies have no port for metrics; vllm-router --prometheus-port",
+    "warning",
+)
+def metrics_port(case: Case) -> t.Iterator[Finding]:
+    """inference_router.metrics_port is set for a router without metrics.
+
+    Nothing listens there.
+    """
+    value = case.context.description.router.metrics_port
+    if value and not flavour_of(case.context).metrics_port:
+        problem = f"the {flavour_of(case.context).name} router has no metrics"
+        yield Finding.at("inference_router.metrics_port", value, problem)
+
+
+@RULES.rule(
+    "ENCODER-UNUSED",
+    "Add inference_pools.encode, or remove the settings.",
+    "design of the planner: ec_transfer_config is rendered with an encode pool only",
+    "warning",
+)
+def encoder_cache(case: Case) -> t.Iterator[Finding]:
+    """inference_encoder_cache is set, but there is no encode pool.
+
+    The settings have no effect.
+    """
+    description = case.context.description
+    if description.encoder_cache != EncoderCache() and not description.pools.encode:
+        yield Finding.at("inference_encoder_cache", "", "inference_encoder_cache is set without an encode pool")
+
+
+@RULES.rule("RELEASE-BASE-UNUSED", "Remove it.", "design of the planner: a known release has its own facts", "warning")
+def release_base(case: Case) -> t.Iterator[Finding]:
+    """inference_release_base is set for a release that needs none.
+
+    The setting has no effect.
+    """
+    description = case.context.description
+    name = case.context.release.name
+    own = {plain_name(str(key)) for key in description.releases}
+    if description.release_base and (name in RELEASES or name in own):
+        problem = f"release {name} is known, and its own facts are used"
+        yield Finding.at("inference_release_base", description.release_base, problem)
+
+
+@RULES.rule(
+    "ENGINE-VERSION",
+    "Remove it, or choose the release that belongs to this vLLM. For another vLLM describe a release in inference_releases.",
+    "vllm-ascend versioning_policy.md: each release is for one version of vLLM",
+    "warning",
+)
+def engine_version(case: Case) -> t.Iterator[Finding]:
+    """inference_engine_version is not the vLLM of the release of vLLM-Ascend.
+
+    vLLM-Ascend replaces parts of one version of vLLM; with another one it fails to start or computes wrong results.
+    """
+    wanted = case.context.description.engine_version
+    known = RELEASES.get(case.context.release.name)
+    if case.npu and wanted and known and wanted != known.vllm:
+        problem = f"release {known.name} is for vLLM {known.vllm}, not {wanted}"
+        yield Finding.at("inference_engine_version", wanted, problem)
