@@ -38,6 +38,7 @@ class Supervisor(Runtime):
     def __init__(self, settings, run=command):
         Runtime.__init__(self, settings, run)
         self.supervisord = Supervisord(settings["socket"])
+        self.differing = None  # names of running programs whose configuration differs, read once
 
     def states(self, services):
         if not self.supervisord.runs():
@@ -64,17 +65,32 @@ class Supervisor(Runtime):
                 due = planned != known if remove else bool(planned - known)
                 return due, sorted(planned - known), sorted(known - planned)
             added, changed, removed = self.supervisord.differences()
+            # A running program with another configuration goes on until it is restarted, after it left the router.
+            states = self.supervisord.processes()
+            changed = [name for name in changed if states.get(name, {}).get("state") not in UP]
             for name in changed + (removed if remove else []):
                 self.supervisord.forget(name, stop_time(services))
             for name in added + changed:
                 self.supervisord.add(name)
             return bool(added or changed or (removed and remove)), added + changed, removed
 
+    def outdated(self, service, found):
+        """Whether its program in supervisord's configuration differs from the running one."""
+        if self.differing is None:
+            with _reported(self.settings["socket"]):
+                self.differing = self.supervisord.differences()[1]
+        return service["unit"] in self.differing
+
     def start(self, services):
         self.stop(services)  # a program in backoff would start with its old configuration
         with _reported(self.settings["socket"]):
+            changed = self.supervisord.differences()[1]
             for service in services:
+                if service["unit"] in changed:
+                    self.supervisord.forget(service["unit"], stop_time([service]))
+                    self.supervisord.add(service["unit"])
                 self.supervisord.start(service["unit"])
+        self.differing = None
 
     def restart(self, services):
         self.start(services)

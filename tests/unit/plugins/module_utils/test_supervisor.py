@@ -142,3 +142,33 @@ def test_a_program_that_dies_at_once_can_be_put_right(tmp_path, state):
         assert supervisor.processes()["a"]["state"] == "STOPPED"
     finally:
         call(state="absent")
+
+
+@pytest.mark.skipif(not shutil.which("supervisord"), reason="the package supervisor is not installed")
+def test_another_program_waits_for_the_restart(tmp_path):
+    runtime = runtime_in(tmp_path)
+    digest = tmp_path / "a.digest"
+    services = [{"name": "a", "unit": "a", "digest": "1", "digest_file": str(digest), "newer": []}]
+
+    def call(**words):
+        return work(runtime_in(tmp_path), {"state": "present", "services": services, **words}, False)
+
+    def configure(more=""):
+        (tmp_path / "conf").write_text((CONFIG + PROGRAM.replace("{0}", "a") + more).replace("{folder}", str(tmp_path)))
+
+    configure()
+    call()
+    try:
+        call(state="started")
+        while not digest.exists():
+            pass
+        first = runtime.supervisord.processes()["a"]["pid"]
+        configure("stopwaitsecs=99\n")
+        found = call()
+        assert (found["outdated"], found["down"]) == (["a"], [])
+        assert runtime.supervisord.processes()["a"]["pid"] == first, "it serves until it has left the router"
+        assert call(state="started")["restarted"] == ["a"]
+        assert runtime.supervisord.processes()["a"]["pid"] != first
+        assert call()["outdated"] == [] and not call(state="started")["changed"]
+    finally:
+        call(state="absent")
