@@ -88,6 +88,13 @@ options:
     description: File that is written when the router starts, such as its digest file. Older removals in O(record) are ignored.
     type: path
     default: ""
+  use_timeout:
+    description:
+      - Send requests through the router, after engines were added, until each of them has finished one. An engine that has not within this
+        many seconds is removed again, and the module fails. V(0) sends none.
+      - Needs O(model), and O(token) if the service has a key.
+    type: int
+    default: 0
   timeout:
     description: Timeout in seconds until the router's list is as wanted. The proxies look for new engines every 10 s.
     type: int
@@ -175,6 +182,7 @@ ARGUMENTS = {
     "token": {"type": "str", "default": "", "no_log": True},
     "record": {"type": "path", "default": ""},
     "started": {"type": "path", "default": ""},
+    "use_timeout": {"type": "int", "default": 0},
     "timeout": {"type": "int", "default": 60},
 }
 
@@ -186,7 +194,7 @@ def main():
     router.record, router.started = params["record"], params["started"]
     wanted = [Member(member["kind"], member["url"].rstrip("/")) for member in params["members"]]
     try:
-        keys = ("state", "purge", "allow_last", "timeout")
+        keys = ("state", "purge", "allow_last", "timeout", "use_timeout")
         done = reconcile(router, wanted, check=module.check_mode, **{key: params[key] for key in keys})
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))

@@ -356,6 +356,19 @@ options:
     description: Timeout for delayed counters, in seconds.
     type: float
     default: 15
+  joining:
+    description:
+      - Names of engines that are not behind the router yet. Then only the steps C(engines), C(alone) and C(pairs) are run, for these engines
+        and O(peers), and nothing is sent through the entry. Only pairs with one of them are tested. Clients may use the peers meanwhile.
+      - Pairs of a connector that needs the entry are not tested.
+    type: list
+    elements: str
+    default: []
+  peers:
+    description: With O(joining), names of the engines that serve.
+    type: list
+    elements: str
+    default: []
   fail:
     description: Whether to fail if the service is not verified. The role sets V(false), reads the logs and then fails.
     type: bool
@@ -369,6 +382,12 @@ EXAMPLES = r"""
   ascend.inference.service_verify:
     verify: "{{ inference_plan.verify }}"
     engine_api_key: "{{ inference_secrets.api_key | default(omit) }}"
+
+- name: Prove a new decode engine with every prefill engine before it gets requests
+  ascend.inference.service_verify:
+    verify: "{{ inference_plan.verify }}"
+    joining: [decode-2]
+    peers: [prefill-0, prefill-1]
 
 - name: Verify one prefill and one decode engine behind a router, without a plan
   ascend.inference.service_verify:
@@ -510,7 +529,7 @@ report:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.tools.text import visible
-from ..module_utils.verify.gate import check_mode_report, verify
+from ..module_utils.verify.gate import check_mode_report, join, verify
 from ..module_utils.verify.plan import PlanError, argument_spec, read_plan
 from ..module_utils.verify.probe import Keys, Limits
 
@@ -521,6 +540,8 @@ ARGUMENTS = {
     "connect_timeout": {"type": "float", "default": 60},
     "request_timeout": {"type": "float", "default": 300},
     "settle_timeout": {"type": "float", "default": 15},
+    "joining": {"type": "list", "elements": "str", "default": []},
+    "peers": {"type": "list", "elements": "str", "default": []},
     "fail": {"type": "bool", "default": True},
 }
 
@@ -536,9 +557,11 @@ def main():
         module.exit_json(changed=False, report=check_mode_report(plan))
     keys = Keys(params["engine_api_key"] or "", params["entry_api_key"] or "")
     limits = Limits(params["connect_timeout"], params["request_timeout"], params["settle_timeout"])
-    report = verify(plan, keys, limits)
+    joining = params["joining"]
+    report = join(plan, keys, limits, joining, params["peers"]) if joining else verify(plan, keys, limits)
     if params["fail"] and not report["verified"]:
-        module.fail_json(msg="Not verified. " + " | ".join(report["failures"]), report=report)
+        text = "{} must not join: the proof failed, so it gets no requests. ".format(", ".join(sorted(joining)))
+        module.fail_json(msg=(text if joining else "Not verified. ") + " | ".join(report["failures"]), report=report)
     module.exit_json(changed=False, report=report)
 
 

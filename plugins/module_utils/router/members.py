@@ -10,6 +10,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from .base import Member, MembersProblem, Router
 from .instances import Instances
+from .use import unused
 from .workers import Workers
 
 ROUTERS = {"instances": Instances, "workers": Workers}
@@ -48,13 +49,14 @@ def reconcile(
     allow_last: bool = False,
     check: bool = False,
     timeout: float = 60.0,
+    use_timeout: float = 0.0,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Any] = time.sleep,
 ) -> Outcome:
     """Add first, then remove, and wait up to ``timeout`` seconds until the router's list is as wanted.
 
     Raises MembersProblem: if the router does not answer, refuses, its list is not as wanted in time, or the last member of a pool would be
-    removed without ``allow_last``.
+    removed without ``allow_last``. With ``use_timeout``, also if an added member finished no request in that time; it is removed again.
     """
     before = router.read()
     added, removed = changes(before, wanted, state, purge)
@@ -71,10 +73,29 @@ def reconcile(
     for member in added:
         router.add(member)
     _until(router, lambda now: all(member in now for member in added), end, "list", added, clock, sleep)
+    if added and use_timeout:
+        _used(router, added, use_timeout)
     for member in removed:
         router.remove(member)
     _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)
     return Outcome(before, router.read(), added, removed)
+
+
+def _used(router: Router, added: Sequence[Member], timeout: float) -> None:
+    """Raise MembersProblem if the router does not use an engine that was added."""
+    members = router.read()
+    left = unused(router, added, len(members), timeout)
+    if not left:
+        return
+    for member in left:
+        if not last_ones(members, [member]):
+            router.remove(member)
+    raise MembersProblem(
+        "the router at {} lists {}, and none of its requests was finished there within {:.0f} s. Removed again; the other engines serve. "
+        "Fix: check that the router's host reaches these engines, and look into the logs of both".format(
+            router.url, ", ".join(member.url for member in left), timeout
+        )
+    )
 
 
 def _until(

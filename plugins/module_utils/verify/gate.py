@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Collection, Iterable, NamedTuple
 
 from . import records
 from .access import check_access
@@ -70,6 +70,28 @@ GATE = (
 )
 
 
+JOIN = (
+    "engines",
+    "alone",
+    "pairs",
+)  # nothing goes through the entry, so that no client gets an answer of an engine that is not proven
+
+
+def join(
+    plan: VerifyPlan, keys: Keys, limits: Limits, joining: Collection[str], peers: Collection[str]
+) -> dict[str, Any]:
+    """Prove engines that are not behind the router yet: alone, and each with every peer while the peers serve clients.
+
+    ``joining``, ``peers``: names of engines. Returns a report as `verify`; `verified` if no step failed. Pairs whose protocol needs the entry
+    are skipped.
+    """
+    engines = tuple(engine for engine in plan.engines if engine.name in joining or engine.name in peers)
+    probe = Probe(plan._replace(engines=engines), keys, limits)
+    probe.joining = frozenset(joining)
+    steps = _stepped(probe, [step for step in GATE if step.names[0] in JOIN])
+    return records.conclude(dict(_head(plan), **_probe_results(probe), steps=steps), False)
+
+
 def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     """Run the verification steps against the live service.
 
@@ -82,16 +104,22 @@ def verify(plan: VerifyPlan, keys: Keys, limits: Limits) -> dict[str, Any]:
     if plan.changed and not plan.reason:
         text = f"{', '.join(plan.changed)}, without a reason"
         probe.remark("inference_verify", Problem(text, "no_reason"))
+    steps = _stepped(probe, GATE)
+    steps.append(records.skipped("logs", "logs are read on their hosts"))
+    steps.sort(key=lambda item: records.STEPS.index(item["step"]))
+    return records.conclude(dict(_head(plan), **_probe_results(probe), steps=steps), plan.disaggregated)
+
+
+def _stepped(probe: Probe, gate: Iterable[Step]) -> list[records.Record]:
+    """The records of all steps, in their order of execution."""
     steps: list[records.Record] = []
-    for step in GATE:
+    for step in gate:
         started = time.monotonic()
         new = _run(step, probe, steps)
         for item in new:
             item["seconds"] = round((time.monotonic() - started) / len(new), 3)
         steps += new
-    steps.append(records.skipped("logs", "logs are read on their hosts"))
-    steps.sort(key=lambda item: records.STEPS.index(item["step"]))
-    return records.conclude(dict(_head(plan), **_probe_results(probe), steps=steps), plan.disaggregated)
+    return steps
 
 
 def _run(step: Step, probe: Probe, done: list[records.Record]) -> list[records.Record]:

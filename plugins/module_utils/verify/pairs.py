@@ -32,6 +32,7 @@ ASK_PREFILL = {
     "remote_port": None,
 }
 ROUNDS_WITHOUT_NEWS = 4
+JOIN_TRIES = 4
 NAMED = 8  # pairs that are named in a text; the others are only counted
 
 
@@ -65,12 +66,16 @@ def members(engines: tuple[Engine, ...]) -> list[Member]:
 def check_pairs(probe: Probe) -> list[Record]:
     """All pairs: directly if the protocol allows it, else through the entry as long as new pairs occur."""
     plan = probe.plan
+    if not (plan.role("prefill") and plan.role("decode")):  # engines join a router that has none of the other pool
+        return [skipped("pairs", "there is no engine of the other pool")]
     by_hand = plan.transfer.protocol == "prefill_answers" or (
         plan.transfer.protocol == "bootstrap" and all(engine.bootstrap for engine in plan.role("prefill"))
     )
     if not by_hand and not probe.entry_works:
         return [skipped("pairs", "this connector's pairs can be tested only through the entry, which does not work")]
     pairs = _pairs(members(plan.role("prefill")), members(plan.role("decode")))
+    if probe.joining:
+        pairs = [pair for pair in pairs if probe.joining & {member.engine.name for member in pair}]
     probe.pairs = {prefill.name: {} for prefill in members(plan.role("prefill"))}
     several = any(engine.ranks > 1 for engine in plan.engines)
     if not by_hand:
@@ -110,7 +115,7 @@ def _directly(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
     """Requests to the ranks by name; if an engine serves them by another rank, as for releases without the header."""
     broken: list[Record] = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
-        problem, row = _one_pair(probe, prefill, decode)
+        problem, row = _repeated_pair(probe, prefill, decode)
         if problem and problem.fault == "rank_ignored":
             probe.remark(f"{prefill.name} -> {decode.name}", problem)
             return broken + _unaddressed(probe, pairs)
@@ -159,6 +164,15 @@ def _parameters(probe: Probe, prefill: Member) -> tuple[dict[str, Any], dict[str
     first = dict(common, do_remote_decode=True, do_remote_prefill=False)
     second = dict(common, do_remote_decode=False, do_remote_prefill=True)
     return first, dict(second, remote_engine_id=engine_id, remote_bootstrap_addr=prefill.engine.bootstrap)
+
+
+def _repeated_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | None, dict[str, Any]]:
+    """`_one_pair`, for engines that join up to JOIN_TRIES times: clients use their peers, whose counters may be read amid a request."""
+    for last in [False] * (JOIN_TRIES - 1 if probe.joining else 0) + [True]:
+        problem, row = _one_pair(probe, prefill, decode)
+        if last or not problem or problem.fault != "recomputed":
+            break
+    return problem, row
 
 
 def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | None, dict[str, Any]]:

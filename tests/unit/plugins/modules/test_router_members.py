@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import unquote
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.router import use
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
 
 P1, D1, D2 = "http://127.0.0.9:7100", "http://127.0.0.9:7300", "http://127.0.0.9:7340"
@@ -193,3 +194,34 @@ def test_spellings_are_the_same_address():
         assert len(spellings(host)) == 4
         assert {usual(spelling + ":80") for spelling in spellings(host)} == {host + ":80"}
     assert spellings("node-1") == ["node-1"] and usual("node-1:80") == "node-1:80"
+
+
+class Engines:
+    """Counters of engines: a router's completion is counted at those that it uses."""
+
+    def __init__(self, router, used):
+        self.counts, self.used, owner = {}, used, self
+        normal = router.answer
+
+        def answer(method, path, body):
+            if path == "/v1/completions":
+                for kind in owner.used:
+                    owner.counts[kind] = owner.counts.get(kind, 0) + 1
+                return 200, {}
+            return normal(method, path, body)
+
+        router.answer = answer
+
+    def read(self, url):
+        return {"vllm:request_success_total": float(self.counts.get(url, 0))}
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_an_added_engine_must_get_requests(members, router, monkeypatch, used):
+    engines = Engines(router, [P1, D2 if used else D1])
+    monkeypatch.setattr(use, "metrics_of", engines.read)
+    found = members("workers", SECOND, use_timeout=1)
+    assert bool(found.get("failed")) != used
+    assert (D2 in router.workers) == used, "an engine that gets no requests is removed again"
+    if not used:
+        assert D2 in found["msg"] and "Removed again" in found["msg"]
