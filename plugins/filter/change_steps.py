@@ -9,11 +9,11 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle.steps import steps
-from ..plugin_utils.plan.record import stored_plan
+from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
 def change_steps(
-    hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, text: t.Any, allow_pause: t.Any
+    hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, text: t.Any, allow_pause: t.Any, early: t.Any = False
 ) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left; ``text`` is the recorded plan.json, empty without one."""
     pending: dict[str, dict[str, t.Any]] = {}
@@ -22,7 +22,7 @@ def change_steps(
         written = plain(hostvars[host].get("__service_secrets_written")) or {}
         pending[host] = {key: found.get(key) or [] for key in ("down", "outdated")}
         pending[host]["secrets"] = bool(written.get("changed"))
-    return steps(pending, plain(plan), stored_plan(str(text or "")), bool(allow_pause))
+    return steps(pending, whole_plan(plain(plan)), stored_plan(str(text or "")), bool(allow_pause), bool(early))
 
 
 class FilterModule:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Playbook deploy while the service serves: engines come, change and go, and no request is lost.
+"""Playbooks deploy and restart while the service serves: engines come, change and go, and no request is lost.
 
 The playbook, the role, supervisord and vllm-router are real; engines are simulated, and nothing is checked or installed. A simulated engine
 ends at once when it is stopped, so each request that it still has fails.
@@ -41,9 +41,9 @@ class Service:
         book = folder / "ansible_collections/ascend/inference"
         for name in ("plugins", "playbooks"):
             shutil.copytree(ROOT / name, book / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("service", "firewall"):
+        for name in ("service", "firewall", "verify"):
             shutil.copytree(ROOT / "roles" / name, book / "roles" / name)
-        for name in ("check", "kubernetes"):
+        for name in ("check", "kubernetes", "prepare"):
             (book / f"playbooks/{name}.yml").write_text(yaml.safe_dump(NOTHING), encoding="utf-8")
         self.variables = {
             "inference_engine": "vllm_cpu",
@@ -61,6 +61,7 @@ class Service:
         inventory = {"all": {"hosts": {"n1": host}, "children": groups}}
         (folder / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
         self._programs(python)
+        self.plant("")
 
     def _programs(self, python):
         """Programs of the plan: simulated engines, the real router, the real supervisord."""
@@ -70,7 +71,9 @@ class Service:
         )
         programs = {service["kind"]: pathlib.Path(service["argv"][0]) for service in plan["services"]}
         engine = ROOT / "tests/simulator/engine_program.py"
-        self._script(programs["decode"], f'exec {sys.executable} {engine} "$@"')
+        planted = f'case "$*" in *"$(cat {self.folder}/when)"*) SIMULATED_FAULTS="$(cat {self.folder}/faults)";; esac'
+        faults = f"{planted}\nexport SIMULATED_FAULTS"
+        self._script(programs["decode"], f'{faults}\nexec {sys.executable} {engine} "$@"')
         self._script(programs["router"], f'exec {python.with_name("vllm-router")} "$@"')
         self._script(programs["router"].with_name("python"), f'exec {python} "$@"')
 
@@ -88,8 +91,12 @@ class Service:
         }
 
     def deploy(self, prefill, decode, fails=False, **variables):
-        given = {**self.variables, "inference_pools": self.pools(prefill, decode), **variables}
-        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), "ascend.inference.deploy"]
+        return self.play("deploy", fails, inference_pools=self.pools(prefill, decode), **variables)
+
+    def play(self, playbook, fails=False, killed_at="", **variables):
+        """Its output in one line; ``killed_at``: the task of play Deploy at whose start the controller is killed."""
+        given = {**self.variables, "inference_pools": self.pools(2, 2), **variables}
+        argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), f"ascend.inference.{playbook}"]
         environment = {
             **os.environ,
             "ANSIBLE_COLLECTIONS_PATH": f"{self.folder}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
@@ -97,9 +104,33 @@ class Service:
             "ANSIBLE_NOCOLOR": "1",
             "ANSIBLE_PIPELINING": "1",
         }
-        done = subprocess.run(argv, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        if killed_at:
+            environment["ANSIBLE_CALLBACK_PLUGINS"] = str(pathlib.Path(__file__).with_name("interrupt"))
+            environment["ANSIBLE_CALLBACKS_ENABLED"] = "stages"
+            environment["INTERRUPT_STAGES"] = str(self.folder / "stages")
+            environment["INTERRUPT_STAGE"] = f"Deploy | service | {killed_at}"
+        done = subprocess.run(
+            argv,
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=True,
+        )
+        assert not killed_at or done.returncode == -9, done.stdout[-6000:]
         assert (done.returncode != 0) == fails, done.stdout[-6000:] + done.stderr[-2000:]
-        return done.stdout
+        return " ".join(done.stdout.replace("\\n", " ").split())
+
+    def plant(self, faults, when=""):
+        """Faults of the engines that start from now on with ``when`` in their command line."""
+        (self.folder / "faults").write_text(faults, encoding="utf-8")
+        (self.folder / "when").write_text(when, encoding="utf-8")
+
+    def written(self):
+        """{file: content} of the services."""
+        files = (self.root / "deployments/inference/services").rglob("*.sh")
+        return {path: path.read_bytes() for path in files}
 
     def starts(self):
         """{service: process id}."""
@@ -150,18 +181,91 @@ def members():
     return sorted((row["worker_type"], int(row["url"].rpartition(":")[2]) - PORT) for row in rows)
 
 
+def nothing_lost(requests):
+    """The report of a load, none of whose requests may have failed, be empty or wrong."""
+    report = requests.report(expected)
+    print(report)
+    assert (report["failed"], report["failures"], report["empty"], report["wrong"]) == ([], 0, 0, 0), report
+    return report
+
+
 def test_no_request_is_lost_when_engines_come_change_and_go(service):
     service.deploy(2, 2)
     begin = service.starts()
     with load.Load(URL, "tiny", clients=2) as requests:
-        service.deploy(2, 3, inference_args={"max-num-seqs": 8})
+        output = service.deploy(2, 3, inference_args={"max-num-seqs": 8})
         changed = service.starts()
         assert [name for name in begin if changed[name] == begin[name]] == ["router"]
         assert len(members()) == 5
+        assert output.count("TASK [ascend.inference.service : Prove the engines with each of their peers]") == 3, (
+            "new ones, and two steps"
+        )
+
+        service.plant("garbage_kv")
+        output = service.deploy(2, 4, fails=True, inference_args={"max-num-seqs": 8})
+        assert "decode-3 must not join: the proof failed, so it gets no requests." in output, output[-5000:]
+        assert "prefill-0 -> decode-3" in output and "decode-0: " not in output, output[-5000:]
+        assert len(members()) == 5 and service.starts() == {**changed, "decode-3": service.starts()["decode-3"]}
+        service.plant("")
+
+        files = service.written()
+        output = service.deploy(2, 2, fails=True, inference_args={"block-size": 64})
+        assert (
+            "engines before and after this change cannot exchange KV cache" in output
+            and "Nothing was changed." in output
+        )
+        assert service.written() == files
+
         service.deploy(2, 2, inference_args={"max-num-seqs": 8})
         assert service.starts() == {name: changed[name] for name in begin}, "nothing else was restarted"
-    report = requests.report(expected)
-    print(report)
-    assert (report["failed"], report["failures"], report["empty"], report["wrong"]) == ([], 0, 0, 0), report
-    assert report["answered"] > 50
+        service.play("restart", inference_services=["decode-1"], inference_args={"max-num-seqs": 8})
+        assert [name for name, pid in service.starts().items() if pid != changed[name]] == ["decode-1"]
+    assert nothing_lost(requests)["answered"] > 50
     assert len(members()) == 4
+
+
+@pytest.mark.long
+def test_upgrade_and_rollback_lose_no_request(service):
+    service.play("site")
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=2) as requests:
+        output = service.play("upgrade", inference_args={"max-num-seqs": 8})
+        assert "Mode rolling: no pause. 2 steps;" in output
+        upgraded = service.starts()
+        assert [name for name in begin if upgraded[name] == begin[name]] == ["router"]
+
+        service.plant("garbage_kv", when="--max-num-seqs 16")
+        output = service.play("upgrade", fails=True, inference_args={"max-num-seqs": 16})
+        assert "must not join" in output and "was started again and is verified." in output, output[-5000:]
+        back = service.starts()
+        assert [name for name in begin if back[name] == upgraded[name]] == ["decode-1", "prefill-1", "router"]
+        assert len(members()) == 4
+
+        output = service.play(
+            "upgrade", fails=True, inference_upgrade_mode="rolling", inference_args={"block-size": 64}
+        )
+        assert "inference_upgrade_mode is rolling, which is not possible" in output and service.starts() == back
+
+        output = service.play("rollback")
+        assert "Mode rolling: no pause. 2 steps;" in output
+        assert "--max-num-seqs" not in (service.root / "deployments/inference/services/decode-0/run.sh").read_text()
+    nothing_lost(requests)
+    assert len(members()) == 4
+
+
+@pytest.mark.long
+def test_a_run_goes_on_after_its_controller_was_killed(service):
+    service.deploy(2, 2)
+    with load.Load(URL, "tiny", clients=2) as requests:
+        for number, decode, task in (
+            (4, 2, "Wait until the engines have finished"),
+            (8, 3, "Prove the engines with each of their peers"),
+            (8, 2, "Wait until the removed engines have finished"),
+        ):
+            service.deploy(2, decode, fails=True, killed_at=task, inference_args={"max-num-seqs": number})
+            service.deploy(2, decode, inference_args={"max-num-seqs": number})
+            assert len(members()) == 2 + decode
+            scripts = (service.root / "deployments/inference/services").glob("*code-*/run.sh")
+            assert all(f"--max-num-seqs {number}" in path.read_text().replace(" \\\n    ", " ") for path in scripts)
+        assert len(service.starts()) == 5
+    nothing_lost(requests)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A SIMULATED ``vllm serve`` of a plan for the CPU engine: the engine of pd_cluster as a program, with the counters that a drain reads.
 
-SIGTERM ends it at once, so that every request under way fails.
+SIGTERM ends it at once, so that every request under way fails. SIMULATED_FAULTS: faults of pd_cluster, separated by spaces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECONDS = float(os.environ.get("SIMULATED_REQUEST_SECONDS", "0.3"))  # of a requ
 class Engine(pd_cluster.Engine):
     """One engine on the planned address; ``role`` from its --kv-transfer-config."""
 
-    def __init__(self, name, role, directory, model, address):
+    def __init__(self, name, role, directory, model, address, faults=()):
         self.address = address
         cluster = types.SimpleNamespace(
             directory=directory,
@@ -39,7 +39,7 @@ class Engine(pd_cluster.Engine):
             bootstrap=False,
             store=None,
         )
-        super().__init__(name, role, cluster)
+        super().__init__(name, role, cluster, faults)
 
     def complete(self, body, *given, **named):
         time.sleep(SECONDS if self.role == "decode" else SECONDS / 3)
@@ -52,6 +52,17 @@ class Engine(pd_cluster.Engine):
         return super().metrics() + "".join(f'vllm:{name}{{engine="0"}} {value}\n' for name, value in lines)
 
 
+class Registry(pd_cluster.Server):
+    """The registry of ranks of vLLM's own Mooncake connector, on a port of its own; here it also answers the KV."""
+
+    def __init__(self, engine, address):
+        self.engine, self.address = engine, address
+        super().__init__(engine.name)
+
+    def get(self, path):
+        return self.engine.get(path)
+
+
 def option(argv, name, default=""):
     """The value of an option."""
     return argv[argv.index(name) + 1] if name in argv else default
@@ -61,7 +72,12 @@ def main(argv):
     role = "prefill" if "kv_producer" in option(argv, "--kv-transfer-config") else "decode"
     address = (option(argv, "--host"), int(option(argv, "--port")))
     time.sleep(float(os.environ.get("SIMULATED_START_SECONDS", "0.5")))
-    Engine(f"{role}-{address[1]}", role, os.getcwd(), option(argv, "--served-model-name", "tiny"), address)
+    faults = os.environ.get("SIMULATED_FAULTS", "").split()
+    engine = Engine(
+        f"{role}-{address[1]}", role, os.getcwd(), option(argv, "--served-model-name", "tiny"), address, faults
+    )
+    if os.environ.get("VLLM_MOONCAKE_BOOTSTRAP_PORT"):
+        Registry(engine, (address[0], int(os.environ["VLLM_MOONCAKE_BOOTSTRAP_PORT"])))
     threading.Event().wait()
 
 

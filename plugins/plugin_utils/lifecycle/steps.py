@@ -78,9 +78,13 @@ NEUTRAL_ENVIRONMENT = frozenset(
 )
 PAUSE = (
     "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes as "
-    "long as loading the model. Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that "
-    "exits starts with the new ones. "
+    "long as loading the model. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
+)
+EARLY = "Nothing was changed. "
+LATE = (
+    "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
+    "new ones. "
 )
 
 
@@ -97,46 +101,54 @@ def exchange(service: Service) -> t.Any:
     return kept, {name: value for name, value in service["env"].items() if name not in NEUTRAL_ENVIRONMENT}
 
 
+def other_software(plan: Plan, deployed: Plan) -> bool:
+    """Whether release, engine, model or software differ, so that engines of the two plans are never paired."""
+    return any(deployed.get(key) != plan.get(key) for key in ("release", "engine", "model", "software"))
+
+
 def incompatible(plan: Plan, deployed: Plan) -> set[str]:
     """Names of engines that cannot exchange KV cache with themselves as they are deployed; all if the software or the model changes.
 
     New engines have the settings of their pool, so they need no comparison.
     """
     engines = {service["name"]: service for service in plan["services"] if service["kind"] in KINDS}
-    keys = ("release", "engine", "model", "software")
-    if any(deployed.get(key) != plan[key] for key in keys):
+    if other_software(plan, deployed):
         return set(engines)
     before = {service["name"]: service for service in deployed.get("services", ())}
     return {name for name in engines if name in before and exchange(before[name]) != exchange(engines[name])}
 
 
-def steps(pending: t.Mapping[str, Pending], plan: Plan, deployed: Plan, allow_pause: bool = False) -> dict[str, t.Any]:
+def steps(
+    pending: t.Mapping[str, Pending], plan: Plan, deployed: Plan, allow_pause: bool = False, early: bool = False
+) -> dict[str, t.Any]:
     """The change of all hosts, decided once.
 
     ``pending``: {host: {down: [service], outdated: [service], secrets: bool}} (the module service_state with state present);
-    ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one. Returns
+    ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one; ``early``: before files are written. Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url]}``;
-    ``held``: names of their services, which nothing else may restart; ``refusals``: texts why the change needs a pause; ``notes``: what to print.
+    ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
+    needs a pause; ``notes``: what to print.
     """
     instances = _instances(plan)
     down = {name for found in pending.values() for name in found.get("down") or ()}
     outdated = {name for found in pending.values() for name in found.get("outdated") or ()}
     due = {key: names for key, names in instances.items() if outdated & names and not down & names}
-    result: dict[str, t.Any] = {"roll": [], "held": [], "refusals": [], "notes": []}
+    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": []}
     if not due or not _serves(plan, instances, down):
         return result
     reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
     paused = {key: reason for key, reason in reasons.items() if reason}
-    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan)
+    result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     for reason in sorted(set(paused.values())):
-        names = ", ".join(sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated))
-        more = ", or add an instance first" if reason == ALONE else ""
-        text = PAUSE.format(names=names, reason=reason, else_=more)
+        found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
+        result["pauses"][reason] = found
+        names, more = ", ".join(found), ", or add an instance first" if reason == ALONE else ""
         if allow_pause:
             result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
         else:
+            text = PAUSE.format(names=names, reason=reason, state=EARLY if early else LATE, else_=more)
             result["refusals"].append(text)
     for step in result["roll"]:
         result["notes"].append(f"Restart without a pause: {', '.join(step['services'])}.")
@@ -158,6 +170,18 @@ def _instances(plan: Plan) -> dict[tuple[str, int], set[str]]:
     return found
 
 
+def _leaving(plan: Plan, deployed: Plan) -> set[tuple[str, int]]:
+    """Instances that are deployed and no longer planned: they serve until all others have changed."""
+    return set(_instances({"services": deployed.get("services", ())})) - set(_instances(plan))
+
+
+def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
+    """The APIs of engines that are deployed and no longer planned, as the router has them: {name, kind, url}."""
+    planned = {service["name"] for service in plan["services"]}
+    found = (deployed.get("members") or {}).get("engines", ())
+    return [engine for engine in found if engine["name"] not in planned]
+
+
 def _serves(plan: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
     """Whether each pool has an instance that runs completely, and the router runs."""
     routers = {service["name"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
@@ -174,7 +198,7 @@ def _reason(
     pending: t.Mapping[str, Pending],
 ) -> str:
     """Why an instance cannot be restarted while others of its pool serve; empty if it can be."""
-    if sum(kind == key[0] for kind, _number in instances) < 2:
+    if sum(kind == key[0] for kind, _number in {*instances, *_leaving(plan, deployed)}) < 2:
         return ALONE
     if together(plan) & instances[key]:
         return LINKED
@@ -187,7 +211,7 @@ def _reason(
     return ""
 
 
-def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan) -> list[Step]:
+def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Plan) -> list[Step]:
     """One instance of each pool at a time, so that prefill and decode keep their proportion."""
     rows: dict[int, set[str]] = {}
     for kind in KINDS:
@@ -196,17 +220,41 @@ def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan) -> list[Step]
             rows.setdefault(place, set()).update(due[kind, number])
     hosts = {service["name"]: service["host"] for service in plan["services"]}
     engines = plan["members"]["engines"] if rows else []
+    serving = [*engines, *leaving_engines(plan, deployed)]
     return [
         {
             "services": sorted(names),
             "hosts": sorted({hosts[name] for name in names}),
             "engines": [engine for engine in engines if engine["name"] in names],
             "upstream": [
-                engine["url"] for engine in engines if engine["kind"] == "prefill" and engine["name"] not in names
+                engine["url"] for engine in serving if engine["kind"] == "prefill" and engine["name"] not in names
             ],
         }
         for _place, names in sorted(rows.items())
     ]
+
+
+def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan) -> dict[str, t.Any]:
+    """The steps that restart services with the settings that they have; ``down``: those that do not run.
+
+    An engine whose pool has another instance leaves the router first. All others restart at once: who names them wants the pause.
+    """
+    outdated = [name for name in names if name not in down]
+    return steps({"": {"down": list(down), "outdated": outdated}}, plan, plan, allow_pause=True)
+
+
+def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:
+    """The steps from one plan to another if all services of the first one run, and ``new``, ``rest``, ``gone``: names of services.
+
+    ``rest`` restart at once. ``deployed`` is the whole deployed plan.
+    """
+    before = {service["name"]: service for service in deployed["services"]}
+    planned = {service["name"]: service for service in plan["services"]}
+    new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
+    changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
+    decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
+    rest = [name for name in changed if name not in decided["held"]]
+    return {**decided, "new": new, "rest": rest, "gone": [name for name in before if name not in planned]}
 
 
 def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
@@ -216,21 +264,19 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
     """
     if plan["runtime_facts"]["in_cluster"] or not deployed.get("services"):
         return []
-    before = {service["name"]: service for service in deployed["services"]}
-    planned = {service["name"]: service for service in plan["services"]}
-    new = [name for name in planned if name not in before or before[name]["host"] != planned[name]["host"]]
-    changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
-    decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
-    instances = _instances(plan)
-    rest = [name for name in changed if name not in decided["held"]]
-    lines = [f"start {', '.join(new)}, then add the engines to the router"] if new else []
-    lines += [f"restart at once: {', '.join(rest)}"] if rest else []
+    decided = change(plan, deployed)
+    instances, leaving = _instances(plan), _leaving(plan, deployed)
+    lines = [f"start {', '.join(decided['new'])}, prove and add the engines to the router"] if decided["new"] else []
+    lines += [f"restart at once: {', '.join(decided['rest'])}"] if decided["rest"] else []
     for step in decided["roll"]:
         kinds = sorted({kind for kind, number in instances if instances[kind, number] & set(step["services"])})
-        left = ", ".join(f"{sum(kind == found for found, _n in instances) - 1} of {kind}" for kind in kinds)
-        lines.append(f"drain, restart and return {', '.join(step['services'])}; instances that serve meanwhile: {left}")
-    gone = [name for name in before if name not in planned]
-    lines += [f"drain and remove {', '.join(gone)}"] if gone else []
+        left = ", ".join(
+            f"{sum(kind == found for found, _n in {*instances, *leaving}) - 1} of {kind}" for kind in kinds
+        )
+        lines.append(
+            f"drain, restart, prove and return {', '.join(step['services'])}; instances that serve meanwhile: {left}"
+        )
+    lines += [f"drain and remove {', '.join(decided['gone'])}"] if decided["gone"] else []
     lines = [f"  {number}. {line}" for number, line in enumerate(lines, 1)]
     pauses = [f"  {note}" for note in decided["notes"] if note.startswith("Pause")]
     return ["Steps of deploy, if all services run:", *lines, *pauses] if lines else []

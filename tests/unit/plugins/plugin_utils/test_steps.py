@@ -11,6 +11,8 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
+from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
+from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import planned_steps, steps
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
@@ -32,6 +34,7 @@ def found(outdated, down=(), secrets=False):
     return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
 
 
+NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": []}
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 
 
@@ -47,7 +50,7 @@ def test_one_instance_of_each_pool_at_a_time():
 
 
 def test_unchanged_engines_have_no_step():
-    assert steps(found([]), plan(), plan()) == {"roll": [], "held": [], "refusals": [], "notes": []}
+    assert steps(found([]), plan(), plan()) == NOTHING
     result = steps(found(["decode-1"]), plan(), plan())
     assert [step["services"] for step in result["roll"]] == [["decode-1"]]
 
@@ -90,7 +93,7 @@ def test_changed_keys_and_routers_without_an_api_need_a_pause():
 @pytest.mark.parametrize("down", [["router"], ["prefill-0", "prefill-1"]])
 def test_a_service_that_does_not_serve_needs_no_pause(down):
     outdated = [name for name in ENGINES if name not in down]
-    assert steps(found(outdated, down), plan(), {}) == {"roll": [], "held": [], "refusals": [], "notes": []}
+    assert steps(found(outdated, down), plan(), {}) == NOTHING
 
 
 def test_the_filter_reads_the_plan_that_a_host_stored():
@@ -107,15 +110,56 @@ def test_the_plan_shows_its_steps():
     new = plan(prefill=3, decode=1, inference_args={"max-num-seqs": 8})
     assert planned_steps(new, plan()) == [
         "Steps of deploy, if all services run:",
-        "  1. start prefill-2, then add the engines to the router",
-        "  2. restart at once: decode-0",
-        "  3. drain, restart and return prefill-0; instances that serve meanwhile: 2 of prefill",
-        "  4. drain, restart and return prefill-1; instances that serve meanwhile: 2 of prefill",
-        "  5. drain and remove decode-1",
-        "  Pause: decode-0 restart at once, because its pool has no other instance.",
+        "  1. start prefill-2, prove and add the engines to the router",
+        "  2. drain, restart, prove and return decode-0, prefill-0; instances that serve meanwhile: 1 of decode, 2 of prefill",
+        "  3. drain, restart, prove and return prefill-1; instances that serve meanwhile: 2 of prefill",
+        "  4. drain and remove decode-1",
     ]
     lines = plan_diff_filter(new, plan())
-    assert "~ decode-0 on n1 restarts: argv +--max-num-seqs 8" in lines and lines[-7:] == planned_steps(new, plan())
+    assert "~ decode-0 on n1 restarts: argv +--max-num-seqs 8" in lines and lines[-5:] == planned_steps(new, plan())
+
+
+def test_the_plan_shows_which_change_needs_a_pause():
+    lines = planned_steps(plan(2, 1, inference_args={"max-num-seqs": 8}), plan(2, 1))
+    assert lines[-1] == "  Pause: decode-0 restart at once, because its pool has no other instance."
+
+
+def test_an_instance_that_leaves_serves_while_the_last_one_changes():
+    new, old = plan(1, 2, inference_args={"max-num-seqs": 8}), plan()
+    result = steps(found(["decode-0", "prefill-0"]), new, old)
+    assert [step["services"] for step in result["roll"]] == [["decode-0", "prefill-0"]]
+    assert (result["refusals"], result["pauses"]) == ([], {})
+    leaving = [engine["url"] for engine in old["members"]["engines"] if engine["name"] == "prefill-1"]
+    assert result["roll"][0]["upstream"] == leaving, "prefill-1 still has requests for decode-0"
+
+
+def test_engines_that_an_interrupted_run_left_behind_are_known():
+    old = plan(2, 3)
+    stored = plan_files({**old, "services": []}, record_of(old))[0]["content"]
+    (found_engine,) = leaving(stored, plan(2, 2))
+    assert (found_engine["name"], found_engine["kind"]) == ("decode-2", "decode") and found_engine["url"].startswith(
+        "http://"
+    )
+    assert leaving("", plan()) == [] == leaving(stored, old)
+
+
+def test_before_any_file_is_written_a_refusal_says_so():
+    single = plan(1, 1)
+    early = steps(found(["decode-0"]), single, single, early=True)["refusals"][0]
+    late = steps(found(["decode-0"]), single, single)["refusals"][0]
+    assert "Nothing was changed." in early and "its files are written" not in early
+    assert "its files are written" in late and "Nothing was changed." not in late
+
+
+def test_a_restart_drains_what_has_another_instance():
+    facts = {"n1": {"__service_registered": {"down": []}}}
+    result = restart(facts, ["n1"], plan(2, 1), [])
+    assert [step["services"] for step in result["roll"]] == [["prefill-0"], ["prefill-1"]]
+    assert "decode-0" not in result["held"] and "router" not in result["held"] and result["refusals"] == []
+    assert result["notes"][0] == "Pause: decode-0 restart at once, because its pool has no other instance."
+    assert [step["services"] for step in restart(facts, ["n1"], plan(), ["decode-1"])["roll"]] == [["decode-1"]]
+    facts["n1"]["__service_registered"]["down"] = ["decode-0"]
+    assert restart(facts, ["n1"], plan(), ["decode-0"])["roll"] == [], "it does not run, so nothing leaves"
 
 
 def test_no_steps_without_changes():
