@@ -89,6 +89,11 @@ previous:
   returned: with O(previous)
   type: dict
   sample: {}
+phase:
+  description: The phase of the journal, which is V(changing), V(deployed) or V(verified); empty without a journal.
+  returned: with O(previous)
+  type: str
+  sample: verified
 verified:
   description: Whether O(verified) is the digest of the plan that is deployed.
   returned: with O(verified)
@@ -127,7 +132,10 @@ def work(params, check):
     problem = system_folders.refusal(os.path.dirname(os.path.dirname(directory)) or "/")
     if problem:
         raise tree.TreeError(problem)
-    result = {"previous": journal.previous(directory, params["previous"])} if params["previous"] else {}
+    result = {}
+    if params["previous"]:
+        result["previous"] = journal.previous(directory, params["previous"])
+        result["phase"] = journal.read(directory).get("phase", "")
     if check:
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["state"] == "begin":

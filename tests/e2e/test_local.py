@@ -31,6 +31,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.bench import driv
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
 from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
+from ansible_collections.ascend.inference.tests.simulator import load
 
 ROOT = pathlib.Path(os.environ.get("INFERENCE_E2E_ROOT", pathlib.Path.home() / ".cache" / "ascend-inference-e2e"))
 PORT = int(os.environ.get("INFERENCE_E2E_PORT", "21000"))
@@ -86,6 +87,26 @@ POOL = service.Deployment(
             "metrics_port": PORT + 111,
             "http_metadata_port": PORT + 112,
         },
+    },
+)
+
+
+def change_pools(decode: int, sequences: int = 4) -> dict:
+    """Pools that may change while they serve."""
+    args = {"max-num-seqs": sequences}
+    return {
+        "prefill": {"instances": 2, "args": args, "ports": {"api": PORT + 160, "bootstrap": PORT + 195}},
+        "decode": {"instances": decode, "args": args, "ports": {"api": PORT + 200}},
+    }
+
+
+CHANGE = service.Deployment(
+    "local",
+    "change",
+    ROOT,
+    {
+        "inference_pools": change_pools(2),
+        "inference_router": {"port": PORT + 150, "metrics_port": PORT + 151},
     },
 )
 
@@ -470,3 +491,47 @@ class TestPool:
         run = POOL.play("remove")
         assert run.code == 0, run.output
         assert_gone(POOL, POOL_PORTS, supervisord)
+
+
+@pytest.mark.long
+class TestChange:
+    """Two prefill and two decode engines that change while a load generator uses them: no request fails, is empty or has another text."""
+
+    def test_no_request_is_lost(self):
+        run = CHANGE.play("site")
+        assert run.code == 0, run.output
+        begin = CHANGE.main_processes()
+        with load.Load(url(150), "tiny", clients=2, words=40, tokens=8, timeout=300) as before:
+            time.sleep(60)
+        with load.Load(url(150), "tiny", clients=2, words=40, tokens=8, timeout=300) as requests:
+            for playbook, variables in (
+                ("deploy", {"inference_pools": change_pools(3)}),
+                ("deploy", {"inference_pools": change_pools(3, 8)}),
+                ("deploy", {"inference_pools": change_pools(2, 8)}),
+                ("restart", {"inference_pools": change_pools(2, 8), "inference_services": ["decode-0", "prefill-0"]}),
+            ):
+                run = CHANGE.play(playbook, **variables)
+                assert run.code == 0, run.output
+                service.say(
+                    f"{len(requests.requests)} requests, {sum(bool(item.problem) for item in requests.requests)} failed"
+                )
+        after = CHANGE.main_processes()
+        assert [name for name in begin if after[name] == begin[name]] == ["router"]
+        texts = {}
+
+        def expected(prompt, tokens):
+            """The text of a prefill engine that is asked directly."""
+            if prompt not in texts:
+                texts[prompt] = load.Load(url(160), "tiny", tokens=tokens, timeout=300).ask(prompt, False).text
+            return texts[prompt]
+
+        report = requests.report(expected)
+        service.say(
+            f"before {before.report(lambda prompt, tokens: '')['first_p99']} s to the first byte (p99), during the change {report}"
+        )
+        assert (report["failed"], report["failures"], report["empty"], report["wrong"]) == ([], 0, 0, 0), report
+        assert report["answered"] > 20
+
+    def test_remove_leaves_nothing(self):
+        assert CHANGE.play("remove").code == 0
+        assert CHANGE.processes() == {}

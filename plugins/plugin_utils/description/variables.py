@@ -40,6 +40,7 @@ RUN_VARIABLES = {
     "drain_timeout": "Most seconds until an engine that left the router has finished its requests; it is stopped then. Default: 300.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
+    "join_timeout": "Most seconds of one answer when a new or restarted engine is proven, and until a request through the router used it. Default: 300.",
     "keep_placement": "Whether running instances keep their hosts, devices and ports. Default: true. With false all are placed again.",
     "lock_directory": "Directory on the controller for locks of Python environments (versions and hashes), which all hosts and later runs install.",
     "manifests_file": "Kubernetes: file for the manifests.",
@@ -55,6 +56,7 @@ RUN_VARIABLES = {
     "services": "Names of the services that the playbook restart restarts. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
+    "upgrade_mode": "How the playbook upgrade changes the services: rolling or all. Default: the gentlest one that is possible.",
     "verify_file": "File for the report of the verification, as JSON.",
 }
 OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)

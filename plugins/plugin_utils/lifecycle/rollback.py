@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
+from .upgrade import cost, obstacles
 
 Plan = t.Mapping[str, t.Any]
 
@@ -40,6 +41,23 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
     else:
         found += _differing(next(iter(plans.values())), previous, plans)
     return found
+
+
+def mode(previous: t.Mapping[str, Plan], running: Plan, phases: t.Iterable[str]) -> dict[str, t.Any]:
+    """How to go back: ``{mode, text}`` with the modes of an upgrade.
+
+    ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After an
+    interrupted change nobody knows which engines have which settings, so all stop.
+    """
+    plan = next((plan for plan in previous.values() if plan), {})
+    phases = list(phases)
+    reasons = (
+        obstacles(plan, running)
+        if phases and set(phases) <= {"deployed", "verified"}
+        else ["a change was interrupted, so engines of both settings may run"]
+    )
+    chosen = "all" if reasons else "rolling"
+    return {"mode": chosen, "text": cost(chosen, plan, running, reasons)}
 
 
 def _differing(plan: Plan, asked: t.Iterable[str], having: t.Container[str]) -> list[str]:

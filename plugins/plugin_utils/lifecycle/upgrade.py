@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .steps import KINDS, OTHER, change, other_software
+
 Plan = t.Mapping[str, t.Any]
+MODES = ("rolling", "all")
 UNREACHED = "a host is unreachable"
 
 
@@ -105,3 +108,56 @@ def outcome(progress: t.Mapping[str, t.Any], release: str) -> dict[str, t.Any]:
     given = {str((progress[host] or {}).get("reason") or "").rstrip(".") for host in behind} - {""}
     reasons = sorted(given, reverse=True) or [UNREACHED]
     return {"next": "go_back", "message": f"Release {release} was not verified: {' | '.join(reasons)}"}
+
+
+def mode(deployed: t.Mapping[str, Plan], plan: Plan, asked: str) -> dict[str, t.Any]:
+    """How to upgrade: ``{mode, text, refusals}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, or "" for the gentlest possible.
+
+    ``rolling``: one instance of each pool at a time, behind the router. ``all``: every service stops, then the new ones start.
+    ``text`` says which and what it costs.
+    """
+    if asked and asked not in MODES:
+        return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)]}
+    previous = _common(deployed) or {}
+    reasons = obstacles(plan, previous)
+    if asked == "rolling" and reasons:
+        return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)]}
+    chosen = asked or ("all" if reasons else "rolling")
+    return {"mode": chosen, "text": cost(chosen, plan, previous, reasons), "refusals": []}
+
+
+def _unknown_mode(asked: str) -> str:
+    return (
+        f"inference_upgrade_mode is {asked!r}, and there are {' and '.join(MODES)}. Nothing was changed. "
+        "Fix: correct it, or leave it out for the gentlest one that is possible."
+    )
+
+
+def _not_rolling(reasons: list[str]) -> str:
+    return (
+        f"inference_upgrade_mode is rolling, which is not possible: {'; '.join(reasons)}. Nothing was changed. "
+        "Fix: inference_upgrade_mode all when a pause is acceptable; or deploy the new settings as a second deployment and move clients."
+    )
+
+
+def obstacles(plan: Plan, running: Plan) -> list[str]:
+    """Why ``running`` cannot become ``plan`` instance by instance while it serves; empty if it can. Both are whole plans."""
+    if not running or other_software(plan, running):
+        return [OTHER]
+    steps = change(plan, running)
+    kinds = {service["name"]: service["kind"] for service in plan["services"]}
+    single = [name for name in steps["rest"] if kinds[name] not in KINDS]
+    found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]
+    return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
+
+
+def cost(chosen: str, plan: Plan, running: Plan, reasons: t.Sequence[str]) -> str:
+    """What a change costs the clients, as one sentence for each fact."""
+    if chosen == "all":
+        why = f" Why: {'; '.join(reasons)}." if reasons else ""
+        return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
+    count = len(change(plan, running)["roll"])
+    return (
+        f"Mode rolling: no pause. {count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven "
+        "and returns."
+    )

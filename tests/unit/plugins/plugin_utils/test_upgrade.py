@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, outcome, refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, mode, outcome, refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 
 
 def plan(release="2.0", hosts=("h1", "h2"), cann=("9.0", "/opt/cann-9"), **more):
@@ -89,3 +91,60 @@ def test_all_verified_is_done():
 )
 def test_anything_else_goes_back_with_the_reason(progress, message):
     assert outcome(progress, "2.0") == {"next": "go_back", "message": f"Release 2.0 was not verified: {message}"}
+
+
+def pd_plan(prefill=2, decode=2, **more):
+    hosts = {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}}
+    pools = {"prefill": {"instances": prefill}, "decode": {"instances": decode}}
+    base = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_model": {"path": "/m", "name": "m"},
+    }
+    return launch_plan({**base, "inference_pools": pools, **more}, hosts)
+
+
+def test_the_gentlest_mode_is_the_default():
+    found = mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "")
+    assert (found["mode"], found["refusals"]) == ("rolling", [])
+    assert found["text"].startswith("Mode rolling: no pause. 2 steps;")
+    assert mode({"n1": pd_plan()}, pd_plan(inference_args={"max-num-seqs": 8}), "all")["mode"] == "all"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (pd_plan(), {**pd_plan(), "release": "cpu-0.1"}, "cannot exchange KV cache"),
+        (pd_plan(), pd_plan(inference_args={"block-size": 64}), "cannot exchange KV cache"),
+        (pd_plan(2, 1), pd_plan(2, 1, inference_args={"max-num-seqs": 8}), "decode-0: its pool has no other instance"),
+        (pd_plan(), pd_plan(inference_router={"args": {"policy": "random"}}), "router: there is one of it"),
+        ({}, pd_plan(), "cannot exchange KV cache"),
+    ],
+)
+def test_what_cannot_roll_stops_everything_and_says_why(old, new, why):
+    found = mode({"n1": old}, new, "")
+    assert found["mode"] == "all" and why in found["text"] and "Clients get errors" in found["text"]
+    (text,) = mode({"n1": old}, new, "rolling")["refusals"]
+    assert why in text and "Nothing was changed" in text
+
+
+def test_there_are_two_modes():
+    (text,) = mode({"n1": pd_plan()}, pd_plan(), "set")["refusals"]
+    assert "inference_upgrade_mode is 'set', and there are rolling and all." in text
+
+
+@pytest.mark.parametrize(
+    ("phases", "running", "chosen"),
+    [
+        (["verified"], pd_plan(inference_args={"max-num-seqs": 8}), "rolling"),
+        (["deployed"], pd_plan(inference_args={"max-num-seqs": 8}), "rolling"),
+        (["changing"], pd_plan(inference_args={"max-num-seqs": 8}), "all"),
+        (["verified", "changing"], pd_plan(), "all"),
+        ([], pd_plan(), "all"),
+        (["verified"], pd_plan(inference_args={"block-size": 64}), "all"),
+        (["verified"], {}, "all"),
+    ],
+)
+def test_a_rollback_stops_everything_unless_it_can_roll(phases, running, chosen):
+    found = rollback.mode({"n1": pd_plan()}, running, phases)
+    assert found["mode"] == chosen and found["text"].startswith(f"Mode {chosen}: ")

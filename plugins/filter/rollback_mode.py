@@ -1,0 +1,28 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter _rollback_mode: how the playbook rollback goes back."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle import rollback
+from ..plugin_utils.plan.record import stored_plan, whole_plan
+
+
+def rollback_mode(hostvars: t.Any, hosts: t.Iterable[str], text: t.Any) -> dict[str, t.Any]:
+    """Adapter: ``text`` is the recorded plan.json of a host, empty without one."""
+    hosts = [host for host in hosts if plain(hostvars[host].get("__inference_previous"))]
+    previous = {host: whole_plan(plain(hostvars[host]["__inference_previous"])) for host in hosts}
+    phases = [(plain(hostvars[host].get("__inference_locked")) or {}).get("phase", "") for host in hosts]
+    return rollback.mode(previous, stored_plan(str(text or "")), phases)
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_rollback_mode": rollback_mode}
