@@ -246,7 +246,7 @@ def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan)
 def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:
     """The steps from one plan to another if all services of the first one run, and ``new``, ``rest``, ``gone``: names of services.
 
-    ``rest`` restart at once. ``deployed`` is the whole deployed plan.
+    ``rest`` restart at once; ``gone`` includes those that move, with their old host. ``deployed`` is the whole deployed plan.
     """
     before = {service["name"]: service for service in deployed["services"]}
     planned = {service["name"]: service for service in plan["services"]}
@@ -254,7 +254,9 @@ def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:
     changed = [name for name in planned if name not in new and before[name]["digest"] != planned[name]["digest"]]
     decided = steps({"": {"down": new, "outdated": changed}}, plan, deployed, allow_pause=True)
     rest = [name for name in changed if name not in decided["held"]]
-    return {**decided, "new": new, "rest": rest, "gone": [name for name in before if name not in planned]}
+    gone = [name for name in before if name not in planned]
+    gone += [f"{name} on {before[name]['host']}" for name in new if name in before]
+    return {**decided, "new": new, "rest": rest, "gone": gone}
 
 
 def planned_steps(plan: Plan, deployed: Plan) -> list[str]:

@@ -133,6 +133,29 @@ def test_an_instance_that_leaves_serves_while_the_last_one_changes():
     assert result["roll"][0]["upstream"] == leaving, "prefill-1 still has requests for decode-0"
 
 
+def test_a_replaced_host_touches_nobody_else():
+    def spread(decode_hosts, deployed=None):
+        groups = {"n1": ["prefill"], **dict.fromkeys(decode_hosts, ["decode"])}
+        hosts = {
+            name: {"groups": found_groups, "variables": {"ansible_host": f"192.0.2.{name[1:]}"}}
+            for name, found_groups in groups.items()
+        }
+        sizes = {"prefill": {"instances": 2}, "decode": {"instances": 2}}
+        return launch_plan({**CPU, "inference_pools": sizes}, hosts, (), deployed and deployed["placement"])
+
+    old = spread(["n2", "n3"])
+    new = spread(["n4", "n3"], old)
+    assert planned_steps(new, old) == [
+        "Steps of deploy, if all services run:",
+        "  1. start decode-0, prove and add the engines to the router",
+        "  2. drain and remove decode-0 on n2",
+    ]
+    assert {service["name"]: service["host"] for service in new["services"] if service["kind"] == "decode"} == {
+        "decode-0": "n4",
+        "decode-1": "n3",
+    }
+
+
 def test_engines_that_an_interrupted_run_left_behind_are_known():
     old = plan(2, 3)
     stored = plan_files({**old, "services": []}, record_of(old))[0]["content"]
