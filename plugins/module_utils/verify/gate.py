@@ -83,9 +83,11 @@ def join(
     """Prove engines that are not behind the router yet: alone, and each with every peer while the peers serve clients.
 
     ``joining``, ``peers``: names of engines. Returns a report as `verify`; `verified` if no step failed. Pairs whose protocol needs the entry
-    are skipped.
+    are skipped. Of the peers only as many are used as pairs may be tested.
     """
-    engines = tuple(engine for engine in plan.engines if engine.name in joining or engine.name in peers)
+    used = [engine.name for engine in plan.engines if engine.name in peers and engine.name not in joining]
+    names = {*joining, *used[: plan.max_pairs]}
+    engines = tuple(engine for engine in plan.engines if engine.name in names)
     probe = Probe(plan._replace(engines=engines), keys, limits)
     probe.joining = frozenset(joining)
     steps = _stepped(probe, [step for step in GATE if step.names[0] in JOIN])

@@ -128,7 +128,8 @@ def check_alone(probe: Probe) -> list[Record]:
     prompt = probe.new_prompt()
     answers: dict[str, Answer] = {}
     broken = []
-    for engine in probe.plan.engines:
+    asked = _asked_alone(probe)
+    for engine in asked:
         tokens = probe.plan.compared_tokens
         answer = probe.complete(probe.target(engine), prompt, tokens, **salted(new_nonce()))
         answers[engine.name] = answer
@@ -141,7 +142,7 @@ def check_alone(probe: Probe) -> list[Record]:
     if broken:
         return broken
     expected = _majority([answer.text for answer in answers.values()])
-    base = next(engine for engine in probe.plan.engines if answers[engine.name].text == expected)
+    base = next(engine for engine in asked if answers[engine.name].text == expected)
     for name, answer in answers.items():
         if answer.text != expected and not probe.same(answer, answers[base.name], prompt, base):
             message = f"returns {excerpt(answer.text, 60)!r} when queried directly; other engines return {excerpt(expected, 60)!r}"
@@ -156,6 +157,15 @@ def check_alone(probe: Probe) -> list[Record]:
         "{0} engines, same text after {1} prompt tokens" if len(answers) > 1 else "{0} engine answers {1} prompt tokens"
     )
     return broken or [passed("alone", "", text.format(len(answers), tokens), text=excerpt(expected, 60))]
+
+
+def _asked_alone(probe: Probe) -> list[Engine]:
+    """All engines; if some join, they and as many of their peers as it takes to outvote one of them."""
+    peers = [engine for engine in probe.plan.engines if engine.name not in probe.joining]
+    if not probe.joining:
+        return peers
+    joining = [engine for engine in probe.plan.engines if engine.name in probe.joining]
+    return peers[: len(joining) + 1] + joining
 
 
 def _majority(texts: list[str]) -> str:

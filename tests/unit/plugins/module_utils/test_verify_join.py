@@ -79,3 +79,15 @@ def test_colocated_engines_are_compared(tmp_path):
         assert proof(cluster, ["colocated-2"], ["colocated-0", "colocated-1"])["verified"]
     with Cluster(tmp_path, colocated=3, faults={"colocated-2": ["other_weights"]}) as cluster:
         assert not proof(cluster, ["colocated-2"], ["colocated-0", "colocated-1"])["verified"]
+
+
+def test_of_many_peers_a_few_are_asked_for_their_text(tmp_path):
+    with Cluster(tmp_path, colocated=6) as cluster:
+        assert proof(cluster, ["colocated-2"], [engine.name for engine in cluster.engines])["verified"]
+        assert [engine.count["success"] for engine in cluster.engines] == [1, 1, 1, 0, 0, 0]
+
+
+def test_no_more_peers_than_pairs_may_be_tested(tmp_path):
+    with Cluster(tmp_path, prefill=4, decode=1) as cluster:
+        report = proof(cluster, ["decode-0"], [engine.name for engine in cluster.engines], max_pairs=2)
+    assert report["verified"] and list(report["pairs"]) == ["prefill-0", "prefill-1"]
