@@ -34,6 +34,7 @@ class Context:
     ports: t.Mapping[str, Assigned]
     master: Host | None
     router: Host | None
+    posted: bool = False  # whether the deployed router has its engines added at run time
 
     @property
     def transfer(self) -> tuple[str, ...]:

@@ -50,9 +50,12 @@ AGAIN = "or plan all instances again with inference_keep_placement: false, which
 def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Service]) -> dict[str, t.Any]:
     """The plan's ``placement``: ``{instances: [{kind, number, slot, hosts: [[name, devices], ...]}], router, ...}``.
 
-    The latter are the hosts of SINGLE, empty if the deployment has no such service.
+    The latter are the hosts of SINGLE, empty if the deployment has no such service. ``posted: true`` if the router has its engines added at
+    run time: it stays so with one instance of each pool, as another command line would restart it, which no client survives.
     """
+    services = list(services)
     single = {service.kind: service.host for service in services}
+    posted = any(service.members and service.members.more for service in services)
     return {
         "instances": [
             {
@@ -64,6 +67,7 @@ def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Servi
             for instance in instances
         ],
         **{kind: single.get(kind, "") for kind in SINGLE},
+        **({"posted": True} if posted else {}),
     }
 
 
@@ -312,6 +316,7 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
                 for item in value["instances"]
             ],
             **{kind: _name(value[kind]) if value[kind] != "" else "" for kind in SINGLE},
+            **({"posted": True} if value.get("posted") is True else {}),
         }
     except (KeyError, TypeError, ValueError):
         return None

@@ -170,6 +170,7 @@ def _place(
         assign(instances, release),
         _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
         _single(description.router.group, hosts, engine_hosts, deployed.get("router", "")),
+        bool(deployed.get("posted")),
     )
     return context, findings + more + short_lists(description, instances)
 

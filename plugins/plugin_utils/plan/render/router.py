@@ -55,7 +55,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     settings, found = context.description.router, flavour_of(context)
     address = settings.bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
-    place = Place(address, settings.port, settings.metrics_port or found.metrics_port, tuple(engines))
+    place = Place(address, settings.port, settings.metrics_port or found.metrics_port, tuple(engines), context.posted)
     fronted = settings.frontend != "none" and not context.contained  # clients use the frontend's port then
     ports = [Port("api", settings.port, protocol="http", scope="cluster" if fronted else "client")]
     if found.metrics_port:

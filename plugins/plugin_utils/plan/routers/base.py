@@ -55,12 +55,13 @@ class Members(t.NamedTuple):
 
 
 class Place(t.NamedTuple):
-    """A router's address, and the engines behind it."""
+    """A router's address, and the engines behind it; ``posted``: whether the deployed router has them added at run time."""
 
     address: str
     port: int
     metrics_port: int
     engines: tuple[Service, ...]
+    posted: bool = False
 
     def answering(self, kind: str) -> list[Service]:
         """The engines of a pool that have an API."""

@@ -31,8 +31,8 @@ def _flags(flavour: Flavour, place: Place) -> Flags:
         return {**flags, "worker-urls": [url(engine) for engine in colocated]}
     flags.update({"vllm-pd-disaggregation": True, "kv-connector": "nixl"})
     # Several engines of a pool leave and return while the router serves. Not for single ones: with this option the router answers
-    # /v1/models with a list of its own, and requests without a model are not disaggregated.
-    several = any(len(place.answering(kind)) > 1 for kind in ("prefill", "decode"))
+    # /v1/models with a list of its own, and requests without a model are not disaggregated. A router that runs with it keeps it.
+    several = place.posted or any(len(place.answering(kind)) > 1 for kind in ("prefill", "decode"))
     return {**flags, "enable-igw": True} if several else flags
 
 

@@ -12,6 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_record
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.join_members import PROGRAM
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
@@ -53,6 +54,21 @@ def test_another_number_of_engines_restarts_the_router_only_without_an_api(varia
             "prefill-0",
             "prefill-1",
         ]
+
+
+def test_a_router_keeps_its_api_when_one_engine_of_each_pool_is_left():
+    def single(deployed):
+        hosts = {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}}
+        sizes = {"prefill": {"instances": 1}, "decode": {"instances": 1}}
+        placement = read_record(json.loads(json.dumps(deployed["placement"])))
+        return launch_plan({**CPU, "inference_pools": sizes}, hosts, (), placement)
+
+    (several, router), (alone, _router) = planned(CPU, 2, prefill=1), planned(CPU, 1, prefill=1)
+    kept = single(several)
+    assert next(service for service in kept["services"] if service["kind"] == "router")["digest"] == router["digest"]
+    assert kept["members"]["api"] == "workers"
+    assert single(kept) == kept, "also the next time"
+    assert single(alone) == alone and "members" not in alone
 
 
 def test_other_arguments_still_restart_the_router():
