@@ -20,6 +20,7 @@ Pending = t.Mapping[str, t.Any]
 Step = dict[str, t.Any]
 
 KINDS = ("encode", "prefill", "decode", "colocated")
+ENTRIES = ("router", "frontend")
 # Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
 NEUTRAL_OPTIONS = frozenset(
     [
@@ -77,8 +78,8 @@ NEUTRAL_ENVIRONMENT = frozenset(
     ]
 )
 PAUSE = (
-    "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes as "
-    "long as loading the model. {state}"
+    "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes "
+    "{duration}. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
 )
 EARLY = "Nothing was changed. "
@@ -134,27 +135,37 @@ def steps(
     down = {name for found in pending.values() for name in found.get("down") or ()}
     outdated = {name for found in pending.values() for name in found.get("outdated") or ()}
     due = {key: names for key, names in instances.items() if outdated & names and not down & names}
+    entries = [
+        service["name"] for service in plan["services"] if service["kind"] in ENTRIES and service["name"] in outdated
+    ]
     result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": []}
-    if not due or not _serves(plan, instances, down):
+    if not (due or entries) or not _serves(plan, instances, down):
         return result
     reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
     paused = {key: reason for key, reason in reasons.items() if reason}
     result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
-    for reason in sorted(set(paused.values())):
+    for reason in sorted({*paused.values(), *([SINGLE] if entries else [])}):
         found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
+        found = entries if reason == SINGLE else found
         result["pauses"][reason] = found
         names, more = ", ".join(found), ", or add an instance first" if reason == ALONE else ""
         if allow_pause:
             result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
         else:
-            text = PAUSE.format(names=names, reason=reason, state=EARLY if early else LATE, else_=more)
-            result["refusals"].append(text)
+            state, duration = (
+                EARLY if early else LATE,
+                "some seconds" if reason == SINGLE else "as long as loading the model",
+            )
+            result["refusals"].append(
+                PAUSE.format(names=names, reason=reason, duration=duration, state=state, else_=more)
+            )
     for step in result["roll"]:
         result["notes"].append(f"Restart without a pause: {', '.join(step['services'])}.")
     return result
 
 
+SINGLE = "all requests go through it, and there is one of it"
 ALONE = "its pool has no other instance"
 NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
@@ -184,7 +195,7 @@ def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
 
 def _serves(plan: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
     """Whether each pool has an instance that runs completely, and the router runs."""
-    routers = {service["name"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
+    routers = {service["name"] for service in plan["services"] if service["kind"] in ENTRIES}
     kinds = {kind for kind, _number in instances}
     up = {kind for (kind, _number), names in instances.items() if not names & down}
     return kinds == up and not routers & down

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .steps import KINDS, OTHER, change, other_software
+from .steps import ENTRIES, KINDS, OTHER, change, other_software
 
 Plan = t.Mapping[str, t.Any]
 MODES = ("rolling", "all")
@@ -146,7 +146,7 @@ def obstacles(plan: Plan, running: Plan) -> list[str]:
         return [OTHER]
     steps = change(plan, running)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
-    single = [name for name in steps["rest"] if kinds[name] not in KINDS]
+    single = [name for name in steps["rest"] if kinds[name] not in (*KINDS, *ENTRIES)]
     found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]
     return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
 

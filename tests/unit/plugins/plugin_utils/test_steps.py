@@ -166,6 +166,21 @@ def test_engines_that_an_interrupted_run_left_behind_are_known():
     assert leaving("", plan()) == [] == leaving(stored, old)
 
 
+def test_a_router_with_other_settings_needs_a_pause():
+    """Also a second engine of the first pool: the router of single engines has no API for others."""
+    result = steps(found(["router"], down=["decode-1"]), plan(1, 2), plan(1, 1))
+    assert (
+        result["pauses"] == {"all requests go through it, and there is one of it": ["router"]} and result["roll"] == []
+    )
+    assert "router must restart" in result["refusals"][0] and "takes some seconds" in result["refusals"][0]
+    assert steps(found(["router"]), plan(), plan(), allow_pause=True)["refusals"] == []
+    kept = {"inference_router": {"args": {"enable-igw": True}}}
+    assert planned_steps(plan(1, 2, **kept), plan(1, 1, **kept)) == [
+        "Steps of deploy, if all services run:",
+        "  1. start decode-1, prove and add the engines to the router",
+    ]
+
+
 def test_before_any_file_is_written_a_refusal_says_so():
     single = plan(1, 1)
     early = steps(found(["decode-0"]), single, single, early=True)["refusals"][0]
@@ -179,7 +194,7 @@ def test_a_restart_drains_what_has_another_instance():
     result = restart(facts, ["n1"], plan(2, 1), [])
     assert [step["services"] for step in result["roll"]] == [["prefill-0"], ["prefill-1"]]
     assert "decode-0" not in result["held"] and "router" not in result["held"] and result["refusals"] == []
-    assert result["notes"][0] == "Pause: decode-0 restart at once, because its pool has no other instance."
+    assert "Pause: decode-0 restart at once, because its pool has no other instance." in result["notes"]
     assert [step["services"] for step in restart(facts, ["n1"], plan(), ["decode-1"])["roll"]] == [["decode-1"]]
     facts["n1"]["__service_registered"]["down"] = ["decode-0"]
     assert restart(facts, ["n1"], plan(), ["decode-0"])["roll"] == [], "it does not run, so nothing leaves"

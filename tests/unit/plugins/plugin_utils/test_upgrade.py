@@ -117,7 +117,11 @@ def test_the_gentlest_mode_is_the_default():
         (pd_plan(), {**pd_plan(), "release": "cpu-0.1"}, "cannot exchange KV cache"),
         (pd_plan(), pd_plan(inference_args={"block-size": 64}), "cannot exchange KV cache"),
         (pd_plan(2, 1), pd_plan(2, 1, inference_args={"max-num-seqs": 8}), "decode-0: its pool has no other instance"),
-        (pd_plan(), pd_plan(inference_router={"args": {"policy": "random"}}), "router: there is one of it"),
+        (
+            pd_plan(),
+            pd_plan(inference_router={"args": {"policy": "random"}}),
+            "router: all requests go through it, and there is one of it",
+        ),
         ({}, pd_plan(), "cannot exchange KV cache"),
     ],
 )
