@@ -38,7 +38,7 @@ HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 
 VALUES: ``word|first|last`` version that has it; an empty bound is open. ``flag.key:kind`` is a key of a JSON flag with the
 kind of its value (bool, int, float, str, ints, or nothing), ``flag.key=value`` and ``flag=value`` are values that it takes.
-ENVIRONMENT: the same for the variables that vllm/envs.py reads.
+ENVIRONMENT: the same for the variables that vllm/envs.py reads. VERSIONS: the versions that it covers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,12 @@ def main() -> None:
         "VALUES": compare.spans({name: vllm_values.read(folder, flags) for name, folder in folders.items()}),
         "ENVIRONMENT": compare.spans({name: vllm_values.environment(folder) for name, folder in folders.items()}),
     }
-    text = HEAD + "\n".join(f'{name} = """\n' + "\n".join(lines) + '\n"""\n' for name, lines in tables.items())
+    listed = "".join(f'    "{version}",\n' for version in options_data.VLLM_VERSIONS)
+    text = (
+        HEAD
+        + f"VERSIONS = [\n{listed}]\n\n"
+        + "\n".join(f'{name} = """\n' + "\n".join(lines) + '\n"""\n' for name, lines in tables.items())
+    )
     TARGET.write_text(text, encoding="utf-8")
     print(f"{TARGET}: {', '.join(f'{name} {len(lines)} lines' for name, lines in tables.items())}")
 

@@ -17,6 +17,7 @@ from ansible.vars.manager import VariableManager
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES as RUNTIMES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,6 +78,12 @@ def test_every_router_flavour_is_named():
     row = next(line for line in GUIDE.splitlines() if "derived from the connector" in line)
     assert sorted(name for name in FLAVOURS if f"``{name}``" not in row) == []
     assert sorted(name for name in FLAVOURS if not re.search(rf"\b{name}\b", str(documented))) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+def test_readme_names_the_oldest_and_the_newest_release(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert re.findall(r"vLLM-Ascend ([\d.]+) (?:to|至) ([\w.]+)", text, re.A) == [(ROWS[0][0], ROWS[-2][0])]
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])

@@ -10,12 +10,13 @@ import re
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.security import EXPOSED
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import advisories
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.advisories import (
     ADVISORIES,
     CONDITIONS,
     fixed_release,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.version import numbers
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -56,7 +57,9 @@ def test_ranges(id_, inside, outside):
     assert not any(KNOWN[id_].affects(version) for version in outside)
 
 
-def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one():
+def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one(monkeypatch):
+    known = {name: row for name, row in RELEASES.items() if ORDER.get(name, 0) <= ORDER["0.30.0rc2"]}
+    monkeypatch.setattr(advisories, "RELEASES", known)  # a release that is added later changes nothing here
     assert fixed_release(KNOWN["CVE-2026-22807"], RELEASES["0.13.0"]) == "0.18.0"
     assert fixed_release(KNOWN["PYSEC-2026-2303"], RELEASES["0.23.0"]) == "0.24.0rc1"
     assert fixed_release(KNOWN["CVE-2026-114053"], RELEASES["0.23.0"]) == ""

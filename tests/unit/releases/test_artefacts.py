@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import artefacts
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefacts import (
     Artefact,
     artefact,
     newer_text,
     text,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, ORDER, RELEASES
 
 
 @pytest.mark.parametrize(
@@ -54,10 +55,25 @@ def test_the_default_release_installs_from_a_package_index_without_a_build():
     assert {"a2", "a3"} <= set(release.image_hardware)
 
 
-def test_a_newer_stable_release_is_named_with_what_it_needs():
+def test_the_default_release_is_the_newest_that_needs_no_build():
+    ready = [
+        name
+        for name in ORDER
+        if "rc" not in name
+        and name != "main"
+        and "a2" in RELEASES[name].wheel_hardware
+        and {"a2", "a3"} <= set(RELEASES[name].image_hardware)
+        and not RELEASES[name].image_builds
+    ]
+    assert ready[-1] == DEFAULT["vllm_ascend"], "a newer stable release: make it the default in DEFAULT of release.py"
+
+
+def test_a_newer_stable_release_is_named_with_what_it_needs(monkeypatch):
+    known = {name: place for name, place in ORDER.items() if place <= ORDER["0.30.0rc2"] or name == "main"}
+    monkeypatch.setattr(artefacts, "ORDER", known)  # a release that is added later changes nothing here
     built = newer_text("0.23.0", ["a2"], False)
     assert built.startswith("A newer stable release is known, 0.23.0.post1. ") and "SOC_VERSION=ascend910b1" in built
     assert "package indexes have only its sources" in built
     assert newer_text("0.23.0", ["a3"], True).endswith("a3 hosts run vLLM-Ascend 0.23.0.post1 from the image.")
-    for name in ("0.23.0.post1", "0.30.0rc2", "main", "cpu-0.32.0", "0.31.0"):
+    for name in ("0.23.0.post1", "0.30.0rc2", "main", "cpu-0.32.0", "99.0.0"):
         assert newer_text(name, ["a2"], False) == ""

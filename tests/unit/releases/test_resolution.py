@@ -18,12 +18,12 @@ from ansible_collections.ascend.inference.plugins.module_utils.install.venv impo
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.package_indexes import INDEXES, metadata
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.requirements_data import REQUIREMENTS
+from ansible_collections.ascend.inference.tests.releases.compare import FIRST_CLASS
 from ansible_collections.ascend.inference.tests.unit.releases.stand_ins import index, served
 
 TREE = pathlib.Path(venv.__file__).absolute().parents[6]
 # Versions that torchvision has for a torch, for the stand-ins (torchvision's README)
 VISION = {"2.5.1": "0.20.1", "2.7.1": "0.22.1", "2.8.0": "0.23.0", "2.9.0": "0.24.0", "2.10.0": "0.25.0"}
-FIRST_CLASS = ("0.9.1", "0.11.0", "0.13.0", "0.18.0", "0.23.0", "0.23.0.post1", "0.30.0rc2")
 MACHINES = ("aarch64", "x86_64")
 SHORT = [(DEFAULT["vllm_ascend"], "3.11", "x86_64")]  # lacks the most on PyPI
 LONG = [

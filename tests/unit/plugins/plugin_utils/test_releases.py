@@ -11,7 +11,7 @@ import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import matrix as data
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data, sources_data
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data, sources_data, values_data
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import (
     ORDER,
     RELEASES,
@@ -68,13 +68,13 @@ def test_an_unknown_release_names_the_nearest_and_the_override():
 
 
 def test_the_override_lends_a_rows_facts_to_an_unknown_release():
-    release, findings = find_release("vllm_ascend", "0.31.0", "v0.23.0")
+    release, findings = find_release("vllm_ascend", "99.0.0", "v0.23.0")
     assert not findings
-    assert (release.name, release.vllm) == ("0.31.0", "0.23.0")
+    assert (release.name, release.vllm) == ("99.0.0", "0.23.0")
 
 
 def test_an_unknown_override_is_refused_too():
-    assert [item.path for item in find_release("vllm_ascend", "0.31.0", "0.30")[1]] == ["inference_release_base"]
+    assert [item.path for item in find_release("vllm_ascend", "99.0.0", "0.30")[1]] == ["inference_release_base"]
 
 
 def test_nearest_release_prefers_a_final_one():
@@ -117,16 +117,38 @@ def test_connectors_came_and_went(release, present, absent):
     assert not set(absent) & set(RELEASES[release].connectors)
 
 
+def not_collected(rows):
+    """{command: releases and versions of these rows that it has not read}: all that is missing, at once."""
+    final = [row for row in rows if "rc" not in row[1]]
+    known = options_data.VLLM_VERSIONS
+    missing = {
+        "make releases ARGS=--write": {row[0] for row in rows} - {*sources_data.COLLECTED, "main"},
+        "python tests/parsers/collect_flags.py vllm=VERSION": {row[1] for row in final} - set(known),
+        "python tests/parsers/collect_flags.py mooncake_master=VERSION": {row[7] for row in final}
+        - {"", *options_data.MOONCAKE_MASTER_VERSIONS},
+        "python tests/releases/collect_values.py": {*known, *(row[1] for row in final)} - set(values_data.VERSIONS),
+    }
+    return {f"run: {command}": sorted(names) for command, names in missing.items() if names}
+
+
 def test_every_row_has_what_is_collected_from_its_sources_and_programs():
     rows = data.ROWS[[row[0] for row in data.ROWS].index(sources_data.COLLECTED[0]) :]
-    lacking = {row[0] for row in rows} - {*sources_data.COLLECTED, "main"}
-    assert lacking == set(), "run: make releases ARGS=--write"
-    rows = [row for row in rows if "rc" not in row[1]]
-    assert {row[1] for row in rows} <= set(options_data.VLLM_VERSIONS), (
-        "run: tests/parsers/collect_flags.py vllm=VERSION"
-    )
-    stores = {row[7] for row in rows} - {""}
-    assert stores <= set(options_data.MOONCAKE_MASTER_VERSIONS), "run: collect_flags.py mooncake_master=VERSION"
+    assert not_collected(rows) == {}
+
+
+def test_each_collector_that_was_not_run_is_named():
+    row = ("99.0.0", "98.0.0", "3.12", "9.2.0", "2.10.0", "2.10.0", "3.2.2", "97.0.0", "")
+    assert not_collected((row,)) == {
+        "run: make releases ARGS=--write": ["99.0.0"],
+        "run: python tests/parsers/collect_flags.py vllm=VERSION": ["98.0.0"],
+        "run: python tests/parsers/collect_flags.py mooncake_master=VERSION": ["97.0.0"],
+        "run: python tests/releases/collect_values.py": ["98.0.0"],
+    }
+
+
+def test_the_development_branch_has_the_facts_of_the_newest_row():
+    newest = RELEASES[data.ROWS[-2][0]]
+    assert dataclasses.replace(RELEASES["main"], name=newest.name) == newest
 
 
 def test_every_proxy_of_a_release_has_a_digest():
@@ -141,7 +163,7 @@ def test_environment_names_became_keys_of_additional_config():
     assert "VLLM_ASCEND_ENABLE_NZ" in before.environment
     assert "VLLM_ASCEND_ENABLE_NZ" not in after.environment
     assert REPLACED["VLLM_ASCEND_ENABLE_NZ"] in after.additional_config
-    assert RELEASES["main"].environment == RELEASES["0.30.0rc2"].environment
+    assert RELEASES["main"].environment == RELEASES[data.ROWS[-2][0]].environment
     assert RELEASES["0.8.5rc1"].environment == ()
 
 
@@ -158,16 +180,16 @@ def test_hints_lead_to_the_release_that_was_meant(name, part):
     assert part in find_release("vllm_ascend", name)[1][0].fix
 
 
-NEW = {"base": "0.30.0rc2", "vllm": "0.31.0", "cann": "9.2.1", "connectors": ["MooncakeConnectorV2"]}
+NEW = {"base": "0.30.0rc2", "vllm": "99.0.0", "cann": "9.2.1", "connectors": ["MooncakeConnectorV2"]}
 
 
 def test_a_release_of_the_inventory_states_its_facts_and_borrows_the_rest():
-    release, findings = find_release("vllm_ascend", "v0.31.0", described={"0.31.0": NEW})
+    release, findings = find_release("vllm_ascend", "v99.0.0", described={"99.0.0": NEW})
     assert not findings
-    assert (release.name, release.vllm, release.cann) == ("0.31.0", "0.31.0", "9.2.1")
+    assert (release.name, release.vllm, release.cann) == ("99.0.0", "99.0.0", "9.2.1")
     assert release.connectors == ("MooncakeConnectorV2",)
     assert release.torch_npu == RELEASES["0.30.0rc2"].torch_npu
-    lent = assumed("0.31.0", {"0.31.0": NEW}, "")
+    lent = assumed("99.0.0", {"99.0.0": NEW}, "")
     assert "vllm" not in lent and lent["mooncake"] == "0.3.11.post1"
     assert assumed("0.23.0", {}, "") == {}
 
@@ -175,15 +197,15 @@ def test_a_release_of_the_inventory_states_its_facts_and_borrows_the_rest():
 @pytest.mark.parametrize(
     ("words", "path"),
     [
-        ({"vllm": "0.31.0"}, "inference_releases.0.31.0.base"),
-        ({"base": "0.99"}, "inference_releases.0.31.0.base"),
-        ({**NEW, "vlm": "1"}, "inference_releases.0.31.0.vlm"),
-        ({**NEW, "vllm": 0.31}, "inference_releases.0.31.0.vllm"),
-        ({**NEW, "connectors": "X"}, "inference_releases.0.31.0.connectors"),
-        ("0.31.0", "inference_releases.0.31.0"),
+        ({"vllm": "99.0.0"}, "inference_releases.99.0.0.base"),
+        ({"base": "0.99"}, "inference_releases.99.0.0.base"),
+        ({**NEW, "vlm": "1"}, "inference_releases.99.0.0.vlm"),
+        ({**NEW, "vllm": 99.0}, "inference_releases.99.0.0.vllm"),
+        ({**NEW, "connectors": "X"}, "inference_releases.99.0.0.connectors"),
+        ("99.0.0", "inference_releases.99.0.0"),
     ],
 )
 def test_wrong_facts_of_a_release_of_the_inventory_are_refused(words, path):
-    findings = find_release("vllm_ascend", "0.31.0", described={"0.31.0": words})[1]
+    findings = find_release("vllm_ascend", "99.0.0", described={"99.0.0": words})[1]
     assert [(finding.id, finding.path) for finding in findings] == [("RELEASE-FACT", path)]
     assert findings[0].fix

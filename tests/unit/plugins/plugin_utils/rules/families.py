@@ -8,6 +8,10 @@ from __future__ import annotations
 import copy
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
+
+NEWEST = ROWS[-2][0]  # the last row is the development branch
+
 
 def hosts(number: int, groups: t.Mapping[str, t.Collection[int]], **words: t.Any) -> dict[str, dict[str, t.Any]]:
     """Hosts node1, node2, ... with addresses of their own; ``groups`` says which numbers are in which group."""
@@ -58,7 +62,7 @@ SMALL = {"instances": 2, "tensor_parallel_size": 4, "args": {"max-num-seqs": 16}
 FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
     "p2p": (_apart("0.23.0", "mooncake"), hosts(4, APART)),
     "newest": (
-        _apart("0.30.0rc2", "mooncake", inference_engine_install="site", inference_rules_ignore=["RELEASE-CANDIDATE"]),
+        _apart(NEWEST, "mooncake", inference_engine_install="site", inference_rules_ignore=["RELEASE-CANDIDATE"]),
         hosts(4, APART),
     ),
     "p2p-0.18": (_apart("0.18.0", "mooncake"), hosts(4, APART)),
