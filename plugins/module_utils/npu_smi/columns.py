@@ -39,7 +39,6 @@ COLUMNS = {
     "Device": (["device_id"], rf"({COUNT}|{NULL})"),
     "Bus-Id": (["bus_id"], _BUS),
     "AICore(%)": (["aicore_percent"], _VALUE),
-    "NPU Util(%)": (["aicore_percent"], _VALUE),
     "Memory-Usage(MB)": (["memory_used_mib", "memory_total_mib"], _PAIR),
     "HBM-Usage(MB)": (["hbm_used_mib", "hbm_total_mib"], _PAIR),
     "Process id": (["pid"], rf"({COUNT}|{NULL})"),
@@ -47,9 +46,17 @@ COLUMNS = {
     "Process memory(MB)": (["memory_mib"], rf"({COUNT}|{NULL})"),
     "Process id in container": (["container_pid"], rf"({COUNT}|{NULL})"),
 }
-_TITLE = re.compile(
-    "|".join(re.escape(title).replace(r"\ ", r"\s+") for title in sorted(COLUMNS, key=len, reverse=True))
-)
+# New title: the one that COLUMNS, the rows' roles and the generations know. A renamed column needs no other line.
+RENAMED = {"NPU Util(%)": "AICore(%)"}
+
+
+def title_pattern():
+    """A pattern of every title, longer ones first: the parts of a title may be titles too."""
+    titles = sorted([*COLUMNS, *RENAMED], key=len, reverse=True)
+    return re.compile("|".join(re.escape(title).replace(r"\ ", r"\s+") for title in titles))
+
+
+_TITLE = title_pattern()
 _UNKNOWN = ([], r"\S+")  # a column of a newer tool: its value is skipped, and a warning names it
 _ROLES = {"Process id": "process", "Health": "card", "Bus-Id": "chip"}
 
@@ -60,21 +67,27 @@ def header_layout(cells, text, line):
     A header has a cell that is exactly Health, Bus-Id or Process id in the second or third position, and no number in the first
     (a process may be called "Health").
     """
-    role = next((_ROLES[cell] for cell in cells[1:3] if cell in _ROLES), None)
+    role = next((_ROLES[_usual(cell)] for cell in cells[1:3] if _usual(cell) in _ROLES), None)
     if role is None or cells[0][:1].isdigit():
         return None
     titles = [_titles(cell) for cell in cells]
     new = unknown_titles(titles)
-    if new and not _complete(role, titles):
+    # The first cell identifies a chip. There a new title may be a renamed Phy-ID: without it an A3 would look like an older chip.
+    if unknown_titles(titles[:1]) or (new and not _complete(role, titles)):
         raise ParseError(f"unknown column {new[0]!r}", text, line)
     return _layout(role, titles)
+
+
+def _usual(title):
+    """The title of a column by which this reader knows it."""
+    return RENAMED.get(title, title)
 
 
 def _titles(cell):
     """The titles of a header cell in order; what is between known titles is an unknown one for each part between wide gaps."""
     found, end = [], 0
     for match in _TITLE.finditer(cell):
-        found += _parts(cell[end : match.start()]) + [" ".join(match.group(0).split())]
+        found += _parts(cell[end : match.start()]) + [_usual(" ".join(match.group(0).split()))]
         end = match.end()
     return found + _parts(cell[end:])
 

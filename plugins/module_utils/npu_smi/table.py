@@ -140,7 +140,12 @@ def _data_row(line, layouts, text):
         values = read_row(layout, line.cells)
         if values:
             return Row(layout.role, None, None, line.number, values, layout)
-    raise ParseError("the row matches no column layout of npu-smi info", text, line.number)
+    hint = (
+        ""
+        if line.cells[0][:1].isdigit()
+        else "; a header has Health, Bus-Id or Process id as its second or third title"
+    )
+    raise ParseError("the row matches no column layout of npu-smi info" + hint, text, line.number)
 
 
 def _join(rows, warnings):

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import parse_info
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import columns
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi.table import FIELDS, parse_info
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
+from ansible_collections.ascend.inference.plugins.modules import npu_info
 
 A2 = """
 +------------------------------------------------------------------------------------------------+
@@ -424,6 +426,48 @@ def test_a_column_of_a_newer_tool_is_named_and_changes_nothing_else(gap):
     assert "unknown column 'Fan(%)': its values are not evaluated" in result["warnings"]
 
 
+@pytest.mark.parametrize(
+    "text, title",
+    [
+        # Titles that mark a kind of row
+        (A2, "Health"),
+        (A2, "Bus-Id"),
+        (A2, "Process id"),
+        # Titles that mark a generation
+        (A3, "Phy-ID"),
+        (DUO, "Device"),
+        (NINE, "NPU ID"),
+        (DUO.replace("310P3", "Chip1"), "Device"),
+        # Others
+        (A3, "Name"),
+        (WIDE, "AICore(%)"),
+        (A2, "Hugepages-Usage(page)"),
+    ],
+)
+def test_a_renamed_column_needs_one_line(monkeypatch, text, title):
+    new = "~" * len(title)
+    renamed = text.replace(title, new)
+    assert renamed != text
+    with pytest.raises(ParseError):
+        parse_info(renamed)
+    monkeypatch.setitem(columns.RENAMED, new, title)
+    monkeypatch.setattr(columns, "_TITLE", columns.title_pattern())
+    assert parse_info(renamed) == parse_info(text)
+
+
+def test_every_title_is_in_a_text_of_these_tests():
+    texts = "\n".join(text for text, *_rest in TABLES.values())
+    titles = {*columns.COLUMNS, *columns.RENAMED}
+    assert sorted(title for title in titles if title not in texts) == [], "add the table of a tool that prints it"
+
+
+def test_every_column_is_a_documented_field():
+    processes = {"pid", "name", "memory_mib", "container_pid"}  # of a process
+    found = {field for fields, _pattern in columns.COLUMNS.values() for field in fields}
+    assert sorted(found - {*FIELDS, *processes}) == [], "add it to FIELDS of table.py"
+    assert [field for field in FIELDS if f"    {field}:\n" not in npu_info.RETURN] == [], "describe it in npu_info"
+
+
 def test_a_cell_of_a_newer_tool_may_hold_anything():
     lines = A2.splitlines()
     for number, text in ((4, "Remark"), (5, "Serial"), (7, "see the log"), (8, "1"), (10, ""), (11, "NA")):
@@ -450,6 +494,7 @@ def test_rows_without_header_are_told_by_their_shape():
     "name, before, after, expected",
     [
         ("unknown column", "Power(W)", "Watts", "unknown column"),
+        ("header without its title", "| Health ", "| Status ", "a header has Health, Bus-Id or Process id"),
         ("blank inside a number", "58213/ 65536", "58 213/ 65536", "matches no column layout"),
         ("blank inside an NPU id", "| 6     910B2", "| 6 1   910B2", "matches no column layout"),
         ("leading zero", "3391 / 65536", "0391 / 65536", "matches no column layout"),

@@ -33,7 +33,7 @@ def fields(text):
 CASES = {
     name: (parse, text) for name, (parse, text, _whole) in list(HCCN_ANSWERS.items()) + list(NPU_SMI_ANSWERS.items())
 }
-CASES.update((name, (fields, getattr(tables, name))) for name in ("A2", "A3", "WIDE", "DUO"))
+CASES.update((name, (fields, case[0])) for name, case in tables.TABLES.items())
 
 LIBRARY = "DrvMngGetConsoleLogLevel failed. (ret=4)"
 
