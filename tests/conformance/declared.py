@@ -53,7 +53,6 @@ DERIVED_ENV = frozenset(
         "VLLM_ASCEND_LLMDD_RPC_PORT",
         "VLLM_ENGINE_READY_TIMEOUT_S",
         "VLLM_HOST_IP",
-        "VLLM_LLMDD_RPC_IP",
         "VLLM_LLMDD_RPC_PORT",
         "VLLM_USE_V1",
     }

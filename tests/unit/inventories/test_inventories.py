@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 
 import pytest
 from ansible.inventory.manager import InventoryManager
@@ -16,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.filter.launch_plan import laun
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
 
 INVENTORIES = pathlib.Path(__file__).resolve().parents[3] / "inventories"
+SHIPPED = sorted(path.parent.name for path in INVENTORIES.glob("*/hosts.yml"))
 OURS = (
     "a3_2p1d",
     "a3_2p1d_layerwise",
@@ -35,6 +37,24 @@ def plan_of(name, folder=INVENTORIES):
     return launch_plan_filter(controller, hostvars, inventory.get_groups_dict())
 
 
+OF_THIS_MACHINE = {
+    "{{ lookup('ansible.builtin.env', 'HOME') }}": "/home/user",
+    "{{ inference_root }}": "/home/user/ascend-inference",
+    "{{ ansible_playbook_python }}": "/usr/bin/python3",
+}
+
+
+def with_values(name, folder):
+    """A folder with a copy of an inventory in which the templates of this machine have example values."""
+    shutil.copytree(INVENTORIES / name, folder / name)
+    hosts = folder / name / "hosts.yml"
+    text = hosts.read_text(encoding="utf-8")
+    for template, value in OF_THIS_MACHINE.items():
+        text = text.replace(template, value)
+    hosts.write_text(text, encoding="utf-8")
+    return folder
+
+
 def service(plan, name):
     return next(item for item in plan["services"] if item["name"] == name)
 
@@ -52,6 +72,14 @@ def test_it_plans_and_prints(name):
     plan = plan_of(name)
     assert len(plan_table(plan)) > 3
     assert len(plan_table(plan, "commands")) > 20
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_it_has_no_warning(name, tmp_path):
+    folder = with_values(name, tmp_path)
+    findings = plan_of(name, folder)["findings"]
+    assert [finding["problem"] for finding in findings if finding["severity"] not in ("remark", "accepted")] == []
+    assert [finding["id"] for finding in findings if not finding["fix"]] == []  # what is accepted has a reason there
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -89,6 +117,7 @@ def test_a3_mooncake_1p1d_keeps_the_pools_of_0_3_7_clear():
     prefill, decode = service(plan, "prefill-0"), service(plan, "decode-0")
     assert (prefill["devices"], decode["devices"]) == (list(range(8)), list(range(8, 16)))
     assert int(kv(prefill)["kv_port"]) > 36000
+    assert [item["ports"][0]["first"] for item in (prefill, decode)] == [7100, 7101]
     assert prefill["container"]["image"] == "quay.io/ascend/vllm-ascend:v0.13.0-a3"
     assert "/etc/hccn.conf:/etc/hccn.conf:ro" in prefill["container"]["mounts"]
 
@@ -110,9 +139,17 @@ def test_a2_llmdatadist_1p2d_names_the_rank_table():
 
 def test_a3_llmdatadist_w8a8_uses_the_names_of_0_9_1():
     decode = service(plan_of("a3_llmdatadist_w8a8"), "decode-0")
-    assert decode["env"]["VLLM_LLMDD_RPC_PORT"] == "5900"
+    assert decode["env"]["VLLM_LLMDD_RPC_PORT"] == "5659"
+    assert decode["env"]["VLLM_ASCEND_LLMDD_RPC_IP"] == "192.0.2.164"  # without ASCEND only the port
     assert decode["env"]["VLLM_USE_V1"] == "1"
     assert "/usr/local/Ascend/nnal/atb/set_env.sh" in decode["source"]
+
+
+@pytest.mark.parametrize("name", ["a3_llmdatadist_w8a8", "a2_llmdatadist_1p2d"])
+def test_no_port_is_opened_for_a_transport_that_is_not_used(name):
+    opened = [rule["for"] for host in plan_of(name)["hosts"] for rule in host["firewall"]]
+    assert [what for what in opened if what in ("transfer_engine", "ascend_direct")] == []
+    assert any(what.endswith(" llmdatadist") for what in opened)
 
 
 def test_a2_colocated_pool_shares_a_store():

@@ -10,22 +10,15 @@ from __future__ import annotations
 
 import os
 import pathlib
-import shutil
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue import RECIPES
 from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
 from ansible_collections.ascend.inference.tests.unit.inventories.plan_text import plan_text, services_text
-from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import SHIPPED, plan_of, with_values
 
 PLANS = pathlib.Path(__file__).parent / "plans"
-OF_THIS_MACHINE = {
-    "{{ lookup('ansible.builtin.env', 'HOME') }}": "/home/user",
-    "{{ inference_root }}": "/home/user/ascend-inference",
-    "{{ ansible_playbook_python }}": "/usr/bin/python3",
-}
-SHIPPED = sorted(path.parent.name for path in INVENTORIES.glob("*/hosts.yml"))
 
 
 def expect(name: str, text: str) -> None:
@@ -41,13 +34,7 @@ def expect(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_plan_of_an_inventory(name, tmp_path):
-    shutil.copytree(INVENTORIES / name, tmp_path / name)
-    hosts = tmp_path / name / "hosts.yml"
-    text = hosts.read_text(encoding="utf-8")
-    for template, value in OF_THIS_MACHINE.items():
-        text = text.replace(template, value)
-    hosts.write_text(text, encoding="utf-8")
-    expect(f"inventory-{name}", plan_text(plan_of(name, tmp_path)))
+    expect(f"inventory-{name}", plan_text(plan_of(name, with_values(name, tmp_path))))
 
 
 @pytest.mark.parametrize("name", sorted(RECIPES))

@@ -16,6 +16,7 @@ from ..service import Port, Service
 from .container import device_files
 from .memcache import dram
 from .mooncake import segment_bytes
+from .software import mooncake_needed
 
 MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
 POOLING = ("prefill", "decode", "colocated")
@@ -32,7 +33,8 @@ def planned_hosts(context: Context, services: t.Iterable[Service]) -> list[dict[
 
 def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.Any]:
     npu = context.description.engine == "vllm_ascend" and any(service.devices for service in services)
-    pools = random_pools(context.release, host, context.store) if npu else ()
+    transport = npu and (context.store or mooncake_needed(context))
+    pools = random_pools(context.release, host, context.store) if transport else ()
     ports = [port for service in services for port in service.ports]
     reserved = sorted({number for port in ports for number in range(port.first, port.last + 1) if number >= EPHEMERAL})
     return {

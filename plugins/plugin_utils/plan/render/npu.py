@@ -68,7 +68,7 @@ def _transfer(context: Context, instance: Instance, process: Process) -> dict[st
     if "llmdatadist" in transfers and context.release.rank_table_env:
         env[context.release.rank_table_env] = rank_table_path(context)
         env[context.release.llmdatadist_port_env] = context.ports[instance.process_name(process)].llmdatadist
-        env[context.release.llmdatadist_port_env.replace("_PORT", "_IP")] = process.host.address
+        env["VLLM_ASCEND_LLMDD_RPC_IP"] = process.host.address
     return env
 
 

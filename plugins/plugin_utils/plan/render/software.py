@@ -50,7 +50,7 @@ def software(context: Context) -> dict[str, t.Any]:
         found["package_indexes"] = {} if context.description.index_url else INDEXES
         found["engine"].update(release=release.name, python=release.python, builds=_builds(context))
         found["engine"]["sdists"] = sdists(release.vllm, release.name)
-        found["mooncake"].update(install=release.mooncake_install, needed=_mooncake_needed(context))
+        found["mooncake"].update(install=release.mooncake_install, needed=mooncake_needed(context))
         found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
         found["cann"]["sources"] = list(sources(context))
@@ -71,7 +71,7 @@ def _builds(context: Context) -> dict[str, dict[str, str]]:
     return found
 
 
-def _mooncake_needed(context: Context) -> bool:
+def mooncake_needed(context: Context) -> bool:
     """Whether any engine transfers or stores KV cache with Mooncake."""
     pooled = context.store and context.description.store.backend == "mooncake"
     return pooled or any(transfer.startswith(("mooncake", "sfa_remote")) for transfer in context.everywhere)
