@@ -1,0 +1,195 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every value of the published guides is in the plans as docs/published says, and what does a step exists."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
+from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS
+from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.tests.unit.docs.published_places import values_at
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = "python docs/published_page.py --write"
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("published_page", ROOT / "docs" / "published_page.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGE = generator()
+GUIDES = PAGE.guides()
+REFERENCES = {reference for data in GUIDES.values() for row in data["rows"] for reference in row.get("by", ())}
+WORDS = {"line", "name", "value", "at", "in", "by", "ours", "verdict", "why"}
+CHECKS_OF_KUBERNETES = (ROOT / "plugins/module_utils/kubernetes/preflight.py").read_text(encoding="utf-8")
+
+
+@functools.lru_cache
+def planned(inventory):
+    return plan_of(inventory)
+
+
+def inventories_of(guide, row):
+    every = GUIDES[guide]["inventories"]
+    return [every[row["in"]]] if "in" in row else list(every.values())
+
+
+def differences(guide, plan_of_inventory):
+    """Rows of a guide that are not so in the plans, as lines."""
+    for number, row in enumerate(GUIDES[guide]["rows"], 1):
+        expected = PAGE.text(row.get("ours", row["value"]))
+        for inventory in inventories_of(guide, row):
+            for place in row.get("at", ()):
+                for found in sorted(set(values_at(plan_of_inventory(inventory), place)) - {expected}):
+                    yield f"row {number}, {inventory}: {place} is {found}, expected: {expected}"
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_plans_have_what_the_rows_say(guide):
+    found = list(differences(guide, planned))
+    assert found == [], f"correct the inventory, or the row and its reason; {COMMAND}"
+
+
+@pytest.mark.parametrize(
+    ("guide", "inventory", "change", "place"),
+    [
+        (
+            "colocated_pool",
+            "a2_colocated_pool",
+            ("0.95", "0.9"),
+            "mooncake-master argv --eviction_high_watermark_ratio",
+        ),
+        ("llmdatadist_w8a8", "a3_llmdatadist_w8a8", ("5659", "5660"), "decode-0 env VLLM_LLMDD_RPC_PORT"),
+        ("mooncake_1p1d", "a3_kthena_1p1d", ("94", "95"), "container prefill resources limits cpu"),
+        ("llmdatadist_1p2d", "a2_llmdatadist_1p2d", ("[6, 7]", "[5, 6]"), "decode-1 devices"),
+    ],
+)
+def test_a_changed_plan_breaks_a_row(guide, inventory, change, place, tmp_path):
+    shutil.copytree(ROOT / "inventories" / inventory, tmp_path / inventory)
+    for path in tmp_path.rglob("*.yml"):
+        path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    changed = plan_of(inventory, tmp_path)
+    found = list(differences(guide, lambda name: changed if name == inventory else planned(name)))
+    assert any(f"{inventory}: {place} is " in line for line in found)
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_rows_are_complete(guide):
+    assert [
+        f"{number} {row['name']}: {text}" for number, row in enumerate(GUIDES[guide]["rows"], 1) for text in gaps(row)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"value": 1, "at": ["plan release"], "ours": 2},
+        {"value": 1, "by": ["role cann"], "verdict": "better"},
+        {"value": 1, "by": ["role cann"], "verdict": "worse", "why": "for a good reason"},
+        {"value": 1, "ours": 2, "by": ["role cann"], "why": "for a good reason"},
+        {"value": 1},
+        {"value": 1, "at": ["plan release"], "whi": "a key that is not known"},
+    ],
+)
+def test_a_gap_is_found(row):
+    assert list(gaps({"name": "a", **row})) != []
+
+
+def gaps(row):
+    """What a row lacks, as texts."""
+    verdict = PAGE.verdict(row)
+    if set(row) - WORDS:
+        yield f"unknown keys {sorted(set(row) - WORDS)}"
+    if verdict not in PAGE.VERDICTS:
+        yield f"unknown verdict {verdict}"
+    if not (row.get("at") or row.get("by") or verdict == "not planned"):
+        yield "it names neither a place nor what does it"
+    differs = "ours" in row and PAGE.text(row["ours"]) != PAGE.text(row["value"])
+    if (differs or verdict != "same") and len(row.get("why", "")) < 9:
+        yield "a value that differs needs a reason"
+    if "ours" in row and not row.get("at"):
+        yield "a value of the plan needs its place"
+
+
+def defined_variables():
+    """Variables of the inventory, of a run, and of roles."""
+    named = [topology.PREFIX + name for name in (*topology.RUN_VARIABLES, *topology.HOST_VARIABLES)]
+    return {*named, *(topology.PREFIX + name for name in topology.Description.__dataclass_fields__)}
+
+
+def exists(reference):
+    """Whether what a row refers to exists."""
+    kind, name, *detail = reference.split()
+    known = {
+        "check": lambda: name in {rule.id for rule in HOST_RULES} or f'"{name}"' in CHECKS_OF_KUBERNETES,
+        "rule": lambda: name in {rule.id for rule in RULES},
+        "cause": lambda: name in {cause.id for cause in CAUSES},
+        "step": lambda: name in STEPS,
+        "variable": lambda: name in defined_variables(),
+        "page": lambda: (ROOT / "docs/docsite/rst" / f"{name}.rst").is_file(),
+        "filter": lambda: (ROOT / "plugins/filter" / f"{name}.yml").is_file(),
+        "playbook": lambda: (ROOT / "playbooks" / f"{name}.yml").is_file() and set(detail) <= defined_variables(),
+    }
+    if kind == "role":
+        arguments = ROOT / "roles" / name / "meta" / "argument_specs.yml"
+        options = yaml.safe_load(arguments.read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
+        return set(detail) <= set(options)
+    if kind == "module":
+        module = (ROOT / "plugins/modules" / f"{name}.py").read_text(encoding="utf-8")
+        return all(
+            re.search(rf"\b{word}\b", module.split("EXAMPLES")[0] + module.split("RETURN")[1]) for word in detail
+        )
+    return known[kind]()
+
+
+@pytest.mark.parametrize("reference", sorted(REFERENCES))
+def test_what_does_a_step_exists(reference):
+    assert exists(reference)
+
+
+@pytest.mark.parametrize(
+    "reference", ["check NO-SUCH", "step entri", "variable inference_modell", "page guide", "playbook benches"]
+)
+def test_what_does_not_exist_is_found(reference):
+    assert not exists(reference)
+
+
+def test_each_guide_has_its_inventories_and_names_the_page():
+    folders = {folder for data in GUIDES.values() for folder in data["inventories"].values()}
+    page = "docs/docsite/rst/published_values.rst"
+    named = {
+        path.parent.parent.name
+        for path in (ROOT / "inventories").glob("*/group_vars/all.yml")
+        if page in path.read_text(encoding="utf-8")
+    }
+    assert folders == named
+
+
+def test_every_argument_of_an_inventory_is_in_the_table():
+    """No option that an inventory sets is missing in its guide's rows."""
+    for data in GUIDES.values():
+        named = " ".join(str(row["name"]) + " ".join(row.get("at", ())) for row in data["rows"])
+        for inventory in data["inventories"].values():
+            flags = {
+                word for service in planned(inventory)["services"] for word in service["argv"] if word.startswith("--")
+            }
+            assert sorted(flag for flag in flags if flag.split("=")[0] not in named) == [], inventory
+
+
+def test_page_is_in_step():
+    assert PAGE.page() == PAGE.PAGE.read_text(encoding="utf-8"), f"run: {COMMAND}"
