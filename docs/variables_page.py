@@ -21,6 +21,7 @@ sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_c
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench, Slo
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.settings import Drill, DrillLimits, Fault
 
 PAGE = HERE / "docsite" / "rst" / "variables.rst"
 HEAD = """\
@@ -138,7 +139,13 @@ def page() -> str:
         intro = (record.__doc__ or "").partition("\n\n")[0].replace("\n", " ").strip()
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
     parts.append(section("One run", RUN, run))
-    for record, place in ((Bench, "inference_bench"), (Slo, "inference_bench.slo")):
+    for record, place in (
+        (Bench, "inference_bench"),
+        (Slo, "inference_bench.slo"),
+        (Drill, "inference_drill"),
+        (Fault, "inference_drill.faults[]"),
+        (DrillLimits, "inference_drill.limits"),
+    ):
         parts.append(section(place, (record.__doc__ or "").partition("\n\n")[0].replace("\n", " "), rows(record)))
     return "\n".join(parts)
 

@@ -76,6 +76,10 @@ logs:
       description: Lines since the mark that report lost, late or wrong KV.
       type: list
       elements: str
+    alarms:
+      description: Lines since the mark with the level of a warning or worse.
+      type: list
+      elements: str
     transferred:
       description: Lines since the mark that report a received KV of a request.
       type: list
@@ -100,7 +104,7 @@ logs:
         Known causes of failures in its last lines, as findings - C(id), C(path) (the service), C(problem), C(value) (the line), C(why), C(fix).
       type: list
       elements: dict
-  sample: {decode-0: {readable: true, problem: "", red_flags: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: [], causes: []}}
+  sample: {decode-0: {readable: true, problem: "", red_flags: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
 """
 
 from ansible.module_utils.basic import AnsibleModule

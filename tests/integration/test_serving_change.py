@@ -79,7 +79,7 @@ class Service:
 
     @staticmethod
     def _script(path, text):
-        path.parent.mkdir(parents=True) if not path.parent.exists() else None
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -68,10 +70,18 @@ def option(argv, name, default=""):
     return argv[argv.index(name) + 1] if name in argv else default
 
 
+def rank():
+    """A process with the title of a rank. The engine ends when it does, as vLLM's."""
+    argv = ["VLLM::Worker_TP0"]  # cat ends with the engine, whose end of the pipe is closed then
+    subprocess.Popen(argv, executable=shutil.which("cat"), stdin=subprocess.PIPE).wait()
+    os._exit(1)
+
+
 def main(argv):
     role = "prefill" if "kv_producer" in option(argv, "--kv-transfer-config") else "decode"
     address = (option(argv, "--host"), int(option(argv, "--port")))
     time.sleep(float(os.environ.get("SIMULATED_START_SECONDS", "0.5")))
+    threading.Thread(target=rank, daemon=True).start()
     faults = os.environ.get("SIMULATED_FAULTS", "").split()
     engine = Engine(
         f"{role}-{address[1]}", role, os.getcwd(), option(argv, "--served-model-name", "tiny"), address, faults

@@ -84,6 +84,10 @@ class Runtime:
         """{unit: state} of these services and of all others of the deployment in the runtime."""
         raise NotImplementedError
 
+    def pids(self, services):
+        """{unit: id of its main process} of services that run."""
+        raise NotImplementedError
+
     def log(self, service, lines):
         """The last lines of a service's log."""
         raise NotImplementedError

@@ -31,6 +31,14 @@ class Docker(Runtime):
     def states(self, services):
         return {name: container["state"] for name, container in self._containers(services).items()}
 
+    def pids(self, services):
+        found = {}
+        for service in services:
+            value = self._docker("inspect", "--type=container", "--format={{.State.Pid}}", service["unit"]).strip()
+            if value.isdigit() and int(value):
+                found[service["unit"]] = int(value)
+        return found
+
     def log(self, service, lines):
         return self.run(self.log_commands({"unit": service["unit"]}, lines, 0)[0])[1]
 

@@ -51,6 +51,11 @@ class Supervisor(Runtime):
             ends = unexpected_ends(_text(self.settings["log"]))
             return {name: _state(info, ends.get(name, 0)) for name, info in self.supervisord.processes().items()}
 
+    def pids(self, services):
+        with _reported(self.settings["socket"]):
+            pids = {name: info["pid"] for name, info in self.supervisord.processes().items()}
+        return {service["unit"]: pids[service["unit"]] for service in services if pids.get(service["unit"])}
+
     def log(self, service, lines):
         return tail(service["log"]["path"], lines)
 

@@ -39,6 +39,14 @@ class Systemd(Runtime):
         shown = self.show(sorted({service["unit"] for service in services} | set(self.own())))
         return {unit: _state(shown[unit]) for unit in shown}
 
+    def pids(self, services):
+        found = {}
+        for service in services:
+            value = self.call("show", "--property=MainPID", "--value", "--", service["unit"]).strip()
+            if value.isdigit() and int(value):
+                found[service["unit"]] = int(value)
+        return found
+
     def log(self, service, lines):
         return self.run(self.log_commands({"unit": service["unit"]}, lines, 0)[0])[1]
 

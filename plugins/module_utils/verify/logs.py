@@ -47,6 +47,9 @@ RED_FLAGS = (
     r"Num KV expired reqs=[1-9]",
 )
 _RED_FLAG = re.compile("|".join(RED_FLAGS))
+# Levels of vLLM, vllm-router and the proxies, and of Mooncake's glog
+_ALARM = re.compile(r"\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL)\b|^[WEF]\d{4} ")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _TOOK = re.compile(r"\btook ([0-9]{1,12}(?:\.[0-9]{1,12})?) ?ms")
 _AVERAGE = re.compile(
     r"Avg xfer time \(ms\)=([0-9]{1,12}(?:\.[0-9]{1,12})?)(?![0-9.])"
@@ -82,10 +85,10 @@ def mark(services: Iterable[Service]) -> dict[str, dict[str, int]]:
 def read(
     services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
 ) -> dict[str, dict[str, Any]]:
-    """{service: {readable, problem, red_flags, transferred, delayed, transfer_ms, listening, tail, causes}}.
+    """{service: {readable, problem, red_flags, alarms, transferred, delayed, transfer_ms, listening, tail, causes}}.
 
-    red_flags, transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number of listener
-    lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines;
+    red_flags, alarms (warnings and worse), transferred, delayed: matching lines since the mark (at most LINES_KEPT each); listening: number
+    of listener lines in the whole log; transfer_ms: milliseconds from transferred lines and vLLM's averages; tail: the last TAIL_LINES lines;
     causes: findings for the known causes of failures in the last lines of the log.
     """
     return {name: _evidence(name, log, marks.get(name, {}), lines, run) for name, log in services}
@@ -102,6 +105,7 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
         "readable": not problem,
         "problem": problem,
         "red_flags": [line for line in window if _RED_FLAG.search(line)][:LINES_KEPT],
+        "alarms": [line for line in window if _ALARM.search(line)][:LINES_KEPT],
         "transferred": transferred,
         "delayed": _holding(lines.delayed, window),
         "transfer_ms": [float(ms) for line in transferred for ms in _TOOK.findall(line)]
@@ -150,5 +154,5 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
 
 
 def _split(text: str) -> list[str]:
-    """The lines, without control characters: clients and models decide about parts of them."""
-    return [one_line(line) for line in text.splitlines()]
+    """The lines, without colours and control characters: clients and models decide about parts of them."""
+    return [one_line(line) for line in _COLOUR.sub("", text).splitlines()]

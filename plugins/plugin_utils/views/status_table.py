@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import typing as t
 
 from ..hosts.connection import OTHER, cause, in_one_line
@@ -15,12 +16,15 @@ Report = dict[str, t.Any]
 MARGIN = 60  # seconds by which engines that are restarted together may start one after the other
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
+RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_utils/status/services.py
+
 
 def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
     """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
 
-    Returns ``{deployment, healthy, services, hosts, findings, advisories}``: each service with its host; problems of a host or of
-    the deployment as a whole as texts. ``healthy`` is True if every service runs, responds and there are no findings.
+    Returns ``{deployment, healthy, working, services, hosts, findings, advisories}``: each service with its host; problems of a host or of
+    the deployment as a whole as texts. ``healthy`` is True if every service runs, responds and there are no findings;
+    ``working`` also if some were restarted after an exit.
     """
     services, hosts, findings = [], {}, []
     for host in sorted(results):
@@ -31,14 +35,12 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
     findings += _differing(hosts) + _in_cluster(planned) + _stale_links(results, planned)
-    healthy = (
-        not findings
-        and bool(services)
-        and not any(service["findings"] or service["state"] != "running" for service in services)
-    )
+    running = not findings and bool(services) and all(service["state"] == "running" for service in services)
+    texts = [text for service in services for text in service["findings"]]
     return {
         "deployment": deployment,
-        "healthy": healthy,
+        "healthy": running and not texts,
+        "working": running and all(RESTARTED.match(text) for text in texts),
         "services": services,
         "hosts": hosts,
         "findings": findings,

@@ -1,0 +1,177 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: service_fault
+short_description: Kill or pause processes of services, and wait until the services have recovered
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Makes a fault on purpose, to prove that a service survives it. The playbook C(ascend.inference.drill) runs it beside M(ascend.inference.service_load).
+  - Touches only processes of O(services), which the runtime names. All must run, else none is touched.
+  - A pause always ends with its time, even if the module or its connection is ended.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: N/A
+options:
+  runtime:
+    description: The plan's C(runtime).
+    type: str
+    required: true
+  settings:
+    description: The plan's C(runtime_settings).
+    type: dict
+    required: true
+  services:
+    description: The services, as the filter P(ascend.inference._service_states#filter) returns them.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      name:
+        description: Name of the service.
+        type: str
+        required: true
+      unit:
+        description: Name of its unit, program or container.
+        type: str
+        required: true
+      url:
+        description: URL that answers 200 when the service is ready.
+        type: str
+        default: ""
+  action:
+    description:
+      - V(kill) sends SIGKILL; the runtime has to start the services again.
+      - V(pause) stops the processes and all that they started with SIGSTOP, and continues them after O(seconds).
+    type: str
+    choices: [kill, pause]
+    required: true
+  part:
+    description: V(main) is the main process of each service, V(rank) the process of one rank of an engine.
+    type: str
+    choices: [main, rank]
+    default: main
+  seconds:
+    description: Duration of a pause.
+    type: float
+    default: 60
+  times:
+    description: Number of pauses, with as much time between them.
+    type: int
+    default: 1
+  timeout:
+    description: Most seconds to wait until the services run and answer again.
+    type: float
+    default: 1800
+"""
+
+EXAMPLES = r"""
+- name: Kill an engine
+  ascend.inference.service_fault:
+    runtime: systemd
+    settings: {target: inference.target, directory: /etc/systemd/system}
+    services:
+      - name: decode-1
+        unit: inference-decode-1.service
+        url: http://10.0.0.3:7300/health
+    action: kill
+"""
+
+RETURN = r"""
+begun:
+  description: When the fault began, in seconds since 1970.
+  returned: when a fault was made
+  type: float
+  sample: 1790000000.5
+ended:
+  description: When it ended, in seconds since 1970; for V(kill) the same moment.
+  returned: when a fault was made
+  type: float
+  sample: 1790000060.5
+processes:
+  description: The processes that got the signal, by service, as C(pid) and C(title).
+  returned: success
+  type: dict
+  sample: {"decode-1": [{"pid": 4711, "title": "vllm serve /models/qwen3"}]}
+recovered:
+  description: >-
+    Seconds after RV(ended) until each service answered, null if it did not within O(timeout). A killed service has to be a new process.
+  returned: when a fault was made
+  type: dict
+  sample: {"decode-1": 41.3}
+"""
+
+import time
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.drill.fault import FaultError, kill, pause, recovered, victims
+from ..module_utils.runtime.base import RuntimeProblem
+from ..module_utils.runtime.registry import runtime_of
+from ..module_utils.tools.text import visible
+
+SERVICE = {
+    "name": {"type": "str", "required": True},
+    "unit": {"type": "str", "required": True},
+    "url": {"type": "str", "default": ""},
+}
+ARGUMENTS = {
+    "runtime": {"type": "str", "required": True},
+    "settings": {"type": "dict", "required": True},
+    "services": {"type": "list", "elements": "dict", "required": True, "options": SERVICE},
+    "action": {"type": "str", "choices": ["kill", "pause"], "required": True},
+    "part": {"type": "str", "choices": ["main", "rank"], "default": "main"},
+    "seconds": {"type": "float", "default": 60},
+    "times": {"type": "int", "default": 1},
+    "timeout": {"type": "float", "default": 1800},
+}
+SHOWN = 200  # characters of a process's title
+
+
+def run(module):
+    params = module.params
+    runtime, services = runtime_of(params["runtime"], params["settings"]), params["services"]
+    found = victims(runtime, services, params["part"], params["action"] == "pause")
+    states = runtime.states(services)
+    result = {
+        "processes": {
+            name: [{"pid": process.pid, "title": visible(process.title)[:SHOWN]} for process in processes]
+            for name, processes in found.items()
+        }
+    }
+    if module.check_mode:
+        return result
+    everything = [process for processes in found.values() for process in processes]
+    result["begun"] = time.time()
+    if params["action"] == "kill":
+        kill(everything)
+        result["ended"] = result["begun"]
+    else:
+        pause(everything, params["seconds"], params["times"])
+        result["ended"] = time.time()
+    old = {unit: state["start_id"] for unit, state in states.items()} if params["action"] == "kill" else {}
+    result["recovered"] = recovered(runtime, services, old, params["timeout"])
+    return result
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    try:
+        result = run(module)
+    except (FaultError, RuntimeProblem) as error:
+        module.fail_json(msg=visible(str(error)))
+    module.exit_json(changed=True, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report of a drill: figures of each fault, what the services logged, and findings."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding
+
+Record = t.Mapping[str, t.Any]
+FORMAT = 1  # of the JSON
+LINES = 3  # of each log
+MOST_LINE = 200  # characters
+
+
+def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> dict[str, t.Any]:
+    """``{format, deployment, digest, release, host, settings, limits, faults, findings, passed}``.
+
+    ``results``: for each fault in the order of ``drill.faults`` a mapping with ``fault`` and ``load``, the results of service_fault and
+    service_load, ``logs`` of service_log for each host, and ``problem``, why the fault was not made or nothing could be measured.
+    """
+    faults = [_fault(run, result, drill["limits"]) for run, result in zip(drill["faults"], results, strict=False)]
+    for run in drill["faults"][len(results) :]:
+        faults.append(_fault(run, {"problem": "an earlier step ended the drill"}, drill["limits"]))
+    findings = [finding for fault in faults for finding in fault["findings"]]
+    return {
+        "format": FORMAT,
+        "deployment": plan["deployment"],
+        "digest": plan["digest"],
+        "release": plan["release"],
+        "host": drill["host"],
+        "settings": dict(drill["settings"]),
+        "limits": dict(drill["limits"]),
+        "faults": faults,
+        "passed": not any(finding["severity"] == "error" for finding in findings),
+    }
+
+
+def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
+    made, figures = result.get("fault") or {}, (result.get("load") or {}).get("figures") or {}
+    findings = [*_unmade(run, result, made, figures), *_recovery(run, made), *_clients(run, figures, limits)]
+    return {
+        "label": run["label"],
+        "kind": run["kind"],
+        "host": run["host"],
+        "services": list(run["names"]),
+        "action": run["action"],
+        "part": run["part"],
+        "lasted": round(made["ended"] - made["begun"], 1) if made else None,
+        "processes": made.get("processes", {}),
+        "recovered": made.get("recovered", {}),
+        "figures": figures,
+        "logged": _logged(result.get("logs") or ()),
+        "findings": [finding.as_dict() for finding in findings],
+        "passed": not any(finding.severity == "error" for finding in findings),
+    }
+
+
+def _logged(logs: t.Sequence[t.Mapping[str, Record]]) -> dict[str, dict[str, t.Any]]:
+    """By service: the number of lines with warnings, errors or lost KV, and some of them. Services without such lines are left out."""
+    found = {}
+    for host in logs:
+        for name, log in sorted(host.items()):
+            lines = list(dict.fromkeys([*log["red_flags"], *log["alarms"]]))
+            if lines:
+                found[name] = {"count": len(lines), "lines": [line[:MOST_LINE] for line in lines[:LINES]]}
+    return found
+
+
+def _finding(run: Record, id_: str, problem: str, fix: str, why: str, severity: str = "error") -> Finding:
+    return Finding(run["label"], id_, problem, fix, severity=severity, why=why)
+
+
+def _unmade(run: Record, result: Record, made: Record, figures: Record) -> t.Iterator[Finding]:
+    problem = str(result.get("problem") or "")
+    if problem or not made or not figures:
+        why = "The drill says nothing about this fault."
+        yield _finding(
+            run, "DRILL-UNMADE", problem or "nothing was measured", "Correct the reason, then repeat it.", why
+        )
+
+
+def _recovery(run: Record, made: Record) -> t.Iterator[Finding]:
+    for name, seconds in made.get("recovered", {}).items():
+        if seconds is None:
+            problem = f"{name} did not come back by itself within {run['timeout']} s; the playbook started it"
+            fix = "Read its log (playbook status), and the restart settings of its unit."
+            yield _finding(run, "DRILL-RECOVERY", problem, fix, "The spare one serves alone until somebody notices.")
+
+
+def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding]:
+    if not figures:
+        return
+    fault = figures["fault"]
+    if fault["wrong"]:
+        problem = f"{fault['wrong']} of {fault['compared']} compared answers had a wrong text"
+        fix = "Run verify; keep the hold timeout of prefill above the longest pause, and see inference_pools."
+        yield _finding(run, "DRILL-WRONG", problem, fix, "Clients got a wrong answer, and no error.")
+    if fault["empty"]:
+        problem = f"{fault['empty']} answers had status 200 and no text"
+        fix = "Use the router vllm_router, or a release whose proxy answers 502."
+        yield _finding(run, "DRILL-EMPTY", problem, fix, "Clients got nothing, and no error.")
+    if fault["failing"] > limits["failing"]:
+        problem = (
+            f"a request that began {fault['failing']} s after the fault still failed (limit: {limits['failing']} s)"
+        )
+        fix = "Check the router's health checks: it sends requests to a service that is away."
+        yield _finding(run, "DRILL-FAILING", problem, fix, "The spare one was not used.")
+    if fault["gap"] > limits["gap"]:
+        problem = f"no good answer for {fault['gap']} s (limit: {limits['gap']} s)"
+        fix = "Check the router's health checks and timeouts, and whether one instance alone bears the load."
+        yield _finding(run, "DRILL-GAP", problem, fix, "For clients this is an outage.")
+    recovered, most = fault["recovered"], limits["recovery"]
+    if recovered is None or (most and recovered > most):
+        reached = "was not reached again" if recovered is None else f"took {recovered} s (limit: {most} s)"
+        problem = (
+            f"95 % of the {figures['baseline']['per_second']:.2f} good answers per second before the fault {reached}"
+        )
+        severity = "error" if most else "warning"
+        fix = "Set a longer after, or a lower rate if one instance alone cannot bear it."
+        yield _finding(run, "DRILL-SLOW", problem, fix, "The service has less capacity than before.", severity)
+    if fault["unsent"]:
+        problem = f"{fault['unsent']} requests were not sent, because all clients waited for answers"
+        fix = "Set more clients or a lower rate."
+        yield _finding(run, "DRILL-UNSENT", problem, fix, "Real clients would have sent them.", "warning")

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The faults of a drill: which services on which host, refused where nothing would serve meanwhile."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding, PlanError
+from ..description.values import natural
+from .settings import WHY, Drill, Fault, read_drill, whole
+
+Record = t.Mapping[str, t.Any]
+ENGINES = ("encode", "prefill", "decode", "colocated")
+MARGIN = 300  # seconds for Ansible's own steps during a load
+
+
+def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any) -> dict[str, t.Any]:
+    """``{host, settings, load, engines, faults: [{label, kind, host, services, part, action, seconds, times, ...}]}``.
+
+    ``confirmed`` must be the deployment's name. Raises PlanError with everything that forbids the drill.
+    """
+    drill = read_drill(raw)
+    findings = [*_forbidden(plan, confirmed)]
+    faults = drill.faults or _every_kind(plan)
+    if not faults:
+        problem = "no service of the plan has a spare one"
+        fix = "Plan two instances of a pool, or name faults and set without_spare: true."
+        findings.append(Finding("inference_drill.faults", "DRILL-SPARE", problem, fix, why=WHY))
+    runs = []
+    for number, fault in enumerate(faults):
+        path = f"inference_drill.faults[{number}]"
+        services = _services(plan, fault)
+        if not services:
+            findings.append(_unknown(plan, path, fault))
+            continue
+        if not drill.without_spare:
+            findings += _without_spare(plan, path, fault, services)
+        runs.append(_run(plan, drill, fault, services))
+    if findings:
+        raise PlanError(findings)
+    entry = plan["verify"].get("entry") or plan["verify"]["colocated"][0]
+    return {
+        "host": drill.host or entry["host"],
+        "settings": {
+            name: getattr(drill, name) for name in drill.__dataclass_fields__ if name not in ("faults", "limits")
+        },
+        "limits": {name: getattr(drill.limits, name) for name in drill.limits.__dataclass_fields__},
+        "engines": [
+            {"name": engine["name"], "url": engine["url"]}
+            for kind in ENGINES
+            for engine in plan["verify"].get(kind, ())
+        ],
+        "faults": runs,
+    }
+
+
+def _forbidden(plan: Record, confirmed: t.Any) -> t.Iterator[Finding]:
+    if plan["runtime_facts"]["in_cluster"]:
+        problem = "processes of pods are not reached by this playbook"
+        yield Finding("inference_runtime", "DRILL-SETTING", problem, "Delete a pod with kubectl instead.", why=WHY)
+    if str(confirmed or "") != plan["deployment"]:
+        problem = "the drill is not confirmed: it kills processes of a service, and requests of its clients fail"
+        fix = f"Set inference_drill_confirm: {plan['deployment']}, the name of the deployment."
+        yield Finding("inference_drill_confirm", "DRILL-CONFIRM", problem, fix, why="A drill by mistake is an outage.")
+
+
+def _every_kind(plan: Record) -> tuple[Fault, ...]:
+    kinds = ("decode", "prefill", "colocated", "router", "mooncake_master")
+    return tuple(whole(Fault(kind)) for kind in kinds if len(_instances(plan, kind)) > 1)
+
+
+def _instances(plan: Record, kind: str, without: t.Collection[str] = ()) -> set[int]:
+    """Numbers of the instances of a kind, without those that have one of the services ``without``."""
+    rows = [service for service in plan["services"] if service["kind"] == kind]
+    hit = {service["instance"] for service in rows if service["name"] in without}
+    return {service["instance"] for service in rows} - hit
+
+
+def _services(plan: Record, fault: Fault) -> list[Record]:
+    """The services that a fault hits."""
+    services = sorted(plan["services"], key=lambda service: natural(service["name"]))
+    if fault.kind == "host":
+        name = fault.name or max((service["host"] for service in services), key=natural)
+        return [service for service in services if service["host"] == name]
+    rows = [service for service in services if service["kind"] == fault.kind and fault.name in ("", service["name"])]
+    return rows[-1:]
+
+
+def _unknown(plan: Record, path: str, fault: Fault) -> Finding:
+    names = (
+        sorted({service["host"] for service in plan["services"]}, key=natural)
+        if fault.kind == "host"
+        else sorted((service["name"] for service in plan["services"] if service["kind"] == fault.kind), key=natural)
+    )
+    problem = f"the plan has no {fault.kind} {fault.name}".rstrip()
+    fix = f"Name one of: {', '.join(names[:8])}." if names else f"Remove the fault: the plan has no {fault.kind}."
+    return Finding(path, "DRILL-SETTING", problem, fix, why=WHY)
+
+
+def _without_spare(plan: Record, path: str, fault: Fault, services: t.Sequence[Record]) -> t.Iterator[Finding]:
+    hit = [service["name"] for service in services]
+    for kind in sorted({service["kind"] for service in services}):
+        if not _instances(plan, kind, hit):
+            problem = (
+                f"no other {kind} serves while {', '.join(hit)} is away"
+                if fault.kind != "host"
+                else (f"host {services[0]['host']} runs every {kind} of the deployment")
+            )
+            fix = "Plan another one, remove the fault, or accept the outage with without_spare: true."
+            yield Finding(path, "DRILL-SPARE", problem, fix, why="Every request would fail for the whole restart.")
+
+
+def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record]) -> dict[str, t.Any]:
+    names = [service["name"] for service in services]
+    what = f"all {len(names)} services" if fault.kind == "host" else names[0]
+    one = f"one rank of {what}" if fault.part == "rank" else what
+    how = {"kill": "kill", "pause": f"pause for {fault.seconds} s", "jitter": "jitter"}[fault.action]
+    if fault.action == "jitter":
+        how = f"jitter ({fault.times} pauses of {fault.seconds} s)"
+    timeout = drill.recovery_timeout or max(
+        [60, *(service["health"]["timeout"] for service in services if service["health"])]
+    )
+    lasts = fault.seconds * (2 * fault.times - 1) if fault.action != "kill" else 0
+    host = services[0]["host"]
+    watched = {service["host"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
+    return {
+        "label": f"{how}: {one} on {host}",
+        "kind": fault.kind,
+        "host": host,
+        "names": names,
+        "services": [
+            {
+                "name": service["name"],
+                "unit": service["unit"],
+                "url": service["health"]["url"] if service["health"] else "",
+            }
+            for service in services
+        ],
+        "part": fault.part,
+        "action": "kill" if fault.action == "kill" else "pause",
+        "seconds": fault.seconds,
+        "times": fault.times,
+        "timeout": timeout,
+        "longest": drill.before + lasts + timeout + drill.after + MARGIN,
+        "log_hosts": sorted({host, *watched}, key=natural),
+    }

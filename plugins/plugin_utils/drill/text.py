@@ -1,0 +1,97 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A drill's report as text for the terminal, which is Markdown as well."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..bench.text import table
+
+Record = t.Mapping[str, t.Any]
+BARS = "▁▂▃▄▅▆▇█"
+WIDTH = 72  # most characters of a timeline
+
+
+def drill_text(report: Record) -> list[str]:
+    """Lines: one section for each fault with a timeline, a table before and after, logs and findings."""
+    settings, faults = report["settings"], report["faults"]
+    good = sum(fault["passed"] for fault in faults)
+    lines = [
+        f"# Drill of {report['deployment']}: {'passed' if report['passed'] else 'FAILED'}, {good} of {len(faults)} faults survived",
+        "",
+        f"Release {report['release']}, plan {report['digest'][:12]}. Load from {report['host']}: {settings['rate']} requests per second, "
+        f"each with its own prompt of about {settings['words']} words, {settings['tokens']} tokens at temperature 0, every second one streamed.",
+    ]
+    for number, fault in enumerate(faults, 1):
+        lines += ["", f"## {number}. {fault['label']}: {'passed' if fault['passed'] else 'FAILED'}", ""]
+        if fault["figures"]:
+            lines += _figures(fault)
+        for name, logged in fault["logged"].items():
+            lines += ["", f"{name} logged {logged['count']} lines with warnings or errors:", ""]
+            lines += [f"    {line}" for line in logged["lines"]]
+        for finding in fault["findings"]:
+            lines += [
+                "",
+                f"{finding['id']} ({finding['severity']}): {finding['problem']}",
+                f"  {finding['why']} Fix: {finding['fix']}",
+            ]
+    return lines
+
+
+def _figures(fault: Record) -> list[str]:
+    before, after = fault["figures"]["baseline"], fault["figures"]["fault"]
+    rows = [["", "requests", "answered", "failed", "empty", "wrong texts", "first text p50", "p99"]]
+    for title, row in (("before", before), ("from the fault on", after)):
+        wrong = f"{row['wrong']} of {row['compared']}" if row["compared"] else "-"
+        times = [_seconds(row["first_p50"]), _seconds(row["first_p99"])]
+        rows.append([title, *(str(row[name]) for name in ("requests", "answered", "failed", "empty")), wrong, *times])
+    said = [f"No good answer for at most {after['gap']:.1f} s."]
+    said.append(
+        "95 % of the rate before the fault was not reached again."
+        if after["recovered"] is None
+        else f"Back at 95 % of the rate before after {after['recovered']:.1f} s."
+    )
+    if after["failed"] or after["empty"]:
+        said.append(f"The last request that failed began {after['failing']:.1f} s after the fault.")
+    for name, seconds in fault["recovered"].items():
+        said.append(
+            f"{name} did not come back." if seconds is None else f"{name} answered again after {seconds:.1f} s."
+        )
+    if after["unstable"]:
+        said.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
+    problems = [f"* {row['count']} times: {row['problem']}" for row in after["problems"]]
+    return [*_timeline(fault), "", *table(rows), "", " ".join(said), *([""] if problems else []), *problems]
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f} s"
+
+
+def _timeline(fault: Record) -> list[str]:
+    """Good answers as bars, and below them where the fault was and where answers were bad."""
+    rows = fault["figures"]["timeline"][1:]  # the first second is not a whole one
+    if not rows:
+        return []
+    step = -(-len(rows) // WIDTH)
+    ends = fault["lasted"] or 0.0
+    bars, marks = "", ""
+    groups: dict[int, list[Record]] = {}
+    for row in rows:
+        groups.setdefault(row["second"] // step, []).append(row)
+    rates = {place: sum(row["good"] for row in group) / len(group) for place, group in sorted(groups.items())}
+    # A burst after a pause must not flatten the rest.
+    most = min(max(rates.values()), 1.5 * fault["figures"]["baseline"]["per_second"]) or 1.0
+    for place, group in sorted(groups.items()):
+        height = rates[place] / most
+        bars += BARS[min(7, int(height * 8))] if rates[place] else " "
+        bad = any(row["bad"] for row in group)
+        hit = place == 0 or (0 < place * step < ends)
+        marks += "X" if hit and bad else "^" if hit else "x" if bad else " "
+    each = "second" if step == 1 else f"{step} seconds"
+    return [
+        f"    {bars}",
+        f"    {marks.rstrip()}",
+        f"    good answers, one column per {each}; ^ the fault, x failed or empty answers, X both",
+    ]

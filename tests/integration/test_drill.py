@@ -1,0 +1,148 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Playbook drill: services are killed and paused under load, and the report says what clients saw.
+
+The playbook, supervisord and vllm-router are real; engines are simulated.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
+from ansible_collections.ascend.inference.tests.integration import test_serving_change as serving
+from ansible_collections.ascend.inference.tests.simulator import load, upstream_proxies
+
+PORT = 27100
+URL = f"http://127.0.0.1:{PORT}"
+QUICK = {
+    "rate": 6,
+    "words": 24,
+    "tokens": 6,
+    "before": 6,
+    "after": 4,
+    "window": 3,
+    "request_timeout": 30,
+    "compare": 60,
+}
+
+
+class Service(serving.Service):
+    """The same deployment on other ports, with the playbooks drill and verify."""
+
+    def __init__(self, folder, python):
+        super().__init__(folder, python)
+        shutil.copytree(serving.ROOT / "roles/verify", folder / "ansible_collections/ascend/inference/roles/verify")
+        self.variables["inference_router"] = {"port": PORT, "metrics_port": PORT + 1}
+
+    @staticmethod
+    def pools(prefill, decode):
+        return {
+            "prefill": {"instances": prefill, "ports": {"api": PORT + 20, "bootstrap": PORT + 90}},
+            "decode": {"instances": decode, "ports": {"api": PORT + 160}},
+        }
+
+    def drill(self, faults, fails=False, settings=None, **variables):
+        path = self.folder / "drill.json"
+        path.unlink(missing_ok=True)
+        given = {
+            **self.variables,
+            "inference_pools": self.pools(2, 2),
+            "inference_drill": {**QUICK, "faults": faults, **(settings or {})},
+            "inference_drill_confirm": "inference",
+            "inference_drill_json": str(path),
+            **variables,
+        }
+        output = self.play("drill", given, fails)
+        print(output)
+        return json.loads(path.read_text()) if path.exists() else output
+
+
+@pytest.fixture(scope="module")
+def service():
+    try:
+        python = upstream_proxies.venv(serving.CACHE, "vllm-router-venv", [vllm_router.FLAVOUR.package.requirement])
+    except upstream_proxies.Unreachable as error:
+        pytest.skip(f"the package can't be fetched here: {error}")
+    with tempfile.TemporaryDirectory(prefix="drill-") as folder:  # the path of supervisord's socket must be short
+        made = Service(pathlib.Path(folder), python)
+        try:
+            made.deploy(2, 2)
+            yield made
+        finally:
+            made.stop()
+
+
+def counts(fault):
+    after = fault["figures"]["fault"]
+    return after["empty"], after["wrong"]
+
+
+def test_a_service_with_spares_survives(service):
+    begin = service.starts()
+    report = service.drill([{"kind": "decode"}, {"kind": "prefill", "action": "pause", "seconds": 3}])
+    kill, pause = report["faults"]
+    assert report["passed"] and [fault["findings"] for fault in (kill, pause)] == [[], []]
+    assert [counts(fault) for fault in (kill, pause)] == [(0, 0), (0, 0)]
+    assert kill["figures"]["fault"]["compared"] > 20
+    assert 0 < kill["recovered"]["decode-1"] < 60
+    assert any("27276" in line for line in kill["logged"]["router"]["lines"]), "the router says who is away"
+    now = service.starts()
+    assert [name for name in begin if now[name] != begin[name]] == ["decode-1"]
+    assert pause["lasted"] >= 3 and pause["figures"]["fault"]["failed"] == 0
+
+
+def test_it_is_refused_without_a_spare_and_without_confirmation(service):
+    begin = service.starts()
+    output = service.drill([{"kind": "router"}], fails=True, inference_drill_confirm="")
+    assert "no other router serves while router is away" in output and "the drill is not confirmed" in output
+    assert service.starts() == begin
+
+
+@pytest.mark.long
+def test_each_kind_of_fault_is_seen(service):
+    """Without spares, so that the figures show what a client sees."""
+    faults = [
+        {"kind": "prefill", "name": "prefill-0"},
+        {"kind": "decode", "part": "rank"},
+        {"kind": "decode", "action": "jitter", "times": 3},
+        {"kind": "router"},
+        {"kind": "host", "name": "n1"},
+    ]
+    limits = {"gap": 60, "failing": 60}
+    report = service.drill(faults, settings={"without_spare": True, "limits": limits})
+    prefill, rank, jitter, router, host = report["faults"]
+    assert report["passed"] and all(counts(fault) == (0, 0) for fault in report["faults"])
+    assert [fault["figures"]["fault"]["failed"] > 0 for fault in (prefill, rank, router, host)] == [True] * 4
+    assert rank["processes"]["decode-1"][0]["title"] == "VLLM::Worker_TP0"
+    assert jitter["lasted"] >= 5 and jitter["recovered"]["decode-1"] < 5
+    assert router["figures"]["fault"]["gap"] > 1 and len(host["recovered"]) == 5
+
+
+@pytest.mark.long
+def test_others_who_use_the_service_are_left_alone(service):
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=1):
+        report = service.drill([{"kind": "decode"}], fails=True)
+    assert "Others use the service" in report["faults"][0]["findings"][0]["problem"]
+    assert service.starts() == begin
+
+
+@pytest.mark.long
+def test_a_router_that_checks_no_health_does_not_survive(service):
+    """The protection is taken away: requests go on to a decode that is paused."""
+    router = {**service.variables["inference_router"], "args": {"health-check-interval-secs": 3600}}
+    variables = {"inference_router": router, "inference_allow_pause": True}
+    service.deploy(2, 2, **variables)
+    fault = {"kind": "decode", "action": "pause", "seconds": 25}
+    limits = {"failing": 10, "gap": 10}
+    settings = {"limits": limits, "request_timeout": 12}
+    report = service.drill([fault], fails=True, settings=settings, **variables)
+    assert {finding["id"] for finding in report["faults"][0]["findings"]} >= {"DRILL-FAILING"}
+    service.deploy(2, 2, inference_allow_pause=True)
+    assert service.drill([fault], settings=settings)["passed"]

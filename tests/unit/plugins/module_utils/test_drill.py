@@ -1,0 +1,297 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drills on a host: the load, its figures, processes of services, kills and pauses."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.drill import fault, load, others, processes
+from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
+from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
+from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
+from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target
+
+
+def request(ended, problem="", text="a", nonce="n"):
+    return load.Request(nonce, 1, False, ended - 0.1, 0.05 if text else -1.0, 0.1, problem, text)
+
+
+def steady(first, last, step=0.25):
+    """Good answers every ``step`` seconds."""
+    return [request(first + number * step) for number in range(int((last - first) / step))]
+
+
+def test_figures_of_a_fault():
+    requests = [*steady(0, 20), request(21.0, "cut: gone", ""), request(23.0, "empty", ""), *steady(24, 60)]
+    found = figures(requests, 20.0, 5.0)
+    baseline, after = found["baseline"], found["fault"]
+    assert (baseline["requests"], baseline["failed"], baseline["per_second"]) == (80, 0, pytest.approx(4.0, 0.05))
+    assert (after["answered"], after["failed"], after["empty"]) == (144, 1, 1)
+    assert after["gap"] == pytest.approx(4.25)
+    assert after["recovered"] == pytest.approx(4.0, abs=0.3)
+    assert after["failing"] == pytest.approx(2.9)
+    assert {"problem": "cut: gone", "count": 1} in after["problems"]
+    rows = {row["second"]: row for row in found["timeline"]}
+    assert (rows[-1]["good"], rows[1], rows[5]["good"]) == (4, {"second": 1, "good": 0, "bad": 1}, 4)
+
+
+def test_a_service_that_stays_slow_has_not_recovered():
+    found = figures([*steady(0, 20), *steady(20, 60, 0.5)], 20.0, 5.0)
+    assert found["fault"]["recovered"] is None
+
+
+def test_a_service_that_stops_answering_has_a_gap_until_the_end():
+    found = figures([*steady(0, 20), request(50.0, "timeout: no answer", "")], 20.0, 5.0)
+    assert found["fault"]["gap"] == pytest.approx(30.25)
+
+
+def test_an_answer_without_text_is_empty():
+    assert load.problem_of(Answer("incomplete", "missing in the answer: text", 200)) == "empty"
+    assert load.problem_of(Answer("http_error", "HTTP 500", 500)).startswith("http_error")
+    assert load.problem_of(Answer("", "", 200, text="a")) == ""
+
+
+@pytest.mark.parametrize(
+    "answers, verdict",
+    [(["a"], (0, 0, 0)), (["b", "b", "b"], (1, 0, 0)), (["b", "a", "b"], (0, 1, 0)), ([None], (0, 0, 1))],
+)
+def test_a_wrong_text_is_wrong_each_time(answers, verdict):
+    left = list(answers)
+
+    def ask(_request):
+        text = left.pop(0)
+        return request(1.0, "" if text else "cut", text or "")
+
+    found = compare([request(0.5)], ask)
+    assert (len(found.wrong), found.unstable, found.lost) == verdict
+
+
+def test_compared_requests_are_spread_and_good():
+    requests = [request(float(number), "cut" if number % 2 else "", nonce=str(number)) for number in range(100)]
+    picked = chosen(requests, 10)
+    assert [item.nonce for item in picked] == [str(number) for number in range(0, 100, 10)]
+
+
+class Completions(BaseHTTPRequestHandler):
+    """Answers with the last word of the prompt; slow answers on demand."""
+
+    seconds = 0.0
+    bodies = []
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.bodies.append(body)
+        time.sleep(self.seconds)
+        choice = {"text": " end", "finish_reason": "length"}
+        answer = {"id": "1", "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
+        data = json.dumps(answer).encode()
+        kind = "application/json"
+        if body.get("stream"):
+            data, kind = b"data: " + data + b"\n\ndata: [DONE]\n\n", "text/event-stream"
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self):
+        data = self.metrics.pop(0).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *unused):
+        pass
+
+
+@pytest.fixture
+def server():
+    class Own(Completions):
+        bodies, metrics = [], []
+
+    made = HTTPServer(("127.0.0.1", 0), Own)
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
+    yield made, Own
+    made.shutdown()
+    made.server_close()
+
+
+def service_of(server):
+    return load.Service(Target(f"http://127.0.0.1:{server.server_port}"), "tiny", 8, 4, 10.0)
+
+
+def test_the_load_has_unique_prompts_streams_and_a_record(server, tmp_path):
+    records = load.Records(str(tmp_path / "requests"))
+    made = load.Load(service_of(server[0]), 4, 40.0, records.keep)
+    made.start()
+    time.sleep(0.5)
+    made.stop(5)
+    requests, unsent = records.read()
+    assert unsent is None, "the load has not ended for readers"
+    records.finish(made.unsent)
+    assert records.read()[1] == made.unsent
+    bodies = server[1].bodies
+    assert len(requests) == len(bodies) > 5
+    assert all(not item.problem and item.text == " end" for item in requests)
+    assert len({body["prompt"] for body in bodies}) == len(bodies)
+    assert {body.get("stream", False) for body in bodies} == {True, False}
+    assert all(body["temperature"] == 0 for body in bodies)
+    assert len(requests) < 40, "not faster than the rate"
+    again = load.repeat(service_of(server[0]), requests[0])
+    assert bodies[-1]["prompt"] == load.prompt_of(service_of(server[0]), requests[0].nonce, requests[0].number)
+    assert again.text == requests[0].text and bodies[-1]["cache_salt"]
+
+
+def test_requests_that_nobody_could_send_are_counted(server, tmp_path):
+    server[1].seconds = 0.4
+    made = load.Load(service_of(server[0]), 1, 20.0, load.Records(str(tmp_path / "requests")).keep)
+    made.start()
+    time.sleep(1.2)
+    made.stop(5)
+    assert made.unsent >= 8
+
+
+def test_others_are_seen_by_the_counters(server):
+    def text(running, finished):
+        return (
+            f'vllm:num_requests_running{{engine="0"}} {running}\nvllm:request_success_total{{engine="0"}} {finished}\n'
+        )
+
+    engines = [{"name": "decode-0", "url": f"http://127.0.0.1:{server[0].server_port}"}]
+    server[1].metrics[:] = [text(0, 5), text(0, 5)]
+    assert others.users(engines, "", 0, lambda seconds: None) == []
+    server[1].metrics[:] = [text(0, 5), text(0, 7)]
+    assert others.users(engines, "", 0, lambda seconds: None) == ["decode-0 has 0 requests and finished 2"]
+    server[1].metrics[:] = [text(0, 5), text(1, 5)]
+    assert len(others.users(engines, "", 0, lambda seconds: None)) == 1
+    gone = [{"name": "decode-1", "url": "http://127.0.0.1:9"}]
+    assert others.users(gone, "", 0, lambda seconds: None) == ["decode-1 does not answer with its counters"]
+
+
+def process(pid, title):
+    return processes.Process(pid, 1, title, "0")
+
+
+def test_the_process_of_a_rank():
+    main, helper = process(1, "vllm serve"), process(2, "python -c from multiprocessing.resource_tracker import main")
+    core, worker = process(3, "VLLM::EngineCore_DP0"), [process(4, "VLLM::Worker_TP0"), process(5, "VLLM::Worker_TP1")]
+    assert processes.rank_of([main, helper, core, *worker]) == worker[1]
+    assert processes.rank_of([main, helper, core]) == core
+    assert processes.rank_of([main, helper]) is None
+
+
+PARENT = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print('up', flush=True); time.sleep(60)"
+
+
+@pytest.fixture
+def family():
+    """A process with a child."""
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
+    parent.stdout.readline()
+    yield parent
+    for item in processes.tree(parent.pid):
+        os.kill(item.pid, signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+
+
+class Runtime:
+    def __init__(self, pid, states=()):
+        self.pid, self.left = pid, list(states)
+
+    def pids(self, services):
+        return {"unit": self.pid} if self.pid else {}
+
+    def states(self, services):
+        return {"unit": self.left.pop(0) if len(self.left) > 1 else self.left[0]}
+
+
+SERVICE = {"name": "decode-0", "unit": "unit", "url": ""}
+
+
+def test_victims_are_processes_of_the_service(family):
+    found = fault.victims(Runtime(family.pid), [SERVICE], "main", whole=True)["decode-0"]
+    assert [item.pid for item in found][0] == family.pid and "sleep 60" in found[1].title
+    assert len(fault.victims(Runtime(family.pid), [SERVICE], "main", whole=False)["decode-0"]) == 1
+    with pytest.raises(fault.FaultError, match="decode-0 does not run"):
+        fault.victims(Runtime(0), [SERVICE], "main", whole=False)
+    with pytest.raises(fault.FaultError, match="no process of a rank"):
+        fault.victims(Runtime(family.pid), [SERVICE], "rank", whole=False)
+
+
+def stopped(pid):
+    with open(f"/proc/{pid}/stat") as stream:
+        return stream.read().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_pause_ends(family):
+    victims = processes.tree(family.pid)
+    turns = [True, False, True]
+
+    def sleep(_seconds):
+        wanted = turns.pop(0)
+        until(lambda: all(stopped(item.pid) == wanted for item in victims))
+
+    fault.pause(victims, 0.01, 2, sleep)
+    assert turns == []
+    until(lambda: not any(stopped(item.pid) for item in victims))
+
+
+def test_a_pause_ends_if_the_module_is_killed(family):
+    code = (
+        "import sys; from ansible_collections.ascend.inference.plugins.module_utils.drill import fault, processes; "
+        "fault.pause(processes.tree(int(sys.argv[1])), 60, 1)"
+    )
+    module = subprocess.Popen(
+        [sys.executable, "-c", code, str(family.pid)], env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    )
+    try:
+        until(lambda: stopped(family.pid))
+    finally:
+        module.kill()
+        module.wait()
+    until(lambda: not stopped(family.pid))
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_killed_process_is_gone_and_another_one_with_its_id_is_left_alone(family):
+    victims = processes.tree(family.pid)[:1]
+    reused = [item._replace(started="1") for item in victims]
+    with pytest.raises(fault.FaultError, match="ended before the fault"):
+        fault.kill(reused)
+    assert family.poll() is None
+    children = processes.tree(family.pid)[1:]
+    fault.kill(victims)
+    assert family.wait() == -signal.SIGKILL
+    fault.kill(children)
+
+
+def test_a_service_has_recovered_when_another_process_answers():
+    old, new = state("running", True, start_id=1), state("running", True, start_id=2)
+    answers = []
+    runtime = Runtime(1, [old, state("restarting", pending=True), new])
+    service = dict(SERVICE, url="http://x")
+    found = fault.recovered(
+        runtime, [service], {"unit": 1}, 10, lambda url: bool(answers.append(1)) or len(answers) > 1
+    )
+    assert found["decode-0"] is not None and len(answers) == 2
+    assert fault.recovered(Runtime(1, [old]), [SERVICE], {"unit": 1}, 0.3) == {"decode-0": None}
+    assert fault.recovered(Runtime(1, [old]), [SERVICE], {}, 10)["decode-0"] is not None

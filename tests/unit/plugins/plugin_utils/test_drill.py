@@ -1,0 +1,144 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which faults a drill makes, which it refuses, and what its report says."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.report import drill_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.runs import drill_runs
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.text import drill_text
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of("a3_2p1d")
+
+
+def runs(plan, settings, confirmed=None):
+    return drill_runs(plan, settings, plan["deployment"] if confirmed is None else confirmed)
+
+
+def refused(plan, settings, confirmed=None):
+    with pytest.raises(PlanError) as error:
+        runs(plan, settings, confirmed)
+    return {finding.id for finding in error.value.findings}, str(error.value)
+
+
+def test_without_faults_one_service_of_each_kind_with_a_spare_is_killed(plan):
+    found = runs(plan, {})
+    assert [(row["kind"], row["names"], row["action"]) for row in found["faults"]] == [
+        ("prefill", ["prefill-1"], "kill")
+    ]
+    assert found["host"] == plan["verify"]["entry"]["host"]
+    assert {engine["name"] for engine in found["engines"]} >= {"prefill-0", "prefill-1"}
+
+
+def test_it_needs_the_name_of_the_deployment(plan):
+    ids, text = refused(plan, {}, "")
+    assert ids == {"DRILL-CONFIRM"} and f"inference_drill_confirm: {plan['deployment']}" in text
+    assert refused(plan, {}, "other")[0] == {"DRILL-CONFIRM"}
+
+
+@pytest.mark.parametrize("kind", ["decode", "router", "host"])
+def test_the_last_of_its_kind_is_not_hit(plan, kind):
+    name = next(service["host"] for service in plan["services"] if service["kind"] == "router")
+    fault = {"kind": kind, "name": name if kind == "host" else ""}
+    assert refused(plan, {"faults": [fault]})[0] == {"DRILL-SPARE"}
+    assert runs(plan, {"faults": [fault], "without_spare": True})["faults"]
+
+
+def test_all_mistakes_are_named_at_once(plan):
+    faults = [{"kind": "router", "part": "rank"}, {"kind": "prefill", "seconds": 3}]
+    ids, text = refused(plan, {"faults": faults})
+    assert ids == {"DRILL-SETTING"} and "faults[0].part" in text and "faults[1]" in text
+    ids, text = refused(plan, {"faults": [{"kind": "decode"}, {"kind": "prefill", "name": "prefill-7"}]}, "")
+    assert ids == {"DRILL-SPARE", "DRILL-SETTING", "DRILL-CONFIRM"} and "prefill-0, prefill-1" in text
+
+
+def test_a_host_is_all_its_services(plan):
+    host = next(service["host"] for service in plan["services"] if service["name"] == "prefill-1")
+    found = runs(plan, {"faults": [{"kind": "host", "name": host}]})["faults"][0]
+    assert found["names"] == sorted(service["name"] for service in plan["services"] if service["host"] == host)
+
+
+def test_pauses_have_durations(plan):
+    faults = [{"kind": "prefill", "action": "pause"}, {"kind": "prefill", "action": "jitter", "times": 3}]
+    pause, jitter = runs(plan, {"faults": faults})["faults"]
+    assert (pause["action"], pause["seconds"], pause["times"]) == ("pause", 60, 1)
+    assert (jitter["action"], jitter["seconds"], jitter["times"]) == ("pause", 1, 3)
+    assert "jitter (3 pauses of 1 s)" in jitter["label"]
+    assert pause["longest"] > 60 + pause["timeout"] + 120, "the load must not end before the observation"
+
+
+def side(**changes):
+    row = {"requests": 240, "answered": 240, "failed": 0, "empty": 0, "first_p50": 0.05, "first_p99": 0.1}
+    return {**row, "compared": 50, "wrong": 0, "unstable": 0, "not_repeated": 0, **changes}
+
+
+def result(**changes):
+    fault = side(gap=1.2, recovered=2.5, failing=1.0, problems=[], unsent=0, seconds=60.0)
+    fault.update(changes)
+    timeline = [{"second": second, "good": 4, "bad": int(second == 1)} for second in range(-60, 60)]
+    figures = {"baseline": side(per_second=4.0, seconds=60.0), "fault": fault, "timeline": timeline}
+    made = {"begun": 100.0, "ended": 100.0, "recovered": {"prefill-1": 8.0}, "processes": {}}
+    return {"fault": made, "load": {"figures": figures}, "logs": [], "problem": ""}
+
+
+def judged(plan, given):
+    drill = runs(plan, {})
+    report = drill_report(plan, drill, [given])
+    return report, {finding["id"] for finding in report["faults"][0]["findings"]}, "\n".join(drill_text(report))
+
+
+def test_a_survived_fault(plan):
+    report, ids, text = judged(plan, result(failed=3, problems=[{"problem": "HTTP 500", "count": 3}]))
+    assert report["passed"] and not ids
+    assert "passed, 1 of 1 faults survived" in text
+    assert "No good answer for at most 1.2 s. Back at 95 % of the rate before after 2.5 s." in text
+    assert "3 times: HTTP 500" in text and "prefill-1 answered again after 8.0 s" in text
+
+
+@pytest.mark.parametrize(
+    "changes, id_",
+    [
+        ({"wrong": 1}, "DRILL-WRONG"),
+        ({"empty": 1}, "DRILL-EMPTY"),
+        ({"failing": 10.1, "failed": 1}, "DRILL-FAILING"),
+        ({"gap": 15.1}, "DRILL-GAP"),
+    ],
+)
+def test_what_clients_must_not_see(plan, changes, id_):
+    report, ids, text = judged(plan, result(**changes))
+    assert not report["passed"] and ids == {id_} and "FAILED" in text and id_ in text
+
+
+def test_slowness_is_a_warning_without_a_limit(plan):
+    report, ids, _text = judged(plan, result(recovered=None))
+    assert report["passed"] and ids == {"DRILL-SLOW"}
+    drill = runs(plan, {"limits": {"recovery": 2}})
+    assert not drill_report(plan, drill, [result()])["passed"]
+
+
+def test_a_service_that_stays_away_and_a_fault_that_was_not_made(plan):
+    gone = copy.deepcopy(result())
+    gone["fault"]["recovered"] = {"prefill-1": None}
+    assert judged(plan, gone)[1] == {"DRILL-RECOVERY"}
+    report, ids, text = judged(plan, {"problem": "Others use the service: decode-0 has 1 requests"})
+    assert ids == {"DRILL-UNMADE"} and "Others use the service" in text and not report["passed"]
+    rest = drill_report(plan, runs(plan, {}), [])
+    assert not rest["passed"] and rest["faults"][0]["findings"][0]["id"] == "DRILL-UNMADE"
+
+
+def test_logs_are_shown_with_their_number(plan):
+    given = result()
+    lines = [f"WARN number {number}" for number in range(9)]
+    given["logs"] = [{"router": {"red_flags": [], "alarms": lines}, "decode-0": {"red_flags": [], "alarms": []}}]
+    report, _ids, text = judged(plan, given)
+    assert report["faults"][0]["logged"] == {"router": {"count": 9, "lines": lines[:3]}}
+    assert "router logged 9 lines with warnings or errors" in text
