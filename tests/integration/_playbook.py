@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -51,6 +53,17 @@ def free_ports(count):
     for each in sockets:
         each.close()
     return ports
+
+
+def free_range(count):
+    """The first of ``count`` ports in a row that nothing listens on, below those that the kernel gives to outgoing connections."""
+    first = random.randrange(27000, 32000, count)
+    while True:
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            return first
+        first = 27000 if first > 32000 else first + count
 
 
 def play(

@@ -23,12 +23,12 @@ import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisord import Supervisord
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
-from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, free_range
 from ansible_collections.ascend.inference.tests.simulator import load, pd_cluster, upstream_proxies
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "upstream"
-PORT = 26100
+PORT = free_range(100)
 URL = f"http://127.0.0.1:{PORT}"
 NOTHING = [{"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "tasks": []}]
 
@@ -86,8 +86,8 @@ class Service:
     @staticmethod
     def pools(prefill, decode):
         return {
-            "prefill": {"instances": prefill, "ports": {"api": PORT + 20, "bootstrap": PORT + 90}},
-            "decode": {"instances": decode, "ports": {"api": PORT + 160}},
+            "prefill": {"instances": prefill, "ports": {"api": PORT + 10, "bootstrap": PORT + 20}},
+            "decode": {"instances": decode, "ports": {"api": PORT + 30}},
         }
 
     def deploy(self, prefill, decode, fails=False, **variables):
