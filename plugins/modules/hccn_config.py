@@ -16,6 +16,7 @@ description:
   - Applies the changes in the order that the tool's side effects require. A new address drops the gateway and the routes outside of its network.
     A given gateway is set again. A gateway or route that would be lost is an error, unless O(accept_loss) is set.
   - Stops at the first change that fails, and reports the state of each device.
+  - With O(rollback_file) the old values are kept on the host, and O(state=rolled_back) sets them again.
   - Needs root.
 extends_documentation_fragment:
   - ascend.inference.vendor_tool
@@ -30,10 +31,9 @@ attributes:
 options:
   devices:
     description:
-      - The devices and their settings. Omitted settings are not changed.
+      - The devices and their settings. Omitted settings are not changed. Required if O(state=present).
     type: list
     elements: dict
-    required: true
     suboptions:
       device:
         description:
@@ -84,6 +84,21 @@ options:
       - Number of devices that are read at the same time. Changes are made serially.
     type: int
     default: 16
+  state:
+    description:
+      - V(present) applies O(devices).
+      - V(rolled_back) sets the values in O(rollback_file) again, gives O(hccn_conf) the text that it had, and removes O(rollback_file).
+        Nothing is changed if there is no such file. If others changed further lines of O(hccn_conf) since, the remembered settings
+        are set and its other lines stay.
+    type: str
+    choices: [present, rolled_back]
+    default: present
+  rollback_file:
+    description:
+      - File on the host for the values of settings before the first change, and for the text of O(hccn_conf). Only root can read it.
+        Values that it already has are kept, so that it holds those of before the first of several runs. Required if
+        O(state=rolled_back).
+    type: path
 seealso:
   - module: ascend.inference.hccn_info
 author:
@@ -110,6 +125,19 @@ EXAMPLES = r"""
   become: true
   check_mode: true
   diff: true
+
+- name: Switch TLS off, and keep the old values
+  ascend.inference.hccn_config:
+    devices:
+      - {device: 0, tls: false}
+    rollback_file: /var/lib/ascend-inference/fabric.json
+  become: true
+
+- name: Set the old values again
+  ascend.inference.hccn_config:
+    state: rolled_back
+    rollback_file: /var/lib/ascend-inference/fabric.json
+  become: true
 """
 
 RETURN = r"""
@@ -139,6 +167,10 @@ backup_file:
   description: The copy of the file.
   returned: when a copy was made
   type: str
+restored:
+  description: Whether O(hccn_conf) gets, or in check mode would get, the text that it had.
+  returned: when O(state=rolled_back) and there is a rollback file
+  type: bool
 diff:
   description:
     - The managed settings of every device before and after, as they are on the device and (C(_in_file)) in the file.
@@ -156,6 +188,7 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.hccn import apply as work
+from ..module_utils.hccn import rollback
 from ..module_utils.hccn.changes import problems
 from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.tools.errors import ToolError
@@ -189,6 +222,8 @@ def configure(module):
     if not steps or module.check_mode:
         states = work.outcome(entries, steps, steps, None)[0]
         return _finished(result, before, after, states)
+    if params["rollback_file"]:
+        rollback.remember(params["rollback_file"], steps, state, params["hccn_conf"])
     if params["backup"]:
         result["backup_file"] = module.backup_local(os.path.realpath(params["hccn_conf"]))
     return _applied(
@@ -221,6 +256,37 @@ def _applied(module, result, entries, steps, before, after, read):
     return dict(result, failed=True, msg=visible(work.failure_message(states, missing, message))) if message else result
 
 
+def roll_back(module):
+    """Set the values of the rollback file again; the same result as :func:`configure`, with ``restored``."""
+    params = module.params
+    record = rollback.load(params["rollback_file"])
+    if record is None:
+        return dict(changed=False, warnings=[], steps=[], states={}, diff=dict(before={}, after={}))
+    retrying_tool, devices = RetryingTool(tool_of(module, "hccn_tool")), sorted(int(key) for key in record["devices"])
+    queries = rollback.queries(record)
+    state = work.read_state(retrying_tool, devices, queries, params["workers"])
+    steps, notes, text = rollback.steps_back(record, state, params["hccn_conf"])
+    before = rollback.values_of(record, state)
+    after = rollback.forecast(before, steps, work.lost_gateways(steps, state))
+    result = dict(changed=True, warnings=notes, steps=[_shown(step) for step in steps], restored=text is not None)
+    entries = [dict(device=device) for device in devices]
+    if module.check_mode:
+        return _finished(result, before, after, work.outcome(entries, steps, steps, None)[0])
+    done, failed, message, more = work.apply(retrying_tool, steps)
+    states, missing = work.outcome(entries, steps, done, failed)
+    result.update(changed=bool(done), steps=[_shown(step) for step in done], warnings=notes + more)
+    if not failed and text is not None:
+        rollback.write_text(params["hccn_conf"], text)
+    found = rollback.values_of(record, work.read_state(retrying_tool, devices, queries, params["workers"]))
+    if not failed and found != after:
+        message = work.read_back_message(after, found)
+    if message:
+        message = visible(work.failure_message(states, missing, message))
+        return dict(_finished(result, before, found, states), failed=True, msg=message)
+    rollback.forget(params["rollback_file"])
+    return dict(_finished(result, before, found, states), changed=True)
+
+
 def _shown(step):
     return dict(device=step.device, what=step.what, command=" ".join(["-i", str(step.device)] + step.args))
 
@@ -236,16 +302,19 @@ def main():
         argument_spec=dict(
             executable=dict(type="path"),
             timeout=dict(type="float", default=30),
-            devices=dict(type="list", elements="dict", required=True, options=DEVICE),
+            devices=dict(type="list", elements="dict", options=DEVICE),
             hccn_conf=dict(type="path", default="/etc/hccn.conf"),
             backup=dict(type="bool", default=True),
             accept_loss=dict(type="bool", default=False),
             workers=dict(type="int", default=16),
+            state=dict(type="str", choices=["present", "rolled_back"], default="present"),
+            rollback_file=dict(type="path"),
         ),
+        required_if=[("state", "present", ["devices"]), ("state", "rolled_back", ["rollback_file"])],
         supports_check_mode=True,
     )
     try:
-        result = configure(module)
+        result = configure(module) if module.params["state"] == "present" else roll_back(module)
     except (ToolMissing, ToolError) as error:
         module.fail_json(msg=visible(str(error)))
     for warning in result.pop("warnings"):

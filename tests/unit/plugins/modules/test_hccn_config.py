@@ -267,3 +267,107 @@ def test_what_the_tool_says_beside_success_is_a_warning(host, run_module, tmp_pa
     )
     assert result["changed"] and not result["failed"] and device(host, 1)["tls"] is True
     assert result["warnings"] == ["device 1: [Info] The configuration takes effect only after a reboot."]
+
+
+ROLLED = [
+    {"device": 0, "ip": "10.77.0.10", "netmask": "255.255.255.0", "gateway": "10.77.0.1", "netdetect": "10.77.0.1"},
+    {"device": 1, "tls": True},
+    {"device": 3, "mtu": 4200, "tls": True},
+]
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return tmp_path / "state" / "fabric.json"
+
+
+def test_a_rollback_restores_device_and_file_byte_for_byte(host, configure, run_module, kept):
+    def back(check=False):
+        return run_module(
+            "hccn_config",
+            check=check,
+            executable=f"{host['bin']}/hccn_tool",
+            hccn_conf=host["hccn_conf"],
+            state="rolled_back",
+            rollback_file=str(kept),
+        )
+
+    before = content(host["state"]), content(host["hccn_conf"])
+    assert not back()["changed"], "nothing to roll back"
+    configure(ROLLED, check=True, rollback_file=str(kept))
+    assert not kept.parent.exists(), "check mode writes nothing"
+
+    assert configure(ROLLED, rollback_file=str(kept))["changed"]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    first = kept.read_bytes()
+    configure([{"device": 0, "tls": True}], rollback_file=str(kept))
+    configure([{"device": 1, "tls": False}], rollback_file=str(kept))
+    changed = content(host["state"]), content(host["hccn_conf"])
+    assert json.loads(kept.read_text())["devices"]["1"] == {"tls": False} and kept.read_bytes() != first
+    assert changed[1] != before[1]
+
+    promised = back(check=True)
+    assert promised["changed"] and (content(host["state"]), content(host["hccn_conf"])) == changed and kept.exists()
+    real = back()
+    assert not real["failed"] and real["changed"] and real["restored"] and not real["warnings"]
+    assert real["diff"] == promised["diff"] and real["steps"] == promised["steps"]
+    assert real["diff"]["before"]["3"] == {"mtu": 4200, "tls": True}
+    assert real["diff"]["after"]["3"] == {"mtu": 1500, "tls": False}
+    assert (content(host["state"]), content(host["hccn_conf"])) == before and not kept.exists()
+    assert not back()["changed"]
+
+
+def test_a_rollback_keeps_what_others_changed_in_the_file(host, configure, run_module, kept):
+    configure([{"device": 1, "tls": True}], rollback_file=str(kept))
+    with open(host["hccn_conf"], "a", encoding="utf-8") as stream:
+        stream.write("arp_2=-i eth2 -s 10.20.0.77 02:00:5e:00:00:77\n")
+    real = run_module(
+        "hccn_config",
+        executable=f"{host['bin']}/hccn_tool",
+        hccn_conf=host["hccn_conf"],
+        state="rolled_back",
+        rollback_file=str(kept),
+    )
+    assert not real["failed"] and not real["restored"] and "changed by others" in real["warnings"][0]
+    assert "arp_2=" in content(host["hccn_conf"]) and device(host, 1)["tls"] is False and not kept.exists()
+
+
+def test_a_failed_rollback_keeps_its_file(host, configure, run_module, kept):
+    configure(ROLLED, rollback_file=str(kept))
+    with ascend_cluster.edit(host["state"]) as state:
+        state["behaviour"]["fail"] = [{"command": "hccn_tool -i 3 -mtu -s*", "rc": 1, "err": "Command execute failed!"}]
+    real = run_module(
+        "hccn_config",
+        executable=f"{host['bin']}/hccn_tool",
+        hccn_conf=host["hccn_conf"],
+        state="rolled_back",
+        rollback_file=str(kept),
+    )
+    assert real["failed"] and real["states"]["3"] == "half set" and kept.exists()
+
+
+def test_a_rollback_file_of_others_is_not_trusted(host, run_module, configure, kept):
+    configure([{"device": 1, "tls": True}], rollback_file=str(kept))
+    kept.chmod(0o666)
+    real = run_module(
+        "hccn_config",
+        executable=f"{host['bin']}/hccn_tool",
+        hccn_conf=host["hccn_conf"],
+        state="rolled_back",
+        rollback_file=str(kept),
+    )
+    assert real["failed"] and "not trusted" in real["msg"] and device(host, 1)["tls"] is True
+
+
+def test_an_address_that_did_not_exist_is_reported(host, configure, run_module, kept):
+    with ascend_cluster.edit(host["state"]) as state:
+        state["devices"][2].update(ip=None, gateway=None)
+    configure([{"device": 2, "ip": "10.77.0.10", "netmask": "255.255.255.0"}], rollback_file=str(kept))
+    real = run_module(
+        "hccn_config",
+        executable=f"{host['bin']}/hccn_tool",
+        hccn_conf=host["hccn_conf"],
+        state="rolled_back",
+        rollback_file=str(kept),
+    )
+    assert not real["failed"] and "device 2: it had no ip before" in real["warnings"][0]
