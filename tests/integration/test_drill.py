@@ -18,8 +18,6 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers impo
 from ansible_collections.ascend.inference.tests.integration import test_serving_change as serving
 from ansible_collections.ascend.inference.tests.simulator import load, upstream_proxies
 
-PORT = 27100
-URL = f"http://127.0.0.1:{PORT}"
 QUICK = {
     "rate": 6,
     "words": 24,
@@ -33,32 +31,23 @@ QUICK = {
 
 
 class Service(serving.Service):
-    """The same deployment on other ports, with the playbooks drill and verify."""
+    """The deployment of a serving change, with the playbooks drill and verify."""
 
     def __init__(self, folder, python):
         super().__init__(folder, python)
         shutil.copytree(serving.ROOT / "roles/verify", folder / "ansible_collections/ascend/inference/roles/verify")
-        self.variables["inference_router"] = {"port": PORT, "metrics_port": PORT + 1}
-
-    @staticmethod
-    def pools(prefill, decode):
-        return {
-            "prefill": {"instances": prefill, "ports": {"api": PORT + 20, "bootstrap": PORT + 90}},
-            "decode": {"instances": decode, "ports": {"api": PORT + 160}},
-        }
 
     def drill(self, faults, fails=False, settings=None, **variables):
         path = self.folder / "drill.json"
         path.unlink(missing_ok=True)
-        given = {
-            **self.variables,
-            "inference_pools": self.pools(2, 2),
-            "inference_drill": {**QUICK, "faults": faults, **(settings or {})},
-            "inference_drill_confirm": "inference",
-            "inference_drill_json": str(path),
+        output = self.play(
+            "drill",
+            fails,
+            inference_drill={**QUICK, "faults": faults, **(settings or {})},
+            inference_drill_confirm="inference",
+            inference_drill_json=str(path),
             **variables,
-        }
-        output = self.play("drill", given, fails)
+        )
         print(output)
         return json.loads(path.read_text()) if path.exists() else output
 
@@ -91,7 +80,9 @@ def test_a_service_with_spares_survives(service):
     assert [counts(fault) for fault in (kill, pause)] == [(0, 0), (0, 0)]
     assert kill["figures"]["fault"]["compared"] > 20
     assert 0 < kill["recovered"]["decode-1"] < 60
-    assert any("27276" in line for line in kill["logged"]["router"]["lines"]), "the router says who is away"
+    assert any(str(serving.PORT + 46) in line for line in kill["logged"]["router"]["lines"]), (
+        "the router says who is away"
+    )
     now = service.starts()
     assert [name for name in begin if now[name] != begin[name]] == ["decode-1"]
     assert pause["lasted"] >= 3 and pause["figures"]["fault"]["failed"] == 0
@@ -127,7 +118,7 @@ def test_each_kind_of_fault_is_seen(service):
 @pytest.mark.long
 def test_others_who_use_the_service_are_left_alone(service):
     begin = service.starts()
-    with load.Load(URL, "tiny", clients=1):
+    with load.Load(serving.URL, "tiny", clients=1):
         report = service.drill([{"kind": "decode"}], fails=True)
     assert "Others use the service" in report["faults"][0]["findings"][0]["problem"]
     assert service.starts() == begin
