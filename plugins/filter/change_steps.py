@@ -20,7 +20,7 @@ def change_steps(
     for host in hosts:
         found = plain(hostvars[host].get("__service_registered")) or {}
         written = plain(hostvars[host].get("__service_secrets_written")) or {}
-        pending[host] = {key: found.get(key) or [] for key in ("down", "outdated")}
+        pending[host] = {key: found.get(key) or [] for key in ("down", "outdated", "other")}
         pending[host]["secrets"] = bool(written.get("changed"))
     return steps(pending, whole_plan(plain(plan)), stored_plan(str(text or "")), bool(allow_pause), bool(early))
 

@@ -212,4 +212,3 @@ def _text(path):
 
 def _bytes(text):
     return text.encode("utf-8", "surrogateescape")
-

@@ -82,6 +82,11 @@ PAUSE = (
     "{duration}. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
 )
+TAKEN = (
+    "{names} must stop before {takers} can start: the plan gives their NPUs or ports to other services. All services of {hosts} stop for "
+    "that. Clients get errors until they are ready again, which takes as long as loading the model. {state}"
+    "Fix: run again with -e inference_allow_pause=true when a pause is acceptable, or plan other devices."
+)
 EARLY = "Nothing was changed. "
 LATE = (
     "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
@@ -124,21 +129,29 @@ def steps(
 ) -> dict[str, t.Any]:
     """The change of all hosts, decided once.
 
-    ``pending``: {host: {down: [service], outdated: [service], secrets: bool}} (the module service_state with state present);
+    ``pending``: {host: {down: [service], outdated: [service], other: [unit], secrets: bool}} (the module service_state with state present;
+    without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one; ``early``: before files are written. Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url]}``;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
-    needs a pause; ``notes``: what to print.
+    needs a pause; ``notes``: what to print; ``stop_first``: hosts whose services stop before any starts.
     """
     instances = _instances(plan)
     down = {name for found in pending.values() for name in found.get("down") or ()}
     outdated = {name for found in pending.values() for name in found.get("outdated") or ()}
-    due = {key: names for key, names in instances.items() if outdated & names and not down & names}
     entries = [
         service["name"] for service in plan["services"] if service["kind"] in ENTRIES and service["name"] in outdated
     ]
-    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": []}
+    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "stop_first": []}
+    taken = _taken(plan, deployed, pending, down)
+    if taken:
+        _stop_first(result, taken, allow_pause, early)
+    there = {service["name"] for service in plan["services"] if service["host"] in result["stop_first"]}
+    due = {
+        key: names for key, names in instances.items() if outdated & names and not down & names and not there & names
+    }
+    entries = [name for name in entries if name not in there]
     if not (due or entries) or not _serves(plan, instances, down):
         return result
     reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
@@ -166,6 +179,7 @@ def steps(
 
 
 SINGLE = "all requests go through it, and there is one of it"
+REASSIGNED = "NPUs or ports of running services are given to others"
 ALONE = "its pool has no other instance"
 NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
@@ -243,6 +257,46 @@ def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Pla
         }
         for _place, names in sorted(rows.items())
     ]
+
+
+def _taken(
+    plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: set[str]
+) -> dict[str, dict[str, set[str]]]:
+    """{host: {running service: the other services that get its NPUs or ports}}."""
+    takers: dict[tuple[str, str], set[str]] = {}
+    for service in plan["services"]:
+        for used in _used(service):
+            takers.setdefault((service["host"], used), set()).add(service["name"])
+    planned = {service["name"] for service in plan["services"]}
+    found: dict[str, dict[str, set[str]]] = {}
+    for service in deployed.get("services", ()):
+        name, host = service["name"], service["host"]
+        others = pending.get(host, {}).get("other")
+        runs = name not in down if name in planned else others is None or service["unit"] in others
+        new = {taker for used in _used(service) for taker in takers.get((host, used), ())} - {name}
+        if runs and new:
+            found.setdefault(host, {})[name] = new
+    return found
+
+
+def _used(service: Service) -> set[str]:
+    """What two services of a host cannot have at once: NPUs and the first port of each range."""
+    return {f"npu {device}" for device in service["devices"]} | {f"port {port['first']}" for port in service["ports"]}
+
+
+def _stop_first(
+    result: dict[str, t.Any], taken: t.Mapping[str, t.Mapping[str, set[str]]], allow_pause: bool, early: bool
+) -> None:
+    names = sorted({name for found in taken.values() for name in found})
+    takers = sorted({name for found in taken.values() for new in found.values() for name in new})
+    hosts = sorted(taken)
+    result["stop_first"] = hosts
+    result["pauses"][REASSIGNED] = names
+    if allow_pause:
+        result["notes"].append(f"Pause: all services of {', '.join(hosts)} stop first, because {REASSIGNED}.")
+        return
+    given = {"names": ", ".join(names), "takers": ", ".join(takers), "hosts": ", ".join(hosts)}
+    result["refusals"].append(TAKEN.format(**given, state=EARLY if early else LATE))
 
 
 def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan) -> dict[str, t.Any]:

@@ -34,7 +34,7 @@ def found(outdated, down=(), secrets=False):
     return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
 
 
-NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": []}
+NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "stop_first": []}
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 
 
@@ -202,3 +202,54 @@ def test_a_restart_drains_what_has_another_instance():
 
 def test_no_steps_without_changes():
     assert planned_steps(plan(), plan()) == [] == planned_steps(plan(), {})
+
+
+def npu_plan(pools, devices=4):
+    """A plan of one host with NPUs."""
+    hosts = {
+        "n1": {
+            "groups": list(pools),
+            "variables": {"ansible_host": "192.0.2.1", "inference_devices": devices, "inference_interface": "eth0"},
+        }
+    }
+    shared = {"inference_hardware": "a2", "inference_release": "0.18.0", "inference_model": {"path": "/m", "name": "m"}}
+    return launch_plan({**shared, "inference_pools": pools}, hosts)
+
+
+PAIR = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
+COLOCATED = {"colocated": {"tensor_parallel_size": 4}}
+
+
+def units(plan_, *names):
+    return [service["unit"] for service in plan_["services"] if service["name"] in names]
+
+
+def test_services_that_get_the_npus_of_others_wait_until_those_have_stopped():
+    old, new = npu_plan(PAIR), npu_plan(COLOCATED)
+    pending = {"n1": {"outdated": [], "down": ["colocated-0"], "other": units(old, "prefill-0", "decode-0")}}
+    result = steps(pending, new, old, early=True)
+    assert result["stop_first"] == ["n1"] and result["roll"] == []
+    (refusal,) = result["refusals"]
+    assert refusal.startswith("decode-0, prefill-0 must stop before colocated-0") and "Nothing was changed." in refusal
+    result = steps(pending, new, old, allow_pause=True)
+    assert (result["stop_first"], result["refusals"]) == (["n1"], [])
+    assert result["notes"] == [
+        "Pause: all services of n1 stop first, because NPUs or ports of running services are given to others."
+    ]
+    assert any("Pause: all services of n1 stop first" in line for line in planned_steps(new, old))
+
+
+def test_services_that_do_not_run_hold_no_npus():
+    old, new = npu_plan(PAIR), npu_plan(COLOCATED)
+    pending = {"n1": {"outdated": [], "down": ["colocated-0"], "other": []}}
+    assert steps(pending, new, old) == NOTHING
+
+
+def test_an_engine_that_grows_over_the_npus_of_another_waits_for_it():
+    old = npu_plan({"colocated": {"instances": 2, "tensor_parallel_size": 2}})
+    new = npu_plan(COLOCATED)
+    running = {"n1": {"outdated": ["colocated-0"], "down": [], "other": units(old, "colocated-1")}}
+    result = steps(running, new, old, allow_pause=True)
+    assert (result["stop_first"], result["held"]) == (["n1"], [])
+    running["n1"]["other"] = []
+    assert steps(running, new, old, allow_pause=True)["stop_first"] == []
