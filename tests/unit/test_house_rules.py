@@ -211,7 +211,9 @@ def test_commands_are_run_in_one_place():
     """A time limit, the whole process group killed and bounded output hold for every command only if one function runs them."""
     code = in_folder("plugins")
     users = {name(path) for path in code if "subprocess" in set(imported(path)) or ".run_command(" in text_of(path)}
-    assert users == {"plugins/module_utils/tools/runner.py"}
+    assert users == {"plugins/module_utils/tools/runner.py"}, (
+        "use its function execute, in a runtime command of runtime/base.py"
+    )
 
 
 def test_public_filters_are_documented_and_private_ones_say_so():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import NAMES, runtimes
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import MODULES, NAMES, runtimes
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = (
@@ -115,6 +116,24 @@ def test_each_runtime_has_its_record_its_target_and_its_tasks():
 @pytest.mark.parametrize("name", sorted(RUNTIMES))
 def test_each_runtime_of_hosts_has_all_verbs(name, verb):
     assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb)
+
+
+@pytest.mark.parametrize(
+    "verb", [name for name in vars(TargetRuntime) if not name.startswith("_") and name != "log_kind"]
+)
+@pytest.mark.parametrize("name", sorted(RUNTIMES))
+def test_each_verb_takes_the_arguments_of_the_base_class(name, verb):
+    """Callers leave out arguments that have defaults; a runtime that lacks one works until somebody passes it."""
+    expected = list(inspect.signature(getattr(TargetRuntime, verb)).parameters)
+    assert list(inspect.signature(getattr(RUNTIMES[name], verb)).parameters) == expected
+
+
+def test_only_the_registry_imports_the_module_of_a_runtime():
+    contracts = (ROOT / ".config" / "importlinter.toml").read_text(encoding="utf-8")
+    modules = [name.partition(".")[0] for name in MODULES.values()]
+    assert [name for name in modules if f'.plugin_utils.runtimes.{name}"' not in contracts] == [], (
+        "add it to forbidden_modules of .config/importlinter.toml"
+    )
 
 
 def copy_with(folder, files, registrations):

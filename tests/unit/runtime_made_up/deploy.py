@@ -19,7 +19,7 @@ SERVICE["work_directory"] = str(FOLDER)
 
 
 def call(state, check=False, **words):
-    params = {"state": state, "services": [{**SERVICE, **words}], "restarts": 0, "lines": 9}
+    params = {"state": state, "services": [{**SERVICE, **words}], "remove": False, "restarts": 0, "lines": 9}
     work = module.registered if state in ("present", "absent") else module.running
     return work(runtime, params, check)
 

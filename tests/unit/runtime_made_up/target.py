@@ -41,7 +41,7 @@ class Processes(Runtime):
         with open(self._path(service["unit"]) + ".log") as stream:
             return stream.read().strip()
 
-    def apply(self, services, check):
+    def apply(self, services, check, remove=True):
         new = [service["unit"] for service in services if service["unit"] not in self._units()]
         for unit in [] if check else new:
             open(self._path(unit), "w").close()
