@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import RUNTIMES
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import check_plan
@@ -108,3 +109,62 @@ def test_the_search_for_variables_sees_them(tmp_path):
         "- when: sample_missing\n  register: sample_registered\n  x: '{{ sample_known }} {{ sample_registered }} {{ sample_typo }}'\n"
     )
     assert undescribed(role) == {"sample_missing", "sample_typo"}
+
+
+def calls(tasks):
+    """(role, its variables) of each call of a role of this collection, also in plays and blocks."""
+    for task in tasks or ():
+        for part in ("pre_tasks", "tasks", "post_tasks", "block", "rescue", "always"):
+            yield from calls(task.get(part))
+        for verb in ("include_role", "import_role"):
+            name = (task.get(f"ansible.builtin.{verb}") or {}).get("name", "")
+            if name.startswith("ascend.inference."):
+                yield name.rpartition(".")[2], task.get("vars") or {}
+
+
+def unknown_variables(called, described):
+    """Variables that calls pass with the prefix of the role and that it does not describe: Ansible would ignore them."""
+    return {
+        f"{role}: {name}"
+        for role, variables in called
+        for name in variables
+        if name.startswith(f"{role}_") and name not in described[role]
+    }
+
+
+def described_variables():
+    """{role: variables of all its entry points}."""
+    found = {}
+    for role in sorted((ROOT / "roles").iterdir()):
+        specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+        found[role.name] = {name for spec in specs.values() for name in spec.get("options") or {}}
+    return found
+
+
+def called_from(*folders):
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.yml"))]
+    texts = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths if "templates" not in path.parts]
+    return [call for tasks in texts if isinstance(tasks, list) for call in calls(tasks)]
+
+
+def test_every_variable_that_a_playbook_passes_is_described_by_its_role():
+    called = called_from("playbooks", "roles")
+    assert len(called) > 20
+    assert unknown_variables(called, described_variables()) == set()
+
+
+def test_a_misspelt_variable_of_a_call_is_seen():
+    play = {
+        "tasks": [
+            {"block": [{"ansible.builtin.include_role": {"name": "ascend.inference.model"}, "vars": {"model_pth": 1}}]}
+        ]
+    }
+    assert unknown_variables(calls([play]), {"model": {"model_path"}}) == {"model: model_pth"}
+
+
+def test_the_guide_of_the_software_names_each_role_that_prepare_calls():
+    page = (ROOT / "docs" / "docsite" / "rst" / "guide_software.rst").read_text(encoding="utf-8")
+    plays = yaml.safe_load((ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8"))
+    roles = {role for role, _variables in calls(plays)} - {"service"}  # installs nothing
+    assert len(roles) > 5
+    assert sorted(role for role in roles if not re.search(rf"``{role}[_`]", page)) == []
