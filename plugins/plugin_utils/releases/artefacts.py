@@ -89,4 +89,5 @@ def newer_text(name: str, hardware: list[str], contained: bool) -> str:
         return ""
     builds = {kind: artefact(release, kind, contained) for kind in hardware}
     needs = [text(release, kind, build) for kind, build in builds.items()]
+    needs[:1] = [f"With inference_release: {release.name}, {need}" for need in needs[:1]]
     return ". ".join([f"A newer stable release is known, {release.name}", *needs]) + "."

@@ -86,6 +86,11 @@ def test_readme_names_the_oldest_and_the_newest_release(page):
     assert re.findall(r"vLLM-Ascend ([\d.]+) (?:to|至) ([\w.]+)", text, re.A) == [(ROWS[0][0], ROWS[-2][0])]
 
 
+def test_the_glossary_names_each_port_of_an_engine():
+    entry = (RST / "glossary.rst").read_text(encoding="utf-8").partition("\nport\n")[2].partition("\nprefill\n")[0]
+    assert sorted(field.name for field in dataclasses.fields(topology.Ports) if f"``{field.name}``" not in entry) == []
+
+
 IN_CLUSTER = {"kubernetes"}  # has no service_state
 RUNTIME_PLACES = {
     "README.md": r"^\| `{}`",

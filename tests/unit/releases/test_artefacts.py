@@ -72,7 +72,10 @@ def test_a_newer_stable_release_is_named_with_what_it_needs(monkeypatch):
     known = {name: place for name, place in ORDER.items() if place <= ORDER["0.30.0rc2"] or name == "main"}
     monkeypatch.setattr(artefacts, "ORDER", known)  # a release that is added later changes nothing here
     built = newer_text("0.23.0", ["a2"], False)
-    assert built.startswith("A newer stable release is known, 0.23.0.post1. ") and "SOC_VERSION=ascend910b1" in built
+    assert built.startswith(
+        "A newer stable release is known, 0.23.0.post1. "
+        "With inference_release: 0.23.0.post1, vLLM-Ascend 0.23.0.post1 is built on a2 hosts with SOC_VERSION=ascend910b1: "
+    )
     assert "package indexes have only its sources" in built
     assert newer_text("0.23.0", ["a3"], True).endswith("a3 hosts run vLLM-Ascend 0.23.0.post1 from the image.")
     for name in ("0.23.0.post1", "0.30.0rc2", "main", "cpu-0.32.0", "99.0.0"):
