@@ -50,6 +50,11 @@ options:
     description: Folder in which CANN is installed.
     type: path
     default: /usr/local/Ascend
+  deployment:
+    description:
+      - The deployment's own folder. The devices and ports of the deployments in the folders beside it are returned under C(neighbours) of
+        C(host).
+    type: path
 extends_documentation_fragment:
   - ascend.inference.host_options
 author:
@@ -71,7 +76,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 host:
-  description: As M(ascend.inference.host_info) returns it, with C(warnings); or only C(error).
+  description:
+    - As M(ascend.inference.host_info) returns it, with C(warnings); or only C(error).
+    - C(neighbours) has the devices and ports of the host's other deployments, by deployment and service.
   returned: success
   type: dict
 npu:
@@ -100,6 +107,7 @@ from ..module_utils.hccn.gather import BASIC
 from ..module_utils.hccn.growth import read_growth
 from ..module_utils.hccn.report import report
 from ..module_utils.host.gather import gather_host
+from ..module_utils.host.neighbours import neighbours
 from ..module_utils.npu_smi.gather import gather, read_ecc_growth
 from ..module_utils.tools.errors import ToolError
 from ..module_utils.tools.runner import Tool, ToolMissing, find_executable
@@ -122,12 +130,13 @@ SPEC = dict(
     user=dict(type="str", default=""),
     driver_group=dict(type="str", default=""),
     counter_seconds=dict(type="float", default=3),
+    deployment=dict(type="path"),
 )
 
 
 def host_part(params):
     """The part ``host``."""
-    return gather_host(
+    found = gather_host(
         params["models"],
         params["every_byte"],
         params["disks"],
@@ -136,6 +145,7 @@ def host_part(params):
         params["user"],
         params["driver_group"],
     )
+    return dict(found, neighbours=neighbours(params["deployment"]) if params["deployment"] else [])
 
 
 def npu_part(params):

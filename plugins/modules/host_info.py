@@ -110,6 +110,15 @@ system:
   description: Kernel, machine, operating system, C library, Python, machine id, host name and the addresses that it resolves to, and whether systemd runs it.
   returned: success
   type: dict
+tools:
+  description: Programs for builds that the host has, of C(cmake), C(g++), C(gcc), C(git) and C(make).
+  returned: success
+  type: list
+  elements: str
+processors:
+  description: Number of processors.
+  returned: success
+  type: int
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import socket
 import time
 
@@ -17,6 +18,7 @@ from .access import access
 from .model_facts import model_facts
 
 IP_TIMEOUT = 10
+TOOLS = ("cmake", "g++", "gcc", "git", "make")  # of builds
 
 
 def gather_host(
@@ -37,6 +39,8 @@ def gather_host(
         "models": [model_facts(path, every_byte) for path in models],
         "access": access(user, models, disks, group),
         "system": system(),
+        "tools": [name for name in TOOLS if shutil.which(name)],
+        "processors": os.cpu_count(),
         "software": software(cann_path),
         "user": {"uid": os.geteuid(), "sees_processes": facts.sees_all_processes()},
         "warnings": warnings,

@@ -11,7 +11,21 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..plan.rules.base import Rule, judge
-from . import access, completeness, fabric, host, model, model_memory, npu, reach, system, tcp, versions
+from . import (
+    access,
+    builds,
+    completeness,
+    fabric,
+    host,
+    model,
+    model_memory,
+    neighbours,
+    npu,
+    reach,
+    system,
+    tcp,
+    versions,
+)
 from .connections import MODES, planned_connections
 from .observed import Observed
 from .pairs import planned_pairs
@@ -19,11 +33,13 @@ from .thresholds import thresholds
 
 FIRST: tuple[Rule, ...] = (
     *access.RULES,
+    *builds.RULES,
     *completeness.RULES,
     *fabric.RULES,
     *host.RULES,
     *model.RULES,
     *model_memory.RULES,
+    *neighbours.RULES,
     *npu.RULES,
     *system.RULES,
     *versions.RULES,

@@ -38,6 +38,10 @@ class Thresholds:
     disk_free_inodes: int = 200_000
     # A worker of vLLM with a tiny model on CPU has 0.7 GiB resident; torch_npu and CANN's libraries come on top.
     memory_mib_per_device: int = 2048
+    # A C++ compiler takes 1 to 2 GiB for a large file with templates; most files need less, and not all compilers run at once.
+    build_mib_per_job: int = 512
+    # Sources with history and submodules of vLLM and vLLM-Ascend, and the objects of CANN's kernels, on top of disk_free_mib.
+    build_disk_mib: int = 10 * 1024
     # Certificates that expire soon: a month is enough to replace them.
     certificate_days: int = 30
 

@@ -21,7 +21,7 @@ from ..runtimes.registry import runtime
 from .deployment import Context
 from .placement import group_of, hosts_of, place
 from .placement_kept import kept_host, place_beside, placement_record
-from .ports import assign, short_lists
+from .ports import D2RH, assign, short_lists
 from .render.engine import engine_services
 from .render.firewall import firewall_section
 from .render.frontend import frontend_service
@@ -161,13 +161,14 @@ def _place(
         release = dataclasses.replace(release, vllm=description.engine_version)
     deployed = deployed or {}
     instances, more = place_beside(description, hosts, deployed) if deployed else place(description, hosts)
+    transfers = [description.kv_transfer, *(pool.kv_transfer for pool in description.pools.present().values())]
     engine_hosts = [process.host for instance in instances for process in instance.processes]
     context = Context(
         description,
         release,
         hosts,
         tuple(instances),
-        assign(instances, release),
+        assign(instances, release, any(D2RH in word for word in transfers)),
         _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
         _single(description.router.group, hosts, engine_hosts, deployed.get("router", "")),
         bool(deployed.get("posted")),

@@ -36,6 +36,10 @@ STORE_CLIENT = Port("store_client", 12300, 2001)
 # for each data-parallel rank (vllm-ascend kv_p2p/mooncake/base_scheduler.py)
 WITH_PORT = ("mooncake", "mooncake_hybrid", "mooncake_layerwise", "mooncake_v2", "mooncake_pull", "mooncake_d2rh")
 WITH_SCHEDULER_PORT = ("mooncake_v2", "mooncake_pull")
+# Decode has two more listening ports for each worker behind them: the pull into the host's memory, and the scheduler's for its
+# answers, of which each data-parallel rank uses the first (vllm-ascend mooncake_d2rh_connector.py; by default 38100 and 38200,
+# which two instances of a host would share)
+D2RH = "mooncake_d2rh"
 P2P = (*WITH_PORT, "llmdatadist", "sfa_remote_d2h")
 EPHEMERAL = 32768  # from here on the kernel hands out ports (net.ipv4.ip_local_port_range)
 
@@ -79,20 +83,22 @@ def kv_base(release: Release, highest_device: int) -> int:
 GROUP = ("dp_rpc", "bootstrap")  # rendezvous ports of an instance's processes: those of its first host
 
 
-def assign(instances: t.Iterable[Instance], release: Release) -> dict[str, Assigned]:
-    """The ports of every process, by the process' name."""
+def assign(instances: t.Iterable[Instance], release: Release, d2rh: bool = False) -> dict[str, Assigned]:
+    """The ports of every process, by the process' name. ``d2rh``: whether a pool has the connector of that name."""
     found = {}
     for instance in instances:
         for process in instance.processes:
-            found[instance.process_name(process)] = _assigned(instance, process, release)
+            found[instance.process_name(process)] = _assigned(instance, process, release, d2rh)
     return found
 
 
-def _assigned(instance: Instance, process: Process, release: Release) -> Assigned:
+def _assigned(instance: Instance, process: Process, release: Release, d2rh: bool) -> Assigned:
     pool, order, slot = instance.pool, ORDER[instance.kind], instance.slot
     step = -(-pool.devices_per_instance // KV_STEP) * KV_STEP
     if release.scheduler_ports:
         step = -(-(pool.devices_per_instance + pool.data_parallel_size) // KV_STEP) * KV_STEP
+    if d2rh:
+        step = -(-3 * pool.devices_per_instance // KV_STEP) * KV_STEP
     workers = instance.workers(process)
 
     def first(name: str, base: int, distance: int) -> int:
@@ -153,6 +159,13 @@ def bound(
     if any(part in WITH_SCHEDULER_PORT for part in parts):
         behind = assigned.kv + instance.pool.devices_per_instance + process.first_rank
         found.append(Port("kv_scheduler", behind, process.local_ranks))
+    if D2RH in parts and instance.kind == "decode":
+        pulls, ready = d2rh_ports(instance, assigned.kv)
+        found.append(Port("d2rh", pulls + process.first_worker, workers))
+        if not (instance.nodes_per_rank > 1 and process.number):
+            size = instance.pool.rank_devices
+            ranks = size * (process.local_ranks - 1) + 1
+            found.append(Port("d2rh_ready", ready + process.first_rank * size, ranks))
     if "llmdatadist" in parts:
         found.append(Port("llmdatadist", assigned.llmdatadist, workers))
     if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
@@ -160,6 +173,11 @@ def bound(
     if process.local_index == 0:  # shared by the instance's processes on the host, by device
         found.append(Port("hccl", assigned.hccl, 16))
     return tuple(found)
+
+
+def d2rh_ports(instance: Instance, kv: int) -> tuple[int, int]:
+    """d2rh_zmq_port and d2rh_scheduler_ready_port of a decode instance; the connector adds the worker's number to both."""
+    return kv + instance.pool.devices_per_instance, kv + 2 * instance.pool.devices_per_instance
 
 
 def short_lists(description: Description, instances: t.Iterable[Instance]) -> list[Finding]:

@@ -16,7 +16,7 @@ import typing as t
 from ...description.variables import Description
 from ..deployment import Context
 from ..placement import Instance, Process
-from ..ports import WITH_PORT, carries
+from ..ports import D2RH, WITH_PORT, carries, d2rh_ports
 
 ROLE = {"prefill": "kv_producer", "decode": "kv_consumer", "colocated": "kv_both", "encode": "kv_both"}
 ASCEND_NAMES = {
@@ -134,6 +134,10 @@ def _child(context: Context, instance: Instance, transfer: str, process: Process
         config["kv_port"] = str(port)
         direct = {"use_ascend_direct": True} if context.release.use_ascend_direct else {}
         config["kv_connector_extra_config"] = {**direct, **_sizes(context)}
+        if transfer == D2RH and instance.kind == "decode":
+            pulls, ready = d2rh_ports(instance, port)
+            own = {"d2rh_zmq_port": pulls, "d2rh_scheduler_ready_port": ready}
+            config["kv_connector_extra_config"].update(own)
     elif transfer == "llmdatadist":
         config.update(kv_buffer_device="npu", kv_parallel_size=1)
     elif transfer == "sfa_remote_d2h":

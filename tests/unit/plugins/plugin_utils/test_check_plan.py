@@ -225,6 +225,12 @@ def growth(**counters):
     return {"seconds": 3.0, "counters": counters}
 
 
+def neighbour(devices=(), ports=()):
+    """Plant another deployment on n1."""
+    service = {"name": "colocated-0", "devices": list(devices), "ports": [list(port) for port in ports]}
+    return kernel("n1", neighbours=[{"deployment": "other", "services": [service]}])
+
+
 def kernel(host, **values):
     return lambda data: data[host]["host"].update(values)
 
@@ -349,6 +355,8 @@ FAULTS = [
     ("DISK-MOUNT", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 900000, "read_only": True}])),
     ("DISK-MOUNT", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 900000, "no_exec": True}])),
     ("DISK-INODES", "n1 /opt", kernel("n1", disks=[{"path": "/opt", "free_mib": 900000, "free_inodes": 900}])),
+    ("DEPLOYMENT-DEVICES", "n1 deployment other", neighbour(devices=[0, 1])),
+    ("DEPLOYMENT-PORTS", "n1 deployment other", neighbour(ports=[[1, 65535]])),
     ("HOST-MEMORY-LOW", "n1", lambda data: data["n1"]["host"]["memory"].update(memory_available_mib=8000)),
     ("HOST-MTU-DIFFERS", "n3", lambda data: data["n3"]["host"]["interfaces"]["eth0"].update(mtu=1500)),
     ("FACTS-MISSING", "n1 device 2", npu("n1", 2, ecc=None)),
@@ -883,6 +891,9 @@ def test_most_rules_are_seen_red_here():
     assert left == {
         "DRIVER-OLD",
         "HCCN-CONF",
+        "BUILD-DISK",
+        "BUILD-MEMORY",
+        "BUILD-TOOLS",
         "HOST-GLIBC",
         "HOST-MEMORY",
         "HOST-PYTHON",

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
 
 P, D = "inference_pools.prefill", "inference_pools.decode"
 BOTH = {f"{P}.args.gpu-memory-utilization": 1.5, f"{D}.args.gpu-memory-utilization": 2}
@@ -62,3 +64,23 @@ def test_newer_connectors_are_planned_where_the_release_has_them(word):
 
 def test_ports_of_older_releases_stay():
     assert [name for name in RELEASES if RELEASES[name].scheduler_ports][0] == "0.28.0rc1"
+
+
+def test_decode_of_d2rh_has_ports_of_its_own_on_every_host():
+    """Two instances of one host: 38100 and 38200, the connector's defaults, would be bound twice."""
+    small = {"data_parallel_size": 2, "tensor_parallel_size": 4}
+    pools = {"prefill": {"tensor_parallel_size": 8}, "decode": {**small, "instances": 2}}
+    changes = {"inference_kv_transfer": "mooncake_d2rh", "inference_pools": pools}
+    plan = launch_plan(*family("newest", {**changes, "inventory": hosts(2, {"prefill": (1,), "decode": (2,)})}))
+    found = {service["name"]: service for service in plan["services"]}
+    seen = []
+    for name in ("decode-0", "decode-1"):
+        ports = {port["name"]: (port["first"], port["count"]) for port in found[name]["ports"]}
+        kv = ports["kv"][0]
+        assert (ports["d2rh"], ports["d2rh_ready"]) == ((kv + 8, 8), (kv + 16, 5))
+        argv = found[name]["argv"]
+        extra = json.loads(argv[argv.index("--kv-transfer-config") + 1])["kv_connector_extra_config"]
+        assert (extra["d2rh_zmq_port"], extra["d2rh_scheduler_ready_port"]) == (kv + 8, kv + 16)
+        seen += [set(range(first, first + count)) for first, count in ports.values()]
+    assert len(set().union(*seen)) == sum(map(len, seen))
+    assert not [port for port in found["prefill-0"]["ports"] if port["name"].startswith("d2rh")]
