@@ -151,6 +151,44 @@ def test_from_source(tmp_path, source):
     assert not (folder / "prefix/share/ascend-inference/mooncake").exists()
 
 
+YALANTINGLIBS = """
+cmake_minimum_required(VERSION 3.16)
+project(yalantinglibs LANGUAGES C)
+if(BUILD_EXAMPLES OR BUILD_BENCHMARK OR BUILD_UNIT_TESTS)
+  message(FATAL_ERROR "only headers are needed")
+endif()
+install(FILES ylt.h DESTINATION include/ylt)
+install(FILES yalantinglibsConfig.cmake DESTINATION lib/cmake/yalantinglibs)
+"""
+
+
+@needs_cmake
+def test_dependencies_from_packages_need_neither_the_script_nor_go(tmp_path, source):
+    """As on openEuler: dependencies.sh would fail, and Mooncake finds yalantinglibs by CMake's means."""
+    folder, variables = source
+    library = folder / "ylt"
+    library.mkdir()
+    (library / "ylt.h").write_text("")
+    (library / "yalantinglibsConfig.cmake").write_text("set(YLT_FOUND_HERE 1)\n")
+    (library / "CMakeLists.txt").write_text(YALANTINGLIBS)
+    (folder / "git/dependencies.sh").write_text("exit 1\n")
+    (folder / "git/dependencies.done").write_text("")
+    committed(
+        folder,
+        'find_package(yalantinglibs CONFIG REQUIRED)\nif(NOT YLT_FOUND_HERE)\n  message(FATAL_ERROR "another one")\nendif()\n',
+    )
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for item in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", "0.5.6"]):
+        subprocess.run(["git", *who, "-C", str(library), *item], check=True)
+    variables["mooncake_yalantinglibs_repository"] = str(library)
+    variables["mooncake_dependency_packages"] = {}
+    done = play(tmp_path, "mooncake", **variables, mooncake_dependencies_method="script")
+    assert done.code != 0 and not (folder / "prefix").exists()
+    done = play(tmp_path, "mooncake", **variables, mooncake_dependencies_method="packages")
+    assert done.code == 0, done.output
+    assert (folder / "prefix/include/ylt/ylt.h").exists() and (folder / "prefix/bin/mooncake_master").exists()
+
+
 ATTACKS = {
     "a file elsewhere": "install(FILES engine.py DESTINATION /etc/cron.d)",
     "a program of the distribution": "install(PROGRAMS engine.py DESTINATION bin RENAME ls)",

@@ -202,11 +202,13 @@ class Reader:
         return text in TRUE
 
     def _text(self, raw: t.Any, path: str, field: dataclasses.Field[t.Any], lines: bool = False) -> str:
+        choices = field.metadata.get("choices")
         if isinstance(raw, (t.Mapping, list, tuple, bool)):
             self.add(path, raw, _expected("text", raw))
-            return "substitute" if self.other and "choices" not in field.metadata else ""
+            if choices:
+                return t.cast(str, choices[-1] if self.other else choices[0])
+            return "substitute" if self.other else ""
         text = str(raw)
-        choices = field.metadata.get("choices")
         if choices and text not in choices:
             allowed = ", ".join(choice or repr(choice) for choice in choices)
             hint = f"{nearest(text, choices)}Allowed values: {allowed}."

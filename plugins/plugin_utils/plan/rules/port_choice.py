@@ -50,7 +50,7 @@ def unused(case: Case) -> t.Iterator[Finding]:
     """A port is set that no process binds.
 
     The setting has no effect: the port is neither opened nor reserved, and no peer uses it. A rendezvous port of engines
-    without data without data without data parallelism does no harm.
+    without data parallelism does no harm.
     """
     bound = _bound(case)
     for kind, pool in case.context.description.pools.present().items():

@@ -120,7 +120,8 @@ def privileged(case: Case) -> t.Iterator[Finding]:
     """
     for service, port in planned(case):
         if 0 < port.first < 1024 and case.context.description.user != "root":
-            problem = f"{service.name} runs as {case.context.description.user}, which cannot bind port {shown(port)}"
+            user = case.context.description.user or "the services' user"
+            problem = f"{service.name} runs as {user}, which cannot bind port {shown(port)}"
             yield Finding.at(where(case, service, port), shown(port), problem)
 
 

@@ -5,8 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import types
+import typing as t
+
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import Description
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
@@ -133,3 +138,27 @@ def test_hardware_of_a_host_is_one_of_the_known(word):
     assert [(finding.id, finding.path) for finding in caught.value.findings] == [
         ("VARIABLE-CHOICE", "node3.inference_hardware")
     ]
+
+
+def variables(record, before):
+    """Paths of all variables of a record, and of the records within it."""
+    for field, kind in t.get_type_hints(record).items():
+        if t.get_origin(kind) in (t.Union, types.UnionType):
+            kind = t.get_args(kind)[0]
+        path = f"{before}{field}"
+        yield path
+        inside = t.get_args(kind)[1] if t.get_origin(kind) is dict else kind
+        if dataclasses.is_dataclass(inside):
+            yield from variables(inside, f"{path}.{'' if inside is kind else 'node1.'}")
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, True], ids=str)
+def test_a_value_of_another_type_is_a_finding_for_every_variable(wrong):
+    """Those of choices had no substitute that exists: KeyError."""
+    paths = [path for path in variables(Description, "inference_") if "pools.encode" not in path]
+    assert len(paths) > 200 and "inference_runtime" in paths
+    for path in paths:
+        try:
+            launch_plan(*family("cpu", {path: wrong}))
+        except PlanError as error:
+            assert error.findings and str(error)
