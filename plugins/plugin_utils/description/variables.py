@@ -499,7 +499,7 @@ def read_hosts(
             interface=_text(reader, name, "interface", variables) or description.interface,
             hardware=hardware,
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
-            groups=tuple(sorted(inventory[name].get("groups", ()))),
+            groups=tuple(sorted(map(str, inventory[name].get("groups", ())))),
             memory=_memory(reader, variables.get(PREFIX + "memory"), name),
             here=variables.get("ansible_connection") == "local",
         )
