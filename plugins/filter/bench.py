@@ -10,7 +10,6 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 
 from ..plugin_utils.bench.curves import LibraryMissing, require_library
-from ..plugin_utils.bench.page import bench_page
 from ..plugin_utils.bench.report import bench_report
 from ..plugin_utils.bench.runs import bench_runs
 from ..plugin_utils.bench.text import bench_text
@@ -33,19 +32,9 @@ def report_filter(results: t.Any, plan: t.Any, bench: t.Any, old: t.Any = None) 
     return bench_report(plain(plan), plain(bench), plain(results), plain(old) or None)
 
 
-def page_filter(report: t.Any) -> str:
-    """The report as an HTML page."""
-    return bench_page(plain(report))
-
-
 class FilterModule:
     """Filters for Ansible."""
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {
-            "_bench_runs": runs_filter,
-            "_bench_report": report_filter,
-            "_bench_text": bench_text,
-            "_bench_page": page_filter,
-        }
+        return {"_bench_runs": runs_filter, "_bench_report": report_filter, "_bench_text": bench_text}

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter _bench_page: a benchmark's report as one HTML page."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils.bench.page import bench_page
+from ..plugin_utils.description.loader import plain
+
+
+def page_filter(report: t.Any) -> str:
+    """Adapter: the report of the filter _bench_report on the left."""
+    return bench_page(plain(report))
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_bench_page": page_filter}
