@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import shutil
 import tempfile
 
 import pytest
@@ -31,11 +30,7 @@ QUICK = {
 
 
 class Service(serving.Service):
-    """The deployment of a serving change, with the playbooks drill and verify."""
-
-    def __init__(self, folder, python):
-        super().__init__(folder, python)
-        shutil.copytree(serving.ROOT / "roles/verify", folder / "ansible_collections/ascend/inference/roles/verify")
+    """The deployment of a serving change, with the playbook drill."""
 
     def drill(self, faults, fails=False, settings=None, **variables):
         path = self.folder / "drill.json"
