@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import shutil
 import subprocess
 import uuid
@@ -23,6 +25,10 @@ case "$1 $2" in
     grep -qxF "$last" "@FOLDER@/images" || exit 1
     echo '["'"$last"'@sha256:abc"] sha256:def' ;;
 "pull "*) echo "$3" >> "@FOLDER@/images" ;;
+"load --quiet")
+    stat -c %u "$4" "$(dirname "$4")" > "@FOLDER@/owners"
+    cat "$4" >> "@FOLDER@/images"
+    [ ! -e "@FOLDER@/broken" ] ;;
 "tag "*) echo "$3" >> "@FOLDER@/images" ;;
 *) exit 9 ;;
 esac
@@ -73,6 +79,25 @@ def test_digest_and_mirror_exclude_each_other(tmp_path, variables):
     done = play(tmp_path, "container_runtime", container_runtime_mirror="mirror.example.org", **variables)
     assert done.code != 0 and "daemon.json" in done.text
     assert pulls(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("broken", [False, True])
+def test_no_other_user_can_replace_an_archive_before_it_is_loaded(tmp_path, variables, broken):
+    nobody, public = pwd.getpwnam("nobody").pw_uid, tmp_path / "public"
+    public.mkdir()
+    public.chmod(0o1777)
+    planted = public / "ascend-inference-images.tar"
+    planted.write_text("of nobody")
+    os.chown(planted, nobody, -1)
+    (tmp_path / "images.tar").write_text(IMAGE + "\n")
+    if broken:
+        (tmp_path / "broken").touch()
+    variables.update(container_runtime_archive=str(tmp_path / "images.tar"), container_runtime_temporary=str(public))
+    done = play(tmp_path, "container_runtime", **variables)
+    assert (done.code != 0) == broken, done.output
+    assert (tmp_path / "owners").read_text().split() == ["0", "0"]
+    assert list(public.iterdir()) == [planted] and planted.read_text() == "of nobody"
 
 
 @pytest.fixture
