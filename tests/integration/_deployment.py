@@ -21,6 +21,7 @@ import sys
 import time
 import typing as t
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, free_ports
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster, wheels
 from ansible_collections.ascend.inference.tests.simulator.cann import packages
@@ -50,13 +51,13 @@ class Run:
 class Deployment:
     """The folder of everything, the inventory in it, and runs of playbooks."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, packages_too: bool = True) -> None:
         self.folder, self.root = folder, folder / "root"
         self.directory = self.root / "deployments/inference"
         host = ascend_cluster.cluster(str(folder), hosts=1, devices=2, driver="25.5.1", engine={"release": ""})["node0"]
         # There is no driver on this machine, and its folder could not be elsewhere: the toolkit brings the driver's library.
         packages.CONTENTS["toolkit"]["lib64/libascend_hal.so"] = ""
-        for release, cann in RELEASES.items():
+        for release, cann in RELEASES.items() if packages_too else ():
             packages.build_all(folder / "packages", cann, "a3")
             wheels.stack(folder / "wheels", release, chip="A3")
         write_model(
@@ -73,6 +74,7 @@ class Deployment:
 
     def _inventory(self) -> dict[str, t.Any]:
         port = free_ports(1)[0]
+        hccl = 61000 + 40 * (os.getpid() % 100)  # above what Linux gives away, and not that of another test
         tools = {
             name: f"{self.host['bin']}/{program}"
             for name, program in {"npu_smi": "npu-smi", "hccn_tool": "hccn_tool"}.items()
@@ -91,7 +93,7 @@ class Deployment:
             "inference_model": {"path": str(self.folder / "model"), "name": "x"},
             "inference_env": {"ASCEND_SIMULATOR_STATE": self.host["state"]},
             "inference_args": {"max-model-len": 4096},
-            "inference_pools": {"colocated": {"tensor_parallel_size": 2, "ports": {"api": port}}},
+            "inference_pools": {"colocated": {"tensor_parallel_size": 2, "ports": {"api": port, "hccl": hccl}}},
             "inference_router": {"flavour": "none"},
             "inference_start_timeout": 120,
             "inference_stop_timeout": 10,
@@ -108,6 +110,26 @@ class Deployment:
         return {
             "all": {"vars": variables, "children": {"colocated": {"hosts": {"node0": {"ansible_host": "127.0.0.1"}}}}}
         }
+
+    def provide(self) -> None:
+        """What ``prepare`` installs, as small as the simulated engine needs it: the program vllm, and CANN's environment with libraries."""
+        libraries, program = self.folder / "Ascend/lib64", self.root / "venvs/vllm_ascend-0.23.0/bin/vllm"
+        for folder in (libraries, program.parent):
+            folder.mkdir(parents=True)
+        for name in ("libascend_hal.so", "libhccl.so", "libatb.so"):
+            (libraries / name).touch()
+        plan = launch_plan(
+            self._inventory()["all"]["vars"],
+            {"node0": {"groups": ["colocated"], "variables": {"ansible_host": "127.0.0.1"}}},
+        )
+        for source in map(pathlib.Path, plan["software"]["cann"]["sources"]):
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(
+                f"export ASCEND_HOME_PATH={libraries.parent} LD_LIBRARY_PATH={libraries}\n", encoding="utf-8"
+            )
+        vllm = HERE.parent / "simulator/bin/vllm"
+        program.write_text(f'#!/bin/sh\nASCEND_SIMULATOR_PYTHON={sys.executable} exec {vllm} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
 
     def play(self, playbook: str, stage: str = "", step: str = "", **variables: t.Any) -> Run:
         """Run a playbook; ``stage`` and ``step`` say where it is killed, see ``interrupt/``."""

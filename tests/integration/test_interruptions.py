@@ -29,13 +29,23 @@ VOLATILE = {"journal.json": None, "verified.json": None, "before.json": None}
 
 
 @pytest.fixture
-def deployment():
-    """The deployment in a folder with a short name, because a socket's path must be short."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="kill"))
-    made = Deployment(folder)
-    yield made
-    made.stop()
+def place():
+    """Makes the deployment, in a folder with a short name, because a socket's path must be short."""
+    folder, made = pathlib.Path(tempfile.mkdtemp(prefix="kill")), []
+
+    def make(**options):
+        made.append(Deployment(folder, **options))
+        return made[0]
+
+    yield make
+    for deployment in made:
+        deployment.stop()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def deployment(place):
+    return place()
 
 
 def snapshot(deployment):
@@ -90,14 +100,17 @@ def beginnings(run):
     return [found[name] for name in names[begin:]]
 
 
-def test_site_goes_on_after_it_was_killed_between_two_files_of_a_service(deployment):
-    """A sample of the long test."""
-    run = deployment.play("site", step="service_files | os.rename | run.sh", __inference_checked=True)
+def test_deploy_goes_on_after_it_was_killed_between_two_files_of_a_service(place):
+    """A sample of the long test: neither checks nor installs anything, which takes most of the time of site."""
+    deployment = place(packages_too=False)
+    deployment.provide()
+    run = deployment.play("deploy", step="service_files | os.rename | run.sh", __inference_checked=True)
     assert run.code == KILLED, run.output[-6000:]
     assert deployment_lock.holder_of(str(deployment.directory)) and phase(deployment) == "changing"
-    run = deployment.play("site", __inference_checked=True)
+    run = deployment.play("deploy", __inference_checked=True)
     assert run.code == 0, run.output[-6000:]
-    assert leftovers(deployment) == [] and phase(deployment) == "verified"
+    assert leftovers(deployment) == [] and phase(deployment) == "deployed"
+    assert deployment.processes()
 
 
 @pytest.mark.long
@@ -130,7 +143,10 @@ def test_any_stage_and_any_write(deployment, playbook):
 
 
 def reset(deployment, playbook):
-    """Back to where the interrupted playbook started."""
-    removed = {"inference_remove_caches": True}
-    run = deployment.play("remove", **removed) if playbook == "site" else deployment.play("site")
+    """Back to where the interrupted playbook started, without what it installed."""
+    if playbook == "site":
+        run = deployment.play("remove", inference_remove_caches=True)
+    else:
+        run = deployment.play("site", inference_allow_pause=True)
+        shutil.rmtree(deployment.root / f"venvs/vllm_ascend-{NEW}", ignore_errors=True)
     assert run.code == 0, run.output[-6000:]

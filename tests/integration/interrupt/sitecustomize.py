@@ -33,7 +33,7 @@ IN_FOLDERS = {
     "os.symlink",
 }  # the others, relative to a folder, are those of temporary folders
 FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-RANDOM = re.compile(r"(?<=[._])[a-z0-9_]{8}(?=\.ascend|$)")  # of tempfile
+RANDOM = re.compile(r"(?<=[._])[a-z0-9_]{8}(?=\.ascend|$)|(?<=/tmp)[a-z0-9_]{8}$")  # of tempfile
 
 
 class Watch:
