@@ -29,7 +29,6 @@ class FilterModule:
         """The filters of this file; a leading underscore marks them as private."""
         return {
             "_rollback_refusals": adapted(rollback.refusals, "__inference_previous"),
-            "_upgrade_mode": adapted(upgrade.mode, "__inference_previous"),
             "_upgrade_refusals": adapted(upgrade.refusals, "__inference_previous"),
             "_upgrade_lagging": adapted(upgrade.lagging, "__inference_upgrade"),
             "_upgrade_outcome": adapted(upgrade.outcome, "__inference_upgrade"),

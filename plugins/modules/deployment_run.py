@@ -89,6 +89,11 @@ previous:
   returned: with O(previous)
   type: dict
   sample: {}
+interrupted:
+  description: The digest of the plan of a change that began and has not ended; empty if there is none.
+  returned: with O(previous)
+  type: str
+  sample: ""
 phase:
   description: The phase of the journal, which is V(changing), V(deployed) or V(verified); empty without a journal.
   returned: with O(previous)
@@ -135,7 +140,11 @@ def work(params, check):
     result = {}
     if params["previous"]:
         result["previous"] = journal.previous(directory, params["previous"])
-        result["phase"] = journal.read(directory).get("phase", "")
+        known = journal.read(directory)
+        result["phase"] = known.get("phase", "")
+        result["interrupted"] = (
+            (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
+        )
     if check:
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["state"] == "begin":

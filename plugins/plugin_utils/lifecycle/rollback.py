@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
-from .upgrade import cost, obstacles
+from .upgrade import INTERRUPTED, cost, obstacles
 
 Plan = t.Mapping[str, t.Any]
 
@@ -51,11 +51,7 @@ def mode(previous: t.Mapping[str, Plan], running: Plan, phases: t.Iterable[str])
     """
     plan = next((plan for plan in previous.values() if plan), {})
     phases = list(phases)
-    reasons = (
-        obstacles(plan, running)
-        if phases and set(phases) <= {"deployed", "verified"}
-        else ["a change was interrupted, so engines of both settings may run"]
-    )
+    reasons = obstacles(plan, running) if phases and set(phases) <= {"deployed", "verified"} else [INTERRUPTED]
     chosen = "all" if reasons else "rolling"
     return {"mode": chosen, "text": cost(chosen, plan, running, reasons)}
 

@@ -16,6 +16,7 @@ from .steps import ENTRIES, KINDS, OTHER, change, other_software
 Plan = t.Mapping[str, t.Any]
 MODES = ("rolling", "all")
 UNREACHED = "a host is unreachable"
+INTERRUPTED = "a change was interrupted, so engines of both settings may run"
 
 
 def refusals(deployed: t.Mapping[str, Plan], plan: Plan, cann_installed: bool) -> list[str]:
@@ -110,16 +111,17 @@ def outcome(progress: t.Mapping[str, t.Any], release: str) -> dict[str, t.Any]:
     return {"next": "go_back", "message": f"Release {release} was not verified: {' | '.join(reasons)}"}
 
 
-def mode(deployed: t.Mapping[str, Plan], plan: Plan, asked: str) -> dict[str, t.Any]:
+def mode(deployed: t.Mapping[str, Plan], plan: Plan, asked: str, interrupted: t.Iterable[str] = ()) -> dict[str, t.Any]:
     """How to upgrade: ``{mode, text, refusals}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, or "" for the gentlest possible.
 
     ``rolling``: one instance of each pool at a time, behind the router. ``all``: every service stops, then the new ones start.
-    ``text`` says which and what it costs.
+    ``text`` says which and what it costs. ``interrupted``: digests of plans of which a change has not ended. If this one is another, engines of
+    three plans could meet.
     """
     if asked and asked not in MODES:
         return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)]}
     previous = _common(deployed) or {}
-    reasons = obstacles(plan, previous)
+    reasons = [INTERRUPTED] if set(interrupted) - {"", plan.get("digest")} else obstacles(plan, previous)
     if asked == "rolling" and reasons:
         return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)]}
     chosen = asked or ("all" if reasons else "rolling")

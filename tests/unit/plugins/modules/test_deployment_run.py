@@ -9,7 +9,7 @@ import multiprocessing
 import os
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock
+from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock, journal
 from ansible_collections.ascend.inference.plugins.module_utils.tools import file_lock
 
 FIRST = {"id": "first", "owner": "anna", "controller": "bastion", "since": "2026-11-22T02:00:00Z"}
@@ -122,3 +122,13 @@ def test_who_holds_a_lock_is_said(tmp_path):
             path, 0.1, 0.01
         ):
             pass
+
+
+def test_an_interrupted_change_is_named_by_its_plan(call, directory):
+    os.makedirs(directory)
+    found = call("begin", FIRST, previous="upgrade")
+    assert (found["phase"], found["interrupted"]) == ("", "")
+    for phase, interrupted in (("changing", "6c48"), ("deployed", "")):
+        journal.note(directory, phase, {"digest": "6c48", "release": "1"}, FIRST)
+        found = call("begin", FIRST, previous="upgrade")
+        assert (found["phase"], found["interrupted"]) == (phase, interrupted)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, mode, outcome, refusals
@@ -130,6 +131,22 @@ def test_what_cannot_roll_stops_everything_and_says_why(old, new, why):
     assert found["mode"] == "all" and why in found["text"] and "Clients get errors" in found["text"]
     (text,) = mode({"n1": old}, new, "rolling")["refusals"]
     assert why in text and "Nothing was changed" in text
+
+
+@pytest.mark.parametrize("locked", ["__inference_locked", "__inference_locked_first"])
+def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
+    """Services may run that plan, whatever the verified one says. The same change may go on as it began."""
+    whole = pd_plan()
+    choose = FilterModule().filters()["_upgrade_mode"]
+
+    def chosen(interrupted, asked=""):
+        return choose(
+            {"n1": {"__inference_previous": whole, locked: {"interrupted": interrupted}}}, ["n1"], whole, asked
+        )
+
+    assert [chosen(digest)["mode"] for digest in ("", whole["digest"])] == ["rolling"] * 2
+    assert chosen("other")["mode"] == "all" and "a change was interrupted" in chosen("other")["text"]
+    assert "a change was interrupted" in chosen("other", "rolling")["refusals"][0]
 
 
 def test_there_are_two_modes():

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Filter _upgrade_mode: how to upgrade, and what it costs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..plugin_utils.description.loader import plain
+from ..plugin_utils.lifecycle import upgrade
+from ..plugin_utils.plan.record import whole_plan
+
+
+def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.Any) -> dict[str, t.Any]:
+    """Adapter: an interrupted change is what the lock found, on the first host under a name of its own."""
+    names, hosts = ("__inference_locked", "__inference_locked_first"), list(hosts)
+    locked = [plain(hostvars[host].get(name)) or {} for host in hosts for name in names]
+    deployed = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
+    return upgrade.mode(
+        deployed, plain(plan), str(plain(asked)), [str(found.get("interrupted", "")) for found in locked]
+    )
+
+
+class FilterModule:
+    """Ansible's entry point."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        """The filters of this file."""
+        return {"_upgrade_mode": upgrade_mode}
