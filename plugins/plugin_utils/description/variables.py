@@ -14,6 +14,7 @@ import typing as t
 from dataclasses import dataclass
 
 from ..runtimes.registry import NAMES as RUNTIMES
+from .fabric import Fabric
 from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
@@ -41,6 +42,10 @@ RUN_VARIABLES = {
     "drill_confirm": "The name of the deployment, which confirms that the playbook drill may kill its services.",
     "drill_json": "File for the report of the playbook drill, as JSON.",
     "drill_markdown": "File for the report of the playbook drill, as Markdown.",
+    "fabric_accept_loss": "Whether the playbook fabric may change an address although that drops a gateway or routes. Default: false.",
+    "fabric_json": "File for the report of the playbook fabric, as JSON.",
+    "fabric_rollback": "Whether the playbook fabric sets the values of before its first change again.",
+    "fabric_rollback_file": "File on each host with these values. Default: /var/lib/ascend-inference/fabric.json.",
     "drain_timeout": "Most seconds until an engine that left the router has finished its requests; it is stopped then. Default: 300.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
@@ -69,6 +74,7 @@ HARDWARE = ("a2", "a3", "950", "310p", "910a", "cpu")
 MOST_DEVICES = 1024  # of one host; a SuperPoD has 384 NPUs in 48 hosts
 HOST_VARIABLES = {
     "address": "Address that other hosts use. Default: ansible_host, or the inventory name.",
+    "fabric": "Settings of the NPUs' network for the playbook fabric, see below. Default: nothing is changed.",
     "devices": "Number of NPUs that may be used, or a list of their device ids. Default: all of the hardware.",
     "hardware": "Hardware generation of the host. Default: the one of the deployment.",
     "interface": "Network interface that holds the address. Default: the one of the deployment.",
@@ -450,6 +456,7 @@ class Host:
     devices: tuple[int, ...]
     groups: tuple[str, ...]
     memory: int = 0
+    fabric: Fabric | None = None
     here: bool = False  # whether this is the controller; several names may refer to it
 
 
@@ -487,7 +494,7 @@ def read_hosts(
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
     ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
-    ``inference_memory`` (GiB), ``ansible_host`` and ``ansible_connection`` are read.
+    ``inference_memory`` (GiB), ``inference_fabric``, ``ansible_host`` and ``ansible_connection`` are read.
     """
     reader, hosts = Reader(other), {}
     for name in sorted(inventory, key=natural):
@@ -501,6 +508,7 @@ def read_hosts(
             devices=_devices(reader, variables.get(PREFIX + "devices", description.devices), name, hardware),
             groups=tuple(sorted(map(str, inventory[name].get("groups", ())))),
             memory=_memory(reader, variables.get(PREFIX + "memory"), name),
+            fabric=_fabric(reader, name, variables.get(PREFIX + "fabric")),
             here=variables.get("ansible_connection") == "local",
         )
     return hosts, reader.findings
@@ -532,6 +540,13 @@ def _text(reader: Reader, host: str, name: str, variables: t.Mapping[str, t.Any]
         reader.add(f"{_shown_name(host)}.{PREFIX}{name}", text, problem, rule="VARIABLE-TEXT")
         return "substitute" if reader.other else ""
     return text
+
+
+def _fabric(reader: Reader, host: str, raw: t.Any) -> Fabric | None:
+    """A host's settings of the NPUs' network; None if it has none."""
+    if raw is None:
+        return None
+    return t.cast(Fabric, reader.record(Fabric, raw, f"{_shown_name(host)}.inference_fabric"))
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:

@@ -116,7 +116,7 @@ def vnic_down(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "NET-HEALTH",
-    "Check netdetect and gateway of the device, and that the detection address responds.",
+    "Check that the detection address responds; inference_fabric.netdetect and inference_fabric.gateway change it (playbook fabric).",
     FAILURES + " N3",
 )
 def net_health(case: Observed) -> t.Iterator[Finding]:
@@ -133,7 +133,7 @@ def net_health(case: Observed) -> t.Iterator[Finding]:
             yield Finding.at(place(host, device), record.get("net_health"), problem, severity=severity)
 
 
-@RULES.rule("NPU-ADDRESS", "Set it with ascend.inference.hccn_config.", FAILURES + " N3")
+@RULES.rule("NPU-ADDRESS", "Set inference_fabric.addresses and run the playbook fabric.", FAILURES + " N3")
 def no_address(case: Observed) -> t.Iterator[Finding]:
     """A planned device has no address on the plane that carries KV.
 
@@ -153,7 +153,7 @@ def no_address(case: Observed) -> t.Iterator[Finding]:
             )
 
 
-@RULES.rule("NPU-ADDRESS-TWICE", "Correct one of them with ascend.inference.hccn_config.", FAILURES + " N3")
+@RULES.rule("NPU-ADDRESS-TWICE", "Correct inference_fabric.addresses and run the playbook fabric.", FAILURES + " N3")
 def address_twice(case: Observed) -> t.Iterator[Finding]:
     """Two devices have the same address.
 
@@ -185,7 +185,7 @@ def address_twice(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "HCCN-STALE",
-    "Write it again with ascend.inference.hccn_config, or apply the file (hccn_tool -i DEVICE -cfg recovery) and restart.",
+    "Set inference_fabric.addresses and run the playbook fabric, or apply the file (hccn_tool -i DEVICE -cfg recovery) and restart.",
     "https://github.com/vllm-project/vllm-ascend/pull/16847",
 )
 def stale(case: Observed) -> t.Iterator[Finding]:
@@ -205,7 +205,7 @@ def stale(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "TLS-DIFFERS",
-    "Switch TLS off on all devices: ascend.inference.hccn_config with tls: false.",
+    "Set inference_fabric.tls: false and run the playbook fabric, which switches TLS off on all devices.",
     "https://github.com/vllm-project/vllm-ascend/issues/10224",
 )
 def tls_differs(case: Observed) -> t.Iterator[Finding]:
@@ -225,7 +225,7 @@ def tls_differs(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "TLS-ON",
-    "Switch TLS off on all devices: ascend.inference.hccn_config with tls: false.",
+    "Set inference_fabric.tls: false and run the playbook fabric, which switches TLS off on all devices.",
     "https://docs.vllm.ai/projects/ascend/en/latest/tutorials/features/pd_disaggregation_mooncake_multi_node.html",
     "warning",
 )
@@ -245,7 +245,7 @@ def tls_on(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "TLS-CERTIFICATE",
-    "Renew the device's certificate (hccn_tool -i DEVICE -tls), or switch TLS off.",
+    "Renew the device's certificate (hccn_tool -i DEVICE -tls), or set inference_fabric.tls: false and run the playbook fabric.",
     "hccn_tool reference, -tls",
 )
 def certificates(case: Observed) -> t.Iterator[Finding]:
@@ -296,7 +296,12 @@ def _on_off(value: t.Any) -> str:
     return "on" if value else "off"
 
 
-@RULES.rule("NET-GATEWAY", "Set them with ascend.inference.hccn_config.", FAILURES + " N3", "warning")
+@RULES.rule(
+    "NET-GATEWAY",
+    "Set inference_fabric.gateway and inference_fabric.netdetect and run the playbook fabric.",
+    FAILURES + " N3",
+    "warning",
+)
 def gateway(case: Observed) -> t.Iterator[Finding]:
     """A RoCE device has no gateway or detection address, or the gateway is in another network.
 
@@ -329,7 +334,7 @@ def _outside(record: Record) -> str:
 
 @RULES.rule(
     "HCCN-CONF",
-    "Configure the devices with ascend.inference.hccn_config, which writes the file.",
+    "Set inference_fabric.addresses and run the playbook fabric, which writes the file.",
     "https://github.com/vllm-project/vllm-ascend/issues/7711",
 )
 def no_file(case: Observed) -> t.Iterator[Finding]:
@@ -384,7 +389,8 @@ def service_users(case: Observed, host: Record) -> set[str]:
 
 @RULES.rule(
     "RAIL-DIFFERS",
-    "Set the same value on all devices (hccn_config for mtu and netmask, the switch port for speed and FEC).",
+    "Set the same value on all devices (inference_fabric.mtu and the prefix lengths of inference_fabric.addresses with the playbook fabric; "
+    "the switch port for speed and FEC).",
     FAILURES + " N3",
     "warning",
 )

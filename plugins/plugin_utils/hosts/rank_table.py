@@ -98,7 +98,11 @@ def _fix(key: str, device: int, hardware: str, link: t.Mapping[str, t.Any]) -> s
         return "npu-smi info -t spod-info must show it; gather npu_info superpod, and check the configuration of the super pod."
     query = "vnic" if hardware == "a3" else "ip"
     error = (link.get("errors") or {}).get(query)
-    way = "bring up the virtual NIC with the driver" if hardware == "a3" else "set it with the module hccn_config"
+    way = (
+        "bring up the virtual NIC with the driver"
+        if hardware == "a3"
+        else "set inference_fabric.addresses and run the playbook fabric"
+    )
     return f"hccn_tool -i {device} -{query} -g shows no address{f' ({error})' if error else ''}: {way}, then run again."
 
 

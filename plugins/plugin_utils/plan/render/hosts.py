@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from ...description.findings import spans
@@ -48,7 +49,16 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
         "sysctl": _sysctl([*ports, *pools], npu),
         "store_mib": _store_mib(context, services),
         "firewall": _firewall(services, pools),
+        **_fabric(host),
     }
+
+
+def _fabric(host: Host) -> dict[str, t.Any]:
+    """The settings of the NPUs' network, if the host has any."""
+    if host.fabric is None:
+        return {}
+    fabric = dataclasses.asdict(host.fabric)
+    return {"fabric": {key: list(value) if isinstance(value, tuple) else value for key, value in fabric.items()}}
 
 
 def _store_mib(context: Context, services: list[Service]) -> int:

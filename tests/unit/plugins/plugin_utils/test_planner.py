@@ -156,3 +156,20 @@ def test_ipv6_addresses_are_in_brackets_before_a_port():
     assert json.loads(config)["master_server_address"].startswith("[fd00::1]:")
     assert plan["verify"]["entry"]["url"] == "http://[fd00::1]:8000"
     assert {finding["id"] for finding in plan["findings"]} == {"ADDRESS-IPV6"}
+
+
+def test_the_network_of_the_npus_is_in_the_plan_of_the_host_that_describes_it():
+    def planned(fabric):
+        described = {**INVENTORY[name]["variables"], "inference_fabric": fabric}
+        return launch_plan(inference_variables(), {**INVENTORY, name: {**INVENTORY[name], "variables": described}})
+
+    name, texts = "node2", "10.20.0.10-10.20.0.25/24"
+    hosts = {host["name"]: host for host in planned({"tls": False, "addresses": texts})["hosts"]}
+    assert [host for host in hosts if "fabric" in hosts[host]] == [name]
+    assert hosts[name]["fabric"]["addresses"] == [texts] and hosts[name]["fabric"]["tls"] is False
+    with pytest.raises(PlanError) as error:
+        planned({"tsl": False, "order": "rack"})
+    assert {(item.path, item.id) for item in error.value.findings} == {
+        (f"{name}.inference_fabric.tsl", "VARIABLE-UNKNOWN"),
+        (f"{name}.inference_fabric.order", "VARIABLE-CHOICE"),
+    }

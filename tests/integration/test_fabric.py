@@ -1,0 +1,143 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The playbook fabric on two simulated hosts: TLS is switched off on all devices, addresses are given, and all of it is undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
+from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
+
+HOSTS = ("node0", "node1")
+DEVICES = 3
+
+
+class Site:
+    def __init__(self, folder, root):
+        self.folder = folder
+        (folder / "simulated").mkdir()
+        self.made = ascend_cluster.cluster(folder / "simulated", hosts=2, generation="a2", devices=DEVICES)
+        for name in HOSTS:
+            with ascend_cluster.edit(self.made[name]["state"]) as state:
+                for device in state["devices"]:
+                    device["tls"] = True
+        variables = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "inference_runtime": "supervisor",
+            "inference_hardware": "a2",
+            "inference_devices": 2,  # the third device is in no plan, and is configured, too
+            "inference_interface": "eth0",
+            "inference_root": str(root),
+            "inference_model": {"path": "/models/x", "name": "x"},
+            "inference_router": {"flavour": "none"},
+            "inference_pools": {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}},
+        }
+        groups = {
+            kind: {"hosts": {name: {"ansible_host": f"192.0.2.{number}", **self._paths(name)}}}
+            for number, (kind, name) in enumerate(zip(("prefill", "decode"), HOSTS, strict=True), 1)
+        }
+        (folder / "inventory.yml").write_text(json.dumps({"all": {"vars": variables, "children": groups}}))
+
+    def _paths(self, name):
+        made = self.made[name]
+        return {
+            "host_check_executables": {"npu_smi": f"{made['bin']}/npu-smi", "hccn_tool": f"{made['bin']}/hccn_tool"},
+            "host_check_hccn_conf": made["hccn_conf"],
+            "inference_fabric_rollback_file": str(self.folder / name / "fabric.json"),
+        }
+
+    def everything(self):
+        """State and hccn.conf of both hosts, as bytes."""
+        return {
+            name: [pathlib.Path(self.made[name][kind]).read_bytes() for kind in ("state", "hccn_conf")]
+            for name in HOSTS
+        }
+
+    def devices(self, name):
+        return json.loads(pathlib.Path(self.made[name]["state"]).read_text())["devices"]
+
+    def play(self, *options, **variables):
+        environment = {
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PIPELINING": "1",
+            "ANSIBLE_HOME": str(self.folder / "ansible"),
+        }
+        argv = [str(PROGRAM), "-i", str(self.folder / "inventory.yml"), "-e", json.dumps(variables)]
+        done = subprocess.run(
+            [*argv, *options, "ascend.inference.fabric"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Run(done.returncode, done.stdout)
+
+
+@pytest.fixture
+def site(tmp_path):
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is too long for supervisord's socket
+        yield Site(tmp_path, pathlib.Path(folder) / "root")
+
+
+OFF = {"inference_fabric": {"tls": False}}
+
+
+def test_tls_is_switched_off_on_all_devices_and_back(site):
+    before = site.everything()
+    run = site.play(inference_fabric_json=str(site.folder / "report.json"), **OFF)
+    assert run.code == 0 and "tls is off on 6 devices" in run.text, run.output
+    assert [device["tls"] for name in HOSTS for device in site.devices(name)] == [False] * 6
+    report = json.loads((site.folder / "report.json").read_text())
+    assert report["node1"]["before"]["2"]["tls"] is True and report["node1"]["after"]["2"]["tls"] is False
+
+    run = site.play(inference_fabric_rollback=True)
+    assert run.code == 0 and "tls is on on 6 devices" in run.text, run.output
+    assert site.everything() == before and not (site.folder / "node0" / "fabric.json").exists()
+
+
+@pytest.mark.long
+def test_check_mode_changes_nothing_nor_does_the_second_run(site):
+    before = site.everything()
+    run = site.play("--check", "--diff", **OFF)
+    assert run.code == 0 and site.everything() == before, run.output
+    assert "tls would be off on 6 devices" in run.text
+    assert not (site.folder / "node0" / "fabric.json").exists()
+
+    assert site.play(**OFF).code == 0
+    changed = site.everything()
+    run = site.play(**OFF)
+    assert run.code == 0 and run.changed == 0 and site.everything() == changed, run.output
+    assert "No setting differs." in run.output
+
+
+@pytest.mark.long
+def test_hosts_change_one_after_the_other_and_a_running_engine_prevents_all(site):
+    with ascend_cluster.edit(site.made["node1"]["state"]) as state:
+        state["devices"][1]["processes"] = [{"pid": 4711, "name": "python3", "memory": 100, "container_pid": None}]
+    before = site.everything()
+    fabric = {"addresses": ["10.30.0.10-10.30.0.15/24"], "gateway": ["first"], "netdetect": "gateway"}
+    run = site.play(inference_fabric=fabric)
+    assert run.code != 0 and "node1 device 1: processes on it: python3 (4711). [FABRIC-BUSY]" in run.text, run.output
+    assert site.everything() == before
+
+    with ascend_cluster.edit(site.made["node1"]["state"]) as state:
+        state["devices"][1]["processes"] = []
+    run = site.play(inference_fabric=fabric)
+    assert run.code == 0, run.output
+    assert [device["ip"][0] for name in HOSTS for device in site.devices(name)] == [
+        f"10.30.0.{number}" for number in range(10, 16)
+    ]
+    assert {device["gateway"] for name in HOSTS for device in site.devices(name)} == {"10.30.0.1"}
+    assert run.output.count("PLAY [Apply]") == 2, "one host at a time"
