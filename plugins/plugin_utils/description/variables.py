@@ -66,6 +66,7 @@ RUN_VARIABLES = {
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "upgrade_mode": "How the playbook upgrade changes the services: rolling or all. Default: the gentlest one that is possible.",
+    "tune_profile": "Profile of kernel settings that the playbook tune applies: safe or none, which sets the old values back. Default: safe.",
     "verify_file": "File for the report of the verification, as JSON.",
 }
 OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)
