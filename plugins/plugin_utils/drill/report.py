@@ -12,7 +12,7 @@ from ..description.findings import Finding
 Record = t.Mapping[str, t.Any]
 FORMAT = 1  # of the JSON
 LINES = 3  # of each log
-MOST_LINE = 200  # characters
+MOST_LINE = 400  # characters
 
 
 def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> dict[str, t.Any]:
