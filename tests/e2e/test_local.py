@@ -28,6 +28,9 @@ import uuid
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
+from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import read_answer
+from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target, ask
+from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service
 from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
@@ -105,6 +108,7 @@ CHANGE = service.Deployment(
     "change",
     ROOT,
     {
+        "inference_deployment": "change",
         "inference_pools": change_pools(2),
         "inference_router": {"port": PORT + 150, "metrics_port": PORT + 151},
     },
@@ -517,13 +521,11 @@ class TestChange:
                 )
         after = CHANGE.main_processes()
         assert [name for name in begin if after[name] == begin[name]] == ["router"]
-        texts = {}
 
         def expected(prompt, tokens):
             """The text of a prefill engine that is asked directly."""
-            if prompt not in texts:
-                texts[prompt] = load.Load(url(160), "tiny", tokens=tokens, timeout=300).ask(prompt, False).text
-            return texts[prompt]
+            reply = ask(Target(url(160)), "/v1/completions", completion_of("tiny", prompt, tokens), 300.0)
+            return read_answer(reply).text
 
         report = requests.report(expected)
         service.say(
