@@ -238,7 +238,8 @@ def test_upgrade_and_rollback_lose_no_request(service):
         output = service.play("upgrade", fails=True, inference_args={"max-num-seqs": 16})
         assert "must not join" in output and "was started again and is verified." in output, output[-5000:]
         back = service.starts()
-        assert [name for name in begin if back[name] == upgraded[name]] == ["decode-1", "prefill-1", "router"]
+        # All engines restarted one after the other: their files were written twice, so they are newer than the engines.
+        assert [name for name in begin if back[name] == upgraded[name]] == ["router"]
         assert len(members()) == 4
 
         output = service.play(
