@@ -69,20 +69,19 @@ def counts(fault):
 
 def test_a_service_with_spares_survives(service):
     begin = service.starts()
-    report = service.drill([{"kind": "decode"}, {"kind": "prefill", "action": "pause", "seconds": 3}])
-    kill, pause = report["faults"]
-    assert report["passed"] and [fault["findings"] for fault in (kill, pause)] == [[], []]
-    assert [counts(fault) for fault in (kill, pause)] == [(0, 0), (0, 0)]
-    assert kill["figures"]["fault"]["compared"] > 20
+    report = service.drill([{"kind": "decode"}])
+    kill = report["faults"][0]
+    assert report["passed"] and kill["findings"] == []
+    assert counts(kill) == (0, 0) and kill["figures"]["fault"]["compared"] > 20
     assert 0 < kill["recovered"]["decode-1"] < 60
     assert any(str(serving.PORT + 46) in line for line in kill["logged"]["router"]["lines"]), (
         "the router says who is away"
     )
     now = service.starts()
     assert [name for name in begin if now[name] != begin[name]] == ["decode-1"]
-    assert pause["lasted"] >= 3 and pause["figures"]["fault"]["failed"] == 0
 
 
+@pytest.mark.long
 def test_it_is_refused_without_a_spare_and_without_confirmation(service):
     begin = service.starts()
     output = service.drill([{"kind": "router"}], fails=True, inference_drill_confirm="")

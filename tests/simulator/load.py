@@ -16,7 +16,8 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.module_utils.drill import load
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import quantile
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target
+from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, client
+from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
 
 
 class Load:
@@ -33,7 +34,7 @@ class Load:
         timeout: float = 60.0,
         rate: float = 0.0,
     ) -> None:
-        self.service = load.Service(Target(url, key), model, words, tokens, timeout)
+        self.service = load.Service(client.Target(url, key), model, words, tokens, timeout)
         self.requests: list[load.Request] = []
         self.load = load.Load(self.service, clients, rate, self.requests.append)
 
@@ -47,6 +48,12 @@ class Load:
     def prompt(self, request: load.Request) -> str:
         """The prompt of a request."""
         return load.prompt_of(self.service, request.nonce, request.number)
+
+    def ask(self, prompt: str, stream: bool) -> answers.Answer:
+        """Send one request with this prompt, and read its answer to the end."""
+        body = completion_of(self.service.model, prompt, self.service.tokens, **({"stream": True} if stream else {}))
+        reply = client.ask(self.service.target, "/v1/completions", body, self.service.timeout)
+        return answers.read_stream(reply) if stream else answers.read_answer(reply)
 
     def report(self, expected: t.Callable[[str, int], str]) -> dict[str, t.Any]:
         """Numbers of answered, failed, empty and wrong requests, the longest time without a good answer in seconds, p99 to the first text."""

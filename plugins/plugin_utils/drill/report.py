@@ -96,7 +96,7 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
     fault = figures["fault"]
     if fault["wrong"]:
         problem = f"{fault['wrong']} of {fault['compared']} compared answers had a wrong text"
-        fix = "Run verify; keep the hold timeout of prefill above the longest pause, and see inference_pools."
+        fix = "Run verify, and set inference_kv_hold_timeout above the longest time that a request waits for decode."
         yield _finding(run, "DRILL-WRONG", problem, fix, "Clients got a wrong answer, and no error.")
     if fault["empty"]:
         problem = f"{fault['empty']} answers had status 200 and no text"

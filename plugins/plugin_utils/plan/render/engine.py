@@ -126,6 +126,8 @@ def _cpu(context: Context, instance: Instance, process: Process) -> dict[str, t.
     }
     if instance.kind == "prefill" and carries(context.transfer_of(instance.pool)):
         env["VLLM_MOONCAKE_BOOTSTRAP_PORT"] = context.ports[instance.process_name(process)].bootstrap
+        if context.description.kv_hold_timeout:  # of vLLM's own connector, from 0.13 on
+            env["VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"] = context.description.kv_hold_timeout
     return env
 
 

@@ -18,6 +18,7 @@ from . import (
     firewall,
     host_values,
     json_values,
+    kv_hold,
     memcache,
     model,
     port_choice,
@@ -47,7 +48,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Shared KV cache store": (*store.RULES, *memcache.RULES),
     "Arguments of vLLM": (*arguments.RULES, *json_values.RULES, *additional_config.RULES),
     "The model and its serving": (*model.RULES, *serving.RULES),
-    "Environment": (*environment.RULES, *environment_values.RULES),
+    "Environment": (*environment.RULES, *environment_values.RULES, *kv_hold.RULES),
     "Router": (*router.RULES, *router_values.RULES),
     "Names, paths, images, timeouts": runtime.RULES,
     "Security": (*security.RULES, *firewall.RULES),
@@ -61,6 +62,7 @@ OF_SETTINGS = (
     *environment.RULES,
     *environment_values.RULES,
     *json_values.RULES,
+    *kv_hold.RULES,
     *model.RULES,
 )  # rules of settings only, independent of hosts
 OWN = Rules()

@@ -49,6 +49,13 @@ def test_a_dotted_flag_reaches_the_command_line_as_it_is_written():
     assert plan["findings"] == []
 
 
+def test_prefill_on_cpu_holds_kv_cache_as_long_as_set():
+    plan = launch_plan(*family("cpu", {"inference_kv_hold_timeout": 900}))
+    name = "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"
+    assert {service["env"].get(name) for service in plan["services"] if service["kind"] == "prefill"} == {"900"}
+    assert not [service for service in plan["services"] if service["kind"] != "prefill" and name in service["env"]]
+
+
 @pytest.mark.parametrize(("env", "method"), [({}, "fork"), ({"VLLM_WORKER_MULTIPROC_METHOD": "spawn"}, "spawn")])
 def test_an_engine_on_cpu_forks_its_processes_unless_told_otherwise(env, method):
     """`vllm serve` chooses spawn where the environment has no choice, before it loads our plugin."""

@@ -453,6 +453,9 @@ MISTAKES: tuple[Mistake, ...] = (
     W("ENV-RELEASE", "pooled", {"inference_env.ASCEND_BUFFER_POOL": "4:8"}),
     W("ENV-SHELL", "p2p", {"inference_env.HCCL_ALGO": "$ALGORITHM"}),
     M("ENV-TIMEOUT", "p2p", {"inference_env.ASCEND_CONNECT_TIMEOUT": "10s"}),
+    M("KV-HOLD-SHORT", "p2p", {"inference_kv_hold_timeout": 20}),
+    M("KV-HOLD-SHORT", "p2p", {f"{P}.env.VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT": 15}),
+    W("KV-HOLD-LONG", "p2p", {"inference_kv_hold_timeout": 1801}),
     M("RDMA-TIMEOUT", "p2p", {"inference_env.HCCL_RDMA_TIMEOUT": 60}),
     W(
         "RELEASE-ASSUMED",
