@@ -19,8 +19,11 @@ from ansible_collections.ascend.inference.plugins.module_utils.drill import faul
 from ansible_collections.ascend.inference.plugins.module_utils.drill.compare import chosen, compare
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import figures
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target
+from ansible_collections.ascend.inference.plugins.modules import service_load
 
 
 def request(ended, problem="", text="a", nonce="n"):
@@ -295,3 +298,55 @@ def test_a_service_has_recovered_when_another_process_answers():
     assert found["decode-0"] is not None and len(answers) == 2
     assert fault.recovered(Runtime(1, [old]), [SERVICE], {"unit": 1}, 0.3) == {"decode-0": None}
     assert fault.recovered(Runtime(1, [old]), [SERVICE], {}, 10)["decode-0"] is not None
+
+
+@pytest.mark.parametrize(
+    "runtime, settings",
+    [(Systemd, {"target": "x.target", "directory": "/none"}), (Docker, {"deployment": "x"})],
+)
+def test_the_runtimes_name_main_processes(runtime, settings):
+    def run(argv, timeout=60):
+        return 0, {"a": "4711\n", "b": "0\n"}[argv[-1]]
+
+    assert runtime(settings, run).pids([{"unit": "a"}, {"unit": "b"}]) == {"a": 4711}
+
+
+def call(monkeypatch, **params):
+    """The result of the module service_load; ``failed`` with the text if it fails."""
+    done = {}
+
+    def end(module, **result):
+        done.update(result)
+        raise SystemExit
+
+    monkeypatch.setattr(service_load.AnsibleModule, "exit_json", end)
+    monkeypatch.setattr(service_load.AnsibleModule, "fail_json", lambda module, msg: end(module, failed=msg))
+    given = {"ANSIBLE_MODULE_ARGS": dict(params, _ansible_remote_tmp="/tmp", _ansible_keep_remote_files=False)}
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps(given).encode())
+    monkeypatch.setattr("ansible.module_utils.basic._ANSIBLE_PROFILE", "legacy", raising=False)
+    with pytest.raises(SystemExit):
+        service_load.main()
+    return done
+
+
+def test_a_load_from_its_begin_to_its_report(monkeypatch, server, tmp_path):
+    target = {"url": f"http://127.0.0.1:{server[0].server_port}", "model": "tiny", "directory": str(tmp_path)}
+    load_ = {**target, "words": 8, "output_tokens": 4, "request_timeout": 10}
+    sending = call(monkeypatch, state="running", rate=20, clients=4, seconds=0.6, **load_)
+    assert sending["requests"] > 5
+    begun = load.Records(str(tmp_path / "requests.jsonl")).read()[0][3].ended
+    found = call(monkeypatch, state="reported", begun=begun, window=0.2, **load_)["figures"]
+    assert found["baseline"]["requests"] + found["fault"]["requests"] == sending["requests"]
+    assert (found["fault"]["failed"], found["fault"]["wrong"]) == (0, 0) and found["fault"]["compared"] > 0
+    assert (tmp_path / "stop").exists()
+
+
+def test_no_fault_follows_a_bad_baseline(monkeypatch, tmp_path):
+    records = load.Records(str(tmp_path / "requests.jsonl"))
+    records.keep(request(time.time() - 1))
+    given = {"state": "baseline", "directory": str(tmp_path), "seconds": 0.5}
+    assert call(monkeypatch, **given) == {"changed": False, "requests": 1}
+    records.keep(request(time.time(), "cut: gone", ""))
+    assert "1 of 2 requests got no good answer before any fault: cut: gone" in call(monkeypatch, **given)["failed"]
+    records.finish(0)
+    assert "ended before" in call(monkeypatch, **given)["failed"]

@@ -43,6 +43,17 @@ def test_only_what_came_after_the_mark_counts(tmp_path):
     assert found["tail"][0] == "Mooncake transfer failed"
 
 
+def test_warnings_are_alarms_whatever_their_colour(tmp_path):
+    path = tmp_path / "one.log"
+    warnings = [
+        "\x1b[2m10:00\x1b[0m \x1b[31mERROR\x1b[0m router: gone",
+        "WARNING 11-22 [core.py] slow",
+        "W1122 10:00 a.cpp:1] x",
+    ]
+    path.write_text("\n".join([*warnings, "INFO no ERRORS", "Warned"]) + "\n")
+    assert since(path, {})["alarms"] == ["10:00 ERROR router: gone", *warnings[1:]]
+
+
 def test_a_rotated_log_is_read_on(tmp_path):
     path = tmp_path / "one.log"
     path.write_text("old\n")

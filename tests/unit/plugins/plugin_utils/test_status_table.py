@@ -35,6 +35,16 @@ def test_one_line_for_each_service():
     assert len(lines) == 3
 
 
+def test_a_restarted_service_works_and_is_a_finding():
+    restarted = row(findings=["restarted once after an unexpected exit; see its log"])
+    report = status_report("x", {"n1": result(restarted)})
+    assert report["working"] and not report["healthy"]
+    assert not status_report("x", {"n1": result(row(findings=["has 1 waiting requests, but no running ones"]))})[
+        "working"
+    ]
+    assert not status_report("x", {"n1": result(row(state="exited"))})["working"]
+
+
 def test_advisories_of_the_plan_are_named_and_no_reason_to_fail():
     findings = [
         {"id": "ADVISORY", "problem": "0.13.0 has CVE-1", "fix": "Set it."},
