@@ -13,6 +13,7 @@ from .environment import HOLD
 
 RULES = Rules()
 SETTING = "inference_kv_hold_timeout"
+LEAST = 30  # seconds; a request may wait as long for decode
 MOST = 1800  # seconds; the default of all releases is 480
 PULL = ("ASCEND_CONNECT_TIMEOUT", "ASCEND_TRANSFER_TIMEOUT")  # milliseconds in which decode gives up
 
@@ -27,6 +28,11 @@ def held(case: Case) -> t.Iterator[tuple[str, int, t.Any]]:
                 yield view.env_path(name) if view.sets_env(name) else SETTING, int(value), view
 
 
+def pull_of(view: t.Any) -> float:
+    """Seconds after which decode gives up, by the environment of both sides."""
+    return sum(int(view.env[name]) for name in PULL if view.env.get(name, "").isdecimal()) / 1000
+
+
 @RULES.rule(
     "KV-HOLD-SHORT",
     "Set a longer time, or shorter ASCEND_CONNECT_TIMEOUT and ASCEND_TRANSFER_TIMEOUT.",
@@ -38,10 +44,25 @@ def short(case: Case) -> t.Iterator[Finding]:
     The blocks get another request's KV cache while decode reads them: the client gets a wrong text, and no error.
     """
     for path, seconds, view in held(case):
-        pull = sum(int(view.env[name]) for name in PULL if view.env.get(name, "").isdecimal()) / 1000
-        if seconds <= pull:
-            problem = f"prefill holds KV cache for {seconds} s, and decode tries to fetch it for {pull:g} s"
+        if seconds <= pull_of(view):
+            problem = f"prefill holds KV cache for {seconds} s, and decode tries to fetch it for {pull_of(view):g} s"
             yield Finding.at(path, seconds, problem)
+
+
+@RULES.rule(
+    "HOLD-TIMEOUT",
+    "Leave inference_kv_hold_timeout out, or set it to more than a request waits for decode, such as 480.",
+    "vllm-ascend envs.py: VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT, default 480",
+    "warning",
+)
+def waiting(case: Case) -> t.Iterator[Finding]:
+    """Prefill frees KV blocks before decode has fetched them under load.
+
+    Requests that wait longer get wrong KV cache or fail.
+    """
+    for path, seconds, view in held(case):
+        if pull_of(view) < seconds < LEAST:
+            yield Finding.at(path, seconds, f"KV blocks are held for {seconds} seconds only")
 
 
 @RULES.rule(

@@ -141,19 +141,3 @@ def start_timeout(case: Case) -> t.Iterator[Finding]:
     value = case.context.description.start_timeout
     if case.npu and value < 60:
         yield Finding.at("inference_start_timeout", value, f"{value} seconds are too short to load a model")
-
-
-@RULES.rule(
-    "HOLD-TIMEOUT",
-    "Leave inference_kv_hold_timeout out, or set it to more than a request waits for decode, such as 480.",
-    "vllm-ascend envs.py: VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT, default 480",
-    "warning",
-)
-def hold_timeout(case: Case) -> t.Iterator[Finding]:
-    """Prefill frees KV blocks before decode has fetched them under load.
-
-    Requests that wait longer get wrong KV cache or fail.
-    """
-    value = case.context.description.kv_hold_timeout
-    if 0 < value < 30:
-        yield Finding.at("inference_kv_hold_timeout", value, f"KV blocks are held for {value} seconds only")

@@ -581,7 +581,7 @@ MISTAKES: tuple[Mistake, ...] = (
         f"{P}.args.model-loader-extra-config.enable_multithreading",
     ),
     W("START-TIMEOUT", "p2p", {"inference_start_timeout": 5}),
-    W("HOLD-TIMEOUT", "p2p", {"inference_kv_hold_timeout": 1}),
+    W("HOLD-TIMEOUT", "p2p", {"inference_kv_hold_timeout": 25}),
     W("MODEL-PAIR", "p2p", {f"{D}.model": "/models/other-w8a8"}),
     # numbers and forms of options
     M("ARG-POSITIVE", "p2p", {"inference_args.seed": -1}),
