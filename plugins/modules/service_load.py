@@ -168,8 +168,8 @@ from ..module_utils.drill.compare import chosen, compare
 from ..module_utils.drill.figures import figures
 from ..module_utils.drill.load import Load, Records, Service, repeat
 from ..module_utils.drill.others import users
+from ..module_utils.tools.http_client import Target
 from ..module_utils.tools.text import visible
-from ..module_utils.verify.client import Target
 
 STOP = "stop"  # this file ends the load
 POLL = 0.2

@@ -28,8 +28,8 @@ import uuid
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import read_answer
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target, ask
 from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e import _service as service

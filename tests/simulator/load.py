@@ -16,7 +16,8 @@ import typing as t
 
 from ansible_collections.ascend.inference.plugins.module_utils.drill import load
 from ansible_collections.ascend.inference.plugins.module_utils.drill.figures import quantile
-from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, client
+from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client as client
+from ansible_collections.ascend.inference.plugins.module_utils.verify import answers
 from ansible_collections.ascend.inference.plugins.module_utils.verify.prompts import completion_of
 
 

@@ -16,8 +16,8 @@ import os
 import shlex
 from typing import Any, NamedTuple, Sequence
 
+from ..tools.http_client import Target, ask
 from ..tools.runner import execute
-from ..verify.client import Target, ask
 from ..verify.metrics import FINISHED, Samples, labels_of, read_metrics
 
 MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their times have about 300 MiB

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import Any, Callable, NamedTuple
 
+from ..tools.http_client import Target, ask
 from ..verify.answers import Answer, read_answer, read_stream
-from ..verify.client import Target, ask
 from ..verify.prompts import completion_of, free_text, new_nonce, salted
 
 AFTER_FAILURE = 0.1  # seconds until a client asks again after a failure, if there is no rate

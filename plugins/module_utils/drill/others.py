@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Callable, Sequence
 
-from ..verify.client import Target, ask
+from ..tools.http_client import Target, ask
 from ..verify.metrics import FINISHED, Samples, read_metrics
 
 HAVE = ("vllm:num_requests_running", "vllm:num_requests_waiting")

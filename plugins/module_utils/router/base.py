@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..tools import foreign_json
-from ..verify.client import Target, ask
+from ..tools.http_client import Target, ask
 
 
 class Member(NamedTuple):

@@ -16,7 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, NamedTuple, Sequence
 
-from ..verify.client import Target, ask
+from ..tools.http_client import Target, ask
 from ..verify.metrics import FINISHED, Samples, read_metrics
 
 RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"

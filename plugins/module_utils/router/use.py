@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Sequence
 
-from ..verify.client import ask
+from ..tools.http_client import ask
 from ..verify.metrics import FINISHED, Samples
 from ..verify.prompts import completion_of, new_nonce, prompt_of
 from .base import Member, Router

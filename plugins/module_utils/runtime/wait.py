@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ..verify.client import Target, ask
+from ..tools.http_client import Target, ask
 from .base import RuntimeProblem, state
 
 

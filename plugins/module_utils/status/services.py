@@ -14,8 +14,8 @@ from ..diagnosis.diagnose import LINES
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
+from ..tools.http_client import Target, ask
 from ..tools.text import one_line
-from ..verify.client import Target, ask
 from ..verify.metrics import SOURCES, read_metrics
 from .cause import down, finding, in_loop
 from .plan import running_digest

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..tools.http_client import Reply, ask
 from .certificate import read_certificate
-from .client import Reply, ask
 from .faults import Problem
 from .probe import Probe
 from .prompts import chat_of, completion_of

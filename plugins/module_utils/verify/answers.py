@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..tools import foreign_json
-from .client import Reply
+from ..tools.http_client import Reply
 
 # What reading raises if a body is JSON of another form, for example a text where a list is expected.
 OTHER_FORM = (ValueError, LookupError, TypeError, AttributeError)

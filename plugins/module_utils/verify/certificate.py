@@ -11,7 +11,7 @@ import time
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from .client import Target, context_of
+from ..tools.http_client import Target, context_of
 
 # OpenSSL's X509_V_ERR_* of the dates, and of a name or an address that the certificate does not have
 DATES = {9: "is not valid yet", 10: "has expired"}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..tools.http_client import ask
 from .answers import Answer, excerpt
-from .client import ask
 from .faults import Problem
 from .probe import Exchange, Probe
 from .records import Record, failed, milliseconds, passed, record, skipped

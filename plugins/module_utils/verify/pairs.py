@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..tools import foreign_json
+from ..tools.http_client import Target, ask
 from .answers import Answer, excerpt
-from .client import Target, ask
 from .faults import Problem
 from .metrics import ranks_served
 from .plan import Engine

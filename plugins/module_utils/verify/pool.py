@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..tools.http_client import Target
 from .answers import excerpt, same_text
-from .client import Target
 from .faults import Problem
 from .metrics import Samples, served, store_gets, store_puts
 from .plan import Engine

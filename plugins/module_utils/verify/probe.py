@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterable, NamedTuple
 
 from ..tools import foreign_json
+from ..tools.http_client import Reply, Target, ask
 from .agreement import tied
 from .answers import Answer, read_answer, read_stream, same_text
-from .client import Reply, Target, ask
 from .faults import Problem
 from .metrics import FINISHED, Samples, read_metrics
 from .plan import Engine, VerifyPlan

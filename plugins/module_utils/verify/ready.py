@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..tools import foreign_json
+from ..tools.http_client import Reply, Target, ask
 from .answers import Answer, excerpt
-from .client import Reply, Target, ask
 from .faults import Problem
 from .metrics import Samples
 from .plan import Engine

@@ -11,7 +11,7 @@ import stat
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
 RESULT = {
     "completed": 4,

@@ -21,8 +21,8 @@ from ansible_collections.ascend.inference.plugins.module_utils.drill.figures imp
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target
 from ansible_collections.ascend.inference.plugins.modules import service_load
 
 

@@ -19,7 +19,8 @@ from ansible_collections.ascend.inference.plugins.module_utils.router.base impor
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import Instances
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base, decisions, wait
 from ansible_collections.ascend.inference.plugins.module_utils.tools import foreign_file, foreign_json
-from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, client, logs
+from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client as client
+from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, logs
 
 DEEP = "[" * 100000
 

@@ -15,7 +15,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime.superviso
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import deployed, status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
 COUNTERS = """
 vllm:num_requests_running{engine="0"} 0

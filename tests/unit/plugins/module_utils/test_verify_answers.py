@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import (
     excerpt,
     read_answer,
     read_stream,
     same_text,
 )
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
 
 
 def reply(body="", status=200, error="", events=()):

@@ -148,7 +148,7 @@ def test_the_order_of_keys_in_the_inventory_restarts_nobody():
     sizes = pools(kv={"kv_load_failure_policy": "fail", "mooncake": {"b": 1, "a": {"d": 1, "c": 2}}})
     more = {
         "inference_args": {"speculative-config": {"method": "mtp", "num_speculative_tokens": 1}, "max-model-len": 4096},
-        "inference_env": {"B": "1", "A": {"y": 1, "x": 2}},
+        "inference_env": {"B": "1", "A": "2"},
     }
     hosts = inventory(prefill=["n1"], decode=["n2"])
     assert plan(hosts, reverse(sizes), **reverse(more)) == plan(hosts, sizes, **more)

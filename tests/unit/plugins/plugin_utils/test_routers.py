@@ -214,7 +214,7 @@ COMPLETIONS = ["/v1/chat/completions", "/v1/completions"]
     ids=["generate", "task", "convert", "runner", "more"],
 )
 def test_clients_of_the_frontend_reach_what_the_engines_task_answers(changes, paths):
-    name = "p2p-0.11" if "inference_args.task" in changes else "p2p"
+    name = "p2p-0.11" if "inference_args.task" in changes else "pooled"  # colocated: only it serves other tasks
     assert doors(name, changes) == paths
 
 

@@ -15,9 +15,9 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host import facts
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import one_line, visible
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs, records
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table

@@ -155,7 +155,7 @@ def family(name: str, changes: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any],
     ``node1.groups`` its groups, and ``inventory`` the whole inventory.
     """
     words, inventory = copy.deepcopy(FAMILIES[name])
-    for path, value in changes.items():
+    for path, value in copy.deepcopy(dict(changes)).items():
         if path == "inventory":
             inventory = value
             continue

@@ -9,7 +9,7 @@ import socket
 import threading
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify.client import Target, ask
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target, ask
 
 
 @pytest.fixture
