@@ -141,8 +141,8 @@ def exists(reference):
         "cause": lambda: name in {cause.id for cause in CAUSES},
         "step": lambda: name in STEPS,
         "variable": lambda: name in defined_variables(),
-        "page": lambda: (ROOT / "docs/docsite/rst" / f"{name}.rst").is_file(),
-        "filter": lambda: (ROOT / "plugins/filter" / f"{name}.yml").is_file(),
+        "page": (ROOT / "docs/docsite/rst" / f"{name}.rst").is_file,
+        "filter": (ROOT / "plugins/filter" / f"{name}.yml").is_file,
         "playbook": lambda: (ROOT / "playbooks" / f"{name}.yml").is_file() and set(detail) <= defined_variables(),
     }
     if kind == "role":
