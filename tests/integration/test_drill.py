@@ -17,6 +17,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers impo
 from ansible_collections.ascend.inference.tests.integration import test_serving_change as serving
 from ansible_collections.ascend.inference.tests.simulator import load, upstream_proxies
 
+# Each drill takes a minute; make test covers the figures and the refusals with unit tests.
+pytestmark = pytest.mark.long
 QUICK = {
     "rate": 6,
     "words": 24,
@@ -81,7 +83,6 @@ def test_a_service_with_spares_survives(service):
     assert [name for name in begin if now[name] != begin[name]] == ["decode-1"]
 
 
-@pytest.mark.long
 def test_it_is_refused_without_a_spare_and_without_confirmation(service):
     begin = service.starts()
     output = service.drill([{"kind": "router"}], fails=True, inference_drill_confirm="")
@@ -89,7 +90,6 @@ def test_it_is_refused_without_a_spare_and_without_confirmation(service):
     assert service.starts() == begin
 
 
-@pytest.mark.long
 def test_each_kind_of_fault_is_seen(service):
     """Without spares, so that the figures show what a client sees."""
     faults = [
@@ -109,7 +109,6 @@ def test_each_kind_of_fault_is_seen(service):
     assert router["figures"]["fault"]["gap"] > 1 and len(host["recovered"]) == 5
 
 
-@pytest.mark.long
 def test_others_who_use_the_service_are_left_alone(service):
     begin = service.starts()
     with load.Load(serving.URL, "tiny", clients=1):
@@ -118,7 +117,6 @@ def test_others_who_use_the_service_are_left_alone(service):
     assert service.starts() == begin
 
 
-@pytest.mark.long
 def test_a_router_that_checks_no_health_does_not_survive(service):
     """The protection is taken away: requests go on to a decode that is paused. vllm-router 0.1.17 ejects one 17 s after its pause begins."""
     router = {**service.variables["inference_router"], "args": {"health-check-interval-secs": 3600}}

@@ -39,7 +39,8 @@ module.exit_json(changed=False, added=urls, after={"decode": urls}, others=[], l
 """
 
 
-@pytest.mark.parametrize("failing", [["service_verify"], pytest.param([], marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("failing", [["service_verify"], []])
 def test_no_host_goes_on_after_a_failed_step(tmp_path, failing):
     book = tmp_path / "ansible_collections/ascend/inference"
     shutil.copytree(ROOT / "plugins", book / "plugins", ignore=shutil.ignore_patterns("__pycache__"))
