@@ -180,7 +180,7 @@ CPU = Release(
 
 RELEASES: dict[str, Release] = {CPU.name: CPU, **{row[0]: _release(row[0]) for row in data.ROWS}}
 
-DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0"}
+DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0.post1"}
 
 
 # Facts of a release in inference_releases; others are taken from its base
