@@ -29,10 +29,10 @@ HEARTBEAT = 60  # seconds without output until the running parts are printed
 # of 127.0.0.2 and up, parsers 25000 to 25999, all others use free ports.
 JOBS = 3
 ORDER = (
-    "e2e-local",
-    "e2e-kthena",
-    "molecule-",  # one starts first and builds the images that the others need
     "integration",
+    "e2e-local",
+    "molecule-",  # one starts first and builds the images that the others need
+    "e2e-kthena",
     "units",
     "sanity",
     "e2e-",
