@@ -93,7 +93,12 @@ def begin(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"shared/planned": PLAN, "shared/pause": NOTHING, "check": NOTHING, "kubernetes": NOTHING}.items():
+    for name, text in {
+        "shared/planned": PLAN,
+        "shared/pause": NOTHING,
+        "check": NOTHING,
+        "kubernetes": NOTHING,
+    }.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     role = book.parent / "roles/service/tasks"
     role.mkdir(parents=True)

@@ -124,12 +124,13 @@ def test_all_wrong_values_are_reported_at_once_and_without_their_text(reports):
 
 
 def test_other_options_are_not_written_into_lines():
+    safe = (
+        "service_secrets[secret] | string | quote",
+        "__service_engine_key: ",
+    )  # quoted; an option of modules, with no_log
     places = [*(ROLE / "templates").rglob("*.j2"), ROLE / "vars/main.yml"]
     text = "\n".join(
-        line
-        for place in places
-        for line in place.read_text().splitlines()
-        if "service_secrets[secret] | string | quote" not in line
+        line for place in places for line in place.read_text().splitlines() if not any(part in line for part in safe)
     )
     for name in set(NOT_WRITTEN) - {"service_plan"}:
         assert not re.search(rf"\b{name}\b", text), (
