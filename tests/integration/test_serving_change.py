@@ -225,6 +225,24 @@ def test_no_request_is_lost_when_engines_come_change_and_go(service):
 
 
 @pytest.mark.long
+def test_services_that_get_the_ports_of_others_start_after_those_have_stopped(service):
+    service.deploy(1, 1)
+    begin, files = service.starts(), service.written()
+    pools = service.pools(1, 1)
+    ports = [pools[kind]["ports"] for kind in ("prefill", "decode")]
+    ports[0]["api"], ports[1]["api"] = ports[1]["api"], ports[0]["api"]
+    output = service.play("deploy", fails=True, inference_pools=pools)
+    assert (
+        "The plan gives NPUs or ports of decode-0, prefill-0 to decode-0, prefill-0" in output
+        and "Nothing was changed." in output
+    )
+    assert (service.starts(), service.written()) == (begin, files)
+    output = service.play("deploy", inference_pools=pools, inference_allow_pause=True)
+    assert "Pause: decode-0, prefill-0 stop first" in output
+    assert members() == [("decode", 10), ("prefill", 30)]
+
+
+@pytest.mark.long
 def test_upgrade_and_rollback_lose_no_request(service):
     service.play("site")
     begin = service.starts()

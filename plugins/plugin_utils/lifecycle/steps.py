@@ -83,8 +83,8 @@ PAUSE = (
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
 )
 TAKEN = (
-    "{names} must stop before {takers} can start: the plan gives their NPUs or ports to other services. All services of {hosts} stop for "
-    "that. Clients get errors until they are ready again, which takes as long as loading the model. {state}"
+    "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start. Clients may get errors until then, "
+    "and until the models are loaded. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable, or plan other devices."
 )
 EARLY = "Nothing was changed. "
@@ -135,7 +135,7 @@ def steps(
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url]}``;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
-    needs a pause; ``notes``: what to print; ``stop_first``: hosts whose services stop before any starts.
+    needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}.
     """
     instances = _instances(plan)
     down = {name for found in pending.values() for name in found.get("down") or ()}
@@ -143,15 +143,14 @@ def steps(
     entries = [
         service["name"] for service in plan["services"] if service["kind"] in ENTRIES and service["name"] in outdated
     ]
-    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "stop_first": []}
+    result: dict[str, t.Any] = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}}
     taken = _taken(plan, deployed, pending, down)
     if taken:
-        _stop_first(result, taken, allow_pause, early)
-    there = {service["name"] for service in plan["services"] if service["host"] in result["stop_first"]}
-    due = {
-        key: names for key, names in instances.items() if outdated & names and not down & names and not there & names
-    }
-    entries = [name for name in entries if name not in there]
+        _vacate(result, taken, allow_pause, early)
+    stopping = {name for names in taken.values() for name in names}
+    gone = down | stopping
+    due = {key: names for key, names in instances.items() if outdated & names and not gone & names}
+    entries = [name for name in entries if name not in stopping]
     if not (due or entries) or not _serves(plan, instances, down):
         return result
     reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
@@ -179,7 +178,7 @@ def steps(
 
 
 SINGLE = "all requests go through it, and there is one of it"
-REASSIGNED = "NPUs or ports of running services are given to others"
+REASSIGNED = "their NPUs or ports are given to others"
 ALONE = "its pool has no other instance"
 NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
@@ -279,23 +278,26 @@ def _taken(
     return found
 
 
-def _used(service: Service) -> set[str]:
-    """What two services of a host cannot have at once: NPUs and the first port of each range."""
-    return {f"npu {device}" for device in service["devices"]} | {f"port {port['first']}" for port in service["ports"]}
+def _used(service: Service) -> t.Iterator[str]:
+    """What two services of a host cannot have at once: NPUs and ports."""
+    for device in service["devices"]:
+        yield f"npu {device}"
+    for ports in service["ports"]:
+        for port in range(ports["first"], ports["first"] + ports["count"]):
+            yield f"port {port}"
 
 
-def _stop_first(
+def _vacate(
     result: dict[str, t.Any], taken: t.Mapping[str, t.Mapping[str, set[str]]], allow_pause: bool, early: bool
 ) -> None:
     names = sorted({name for found in taken.values() for name in found})
     takers = sorted({name for found in taken.values() for new in found.values() for name in new})
-    hosts = sorted(taken)
-    result["stop_first"] = hosts
+    result["vacate"] = {host: sorted(found) for host, found in sorted(taken.items())}
     result["pauses"][REASSIGNED] = names
     if allow_pause:
-        result["notes"].append(f"Pause: all services of {', '.join(hosts)} stop first, because {REASSIGNED}.")
+        result["notes"].append(f"Pause: {', '.join(names)} stop first, because {REASSIGNED}.")
         return
-    given = {"names": ", ".join(names), "takers": ", ".join(takers), "hosts": ", ".join(hosts)}
+    given = {"names": ", ".join(names), "takers": ", ".join(takers)}
     result["refusals"].append(TAKEN.format(**given, state=EARLY if early else LATE))
 
 

@@ -34,7 +34,7 @@ def found(outdated, down=(), secrets=False):
     return {"n1": {"outdated": list(outdated), "down": list(down), "secrets": secrets}}
 
 
-NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "stop_first": []}
+NOTHING = {"roll": [], "held": [], "pauses": {}, "refusals": [], "notes": [], "vacate": {}}
 ENGINES = ["decode-0", "decode-1", "prefill-0", "prefill-1"]
 
 
@@ -228,15 +228,15 @@ def test_services_that_get_the_npus_of_others_wait_until_those_have_stopped():
     old, new = npu_plan(PAIR), npu_plan(COLOCATED)
     pending = {"n1": {"outdated": [], "down": ["colocated-0"], "other": units(old, "prefill-0", "decode-0")}}
     result = steps(pending, new, old, early=True)
-    assert result["stop_first"] == ["n1"] and result["roll"] == []
+    assert result["vacate"] == {"n1": ["decode-0", "prefill-0"]} and result["roll"] == []
     (refusal,) = result["refusals"]
-    assert refusal.startswith("decode-0, prefill-0 must stop before colocated-0") and "Nothing was changed." in refusal
+    assert refusal.startswith("The plan gives NPUs or ports of decode-0, prefill-0 to colocated-0") and "Nothing was changed." in refusal
     result = steps(pending, new, old, allow_pause=True)
-    assert (result["stop_first"], result["refusals"]) == (["n1"], [])
+    assert (result["vacate"], result["refusals"]) == ({"n1": ["decode-0", "prefill-0"]}, [])
     assert result["notes"] == [
-        "Pause: all services of n1 stop first, because NPUs or ports of running services are given to others."
+        "Pause: decode-0, prefill-0 stop first, because their NPUs or ports are given to others."
     ]
-    assert any("Pause: all services of n1 stop first" in line for line in planned_steps(new, old))
+    assert any("Pause: decode-0, prefill-0 stop first" in line for line in planned_steps(new, old))
 
 
 def test_services_that_do_not_run_hold_no_npus():
@@ -250,6 +250,16 @@ def test_an_engine_that_grows_over_the_npus_of_another_waits_for_it():
     new = npu_plan(COLOCATED)
     running = {"n1": {"outdated": ["colocated-0"], "down": [], "other": units(old, "colocated-1")}}
     result = steps(running, new, old, allow_pause=True)
-    assert (result["stop_first"], result["held"]) == (["n1"], [])
+    assert (result["vacate"], result["held"]) == ({"n1": ["colocated-1"]}, [])
     running["n1"]["other"] = []
-    assert steps(running, new, old, allow_pause=True)["stop_first"] == []
+    assert steps(running, new, old, allow_pause=True)["vacate"] == {}
+
+
+def test_only_the_service_that_loses_its_port_stops():
+    """A frontend takes the port of the router; engines go on."""
+    secrets = {"inference_secrets": {"client_keys": "k"}}
+    fronted = {"port": 8001, "frontend": "nginx", "frontend_port": 8000, "certificate": "/c", "certificate_key": "/k"}
+    old, new = plan(), plan(inference_router=fronted, **secrets)
+    running = {"n1": {"outdated": ["router"], "down": ["frontend"], "other": []}}
+    result = steps(running, new, old, allow_pause=True)
+    assert (result["vacate"], result["roll"]) == ({"n1": ["router"]}, [])
