@@ -125,7 +125,7 @@ def place(tools):
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("form", ["distribution", "folder"])
+@pytest.mark.parametrize("form", ["distribution", pytest.param("folder", marks=pytest.mark.long)])
 def test_a_build_is_not_run_by_root(place, form):
     sources = {"requirements": [f"made @ file://{place.sources}"]}
     made = place.build(sources if form == "folder" else {"requirements": ["made==1"], "no_binary": ["made"]})
@@ -155,7 +155,7 @@ def test_a_source_distribution_with_another_hash_is_not_built(place):
     assert place.builders() == []
 
 
-@pytest.mark.parametrize("indexes", [None, lambda *unused: ("", [])])
+@pytest.mark.parametrize("indexes", [None, pytest.param(lambda *unused: ("", []), marks=pytest.mark.long)])
 def test_a_package_without_a_wheel_is_not_built_by_root_either(place, indexes):
     """``no_binary`` names what has to be built; an index that has no wheel of another package must not make root build it."""
     published = hashlib.sha256((place.folder / "links/made-1.tar.gz").read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Role cann with the simulated packages: upgrade, parallel versions, repair of a broken installation, an installer that does nothing."""
+"""Role cann with the simulated packages: an upgrade that breaks, its repair, parallel versions, checksums."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ ARCH = platform.machine()
 def checksums(folder):
     """The checksums of all packages of a folder."""
     return {path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in folder.glob("*")}
+
+
+def toolkit(version):
+    """Name of the package that all others need."""
+    return f"Ascend-cann-toolkit_{version}_linux-{ARCH}.run"
 
 
 @pytest.fixture
@@ -49,9 +54,23 @@ def install(tmp_path, monkeypatch):
     return run
 
 
-def test_install_upgrade_side_by_side_and_again(tmp_path, install):
-    done = install(OLD)
+# tests/unit/plugins/module_utils/test_cann.py has the judgement on each kind of failure.
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param("toolkit:nothing", marks=pytest.mark.long),
+        "kernels:half",
+        pytest.param("nnal:quietly", marks=pytest.mark.long),
+    ],
+)
+def test_a_broken_upgrade_is_noticed_and_repaired_beside_the_old_version(tmp_path, install, mode):
+    packages.build_all(tmp_path / "packages", OLD, "a3")
+    known = checksums(tmp_path / "packages")
+    del known[toolkit(OLD)]
+    done = install(OLD, cann_checksums=known, cann_unverified=True)
     assert done.code == 0, done.output
+    done = install(NEW, fail=mode)
+    assert done.code != 0, done.output  # exit status 0 of the installer does not prove the installation
     done = install(NEW)
     assert done.code == 0 and done.changed > 0, done.output
     ascend = tmp_path / "Ascend"
@@ -67,37 +86,17 @@ def test_install_upgrade_side_by_side_and_again(tmp_path, install):
     assert (done.code, done.changed) == (0, 0), done.output
 
 
-# tests/unit/plugins/module_utils/test_cann.py has the judgement on each kind of failure.
-@pytest.mark.parametrize(
-    "mode",
-    [
-        pytest.param("toolkit:nothing", marks=pytest.mark.long),
-        "kernels:half",
-        pytest.param("nnal:quietly", marks=pytest.mark.long),
-    ],
-)
-def test_a_broken_installation_is_noticed_and_the_next_run_repairs_it(install, mode):
-    done = install(NEW, fail=mode)
-    assert done.code != 0, done.output  # exit status 0 of the installer does not prove the installation
-    done = install(NEW)
-    assert done.code == 0 and done.changed > 0, done.output
-
-
 def test_a_package_with_another_checksum_is_not_run(tmp_path, install):
-    name = f"Ascend-cann-toolkit_{NEW}_linux-{ARCH}.run"
-    wrong = {**checksums(tmp_path / "packages"), name: "sha256:" + 64 * "0"}
+    wrong = {**checksums(tmp_path / "packages"), toolkit(NEW): "sha256:" + 64 * "0"}
     done = install(NEW, cann_checksums=wrong)
     assert done.code != 0
     assert not (tmp_path / "Ascend").exists()
 
 
-def test_packages_without_a_checksum_are_not_run_unless_this_is_waived(tmp_path, install):
-    name = f"Ascend-cann-toolkit_{NEW}_linux-{ARCH}.run"
+def test_packages_without_a_checksum_are_not_run(tmp_path, install):
     packages.build_all(tmp_path / "packages", NEW, "a3")
     known = checksums(tmp_path / "packages")
-    del known[name]
+    del known[toolkit(NEW)]
     done = install(NEW, cann_checksums=known)
-    assert done.code != 0 and f"no checksum for {name}." in done.text, done.output
+    assert done.code != 0 and f"no checksum for {toolkit(NEW)}." in done.text, done.output
     assert not (tmp_path / "cache").exists() and not (tmp_path / "Ascend").exists()
-    done = install(NEW, cann_checksums=known, cann_unverified=True)
-    assert done.code == 0, done.output
