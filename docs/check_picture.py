@@ -9,6 +9,7 @@ chromium --headless --window-size=1000,600 --hide-scrollbars --screenshot=docs/p
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import check_plan
@@ -20,6 +21,7 @@ RUN = {"date": "2026-01-01 12:00 UTC", "command": "ascend.inference.check"}
 
 def main() -> None:
     """Three hosts; a device with bad health, and a driver that differs."""
+    argparse.ArgumentParser(description=str(__doc__).partition("\n")[0]).parse_args()
     data = facts()
     npu("n1", 2, health="Critical")(data)
     data["n3"]["npu"]["driver_version"] = "25.5.2"

@@ -9,6 +9,7 @@ python docs/faults_page.py --write   # writes them into the guide, between its t
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -50,7 +51,9 @@ def tables() -> str:
 
 def main() -> None:
     """Print the tables, or write them into the guide."""
-    if sys.argv[1:] != ["--write"]:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write the tables instead of printing them")
+    if not parser.parse_args().write:
         sys.stdout.write(tables())
         return
     text = GUIDE.read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ python docs/recipes_page.py --write   # writes it
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -66,7 +67,9 @@ def page() -> str:
 
 def main() -> None:
     """Print the page, or write it."""
-    if sys.argv[1:] == ["--write"]:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write the page instead of printing it")
+    if parser.parse_args().write:
         PAGE.write_text(page(), encoding="utf-8")
     else:
         sys.stdout.write(page())

@@ -9,9 +9,9 @@ python docs/role_pages.py --write   # writes them into the READMEs, below the he
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from pathlib import Path
 
 import yaml
@@ -65,8 +65,11 @@ def roles() -> list[Path]:
 
 def main() -> None:
     """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write the tables instead of printing them")
+    write = parser.parse_args().write
     for role in roles():
-        if sys.argv[1:] == ["--write"]:
+        if write:
             (role / "README.md").write_text(readme(role), encoding="utf-8")
         else:
             print(f"{role.name}\n\n{table(role)}\n")

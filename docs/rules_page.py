@@ -9,6 +9,7 @@ A name that ends in .rst is the file for the page of the rules; the other page i
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import re
 import sys
@@ -108,7 +109,15 @@ def pages() -> dict[str, str]:
 
 def main() -> None:
     """Write the pages, or print them."""
-    target = sys.argv[1] if sys.argv[1:] else str(HERE / "build" / "rst")
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument(
+        "target",
+        metavar="FOLDER",
+        nargs="?",
+        default=str(HERE / "build" / "rst"),
+        help="default: docs/build/rst; FOLDER/rules.rst is the same; - prints both pages",
+    )
+    target = parser.parse_args().target
     if target == "-":
         sys.stdout.write("\n".join(pages().values()))
         return

@@ -9,6 +9,7 @@ python docs/variables_page.py --write   # writes it
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import re
 import sys
@@ -153,7 +154,9 @@ def page() -> str:
 
 def main() -> None:
     """Print the page, or write it."""
-    if sys.argv[1:] == ["--write"]:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--write", action="store_true", help="write the page instead of printing it")
+    if parser.parse_args().write:
         PAGE.write_text(page(), encoding="utf-8")
     else:
         sys.stdout.write(page())
