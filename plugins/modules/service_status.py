@@ -118,6 +118,11 @@ findings:
   type: list
   elements: str
   sample: []
+unreadable:
+  description: Whether a plan is deployed that cannot be used, so that its services are not known.
+  returned: always
+  type: bool
+  sample: false
 plan_digest:
   description: Digest of the deployed plan; empty if none is deployed.
   returned: always
@@ -125,12 +130,14 @@ plan_digest:
   sample: 6c48
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
-from ..module_utils.status.plan import deployed, question
+from ..module_utils.status.plan import PLAN, deployed, question
 from ..module_utils.status.services import Host
 from ..module_utils.tools.text import visible
 
@@ -165,24 +172,29 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     plan, problem = deployed(params["directory"])
+    unreadable = not plan and os.path.lexists(os.path.join(params["directory"], PLAN))
     found = question(plan, params["host"]) if plan else None
     if not found and not params["planned"]:
         module.exit_json(
             changed=False,
             services=[],
             findings=["no deployment was completed on this host: " + problem],
+            unreadable=unreadable,
             plan_digest="",
         )
     known = found or params["planned"]
     try:
         runtime = runtime_of(known["runtime"], known["runtime_settings"])
     except RuntimeProblem as error:
-        module.fail_json(msg=visible(str(error)), services=[], findings=[visible(str(error))], plan_digest="")
+        module.fail_json(
+            msg=visible(str(error)), services=[], findings=[visible(str(error))], unreadable=unreadable, plan_digest=""
+        )
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
     findings[:0] = unfinished(params["directory"])
     if problem:
         findings.insert(0, f"no deployment was completed on this host: {problem}. Fix: run ascend.inference.deploy")
-    module.exit_json(changed=False, services=rows, findings=findings, plan_digest=plan["digest"] if plan else "")
+    digest = plan["digest"] if plan else ""
+    module.exit_json(changed=False, services=rows, findings=findings, unreadable=unreadable, plan_digest=digest)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import ipaddress
 import typing as t
 
 from ...module_utils.hccn.changes import problems
+from ...module_utils.tools.text import one_line
 from ..description.findings import Finding
 from .observed import Record, links_by_device, npus_by_device
 
@@ -323,11 +324,19 @@ def busy_devices(plan: Record, host: str, npu: Record, status: Record) -> dict[i
                 found[int(device)] = f"service {service['service']} is {service['state']}"
     for device, record in npus.items():
         names = [
-            f"{process.get('name') or 'process'} ({process.get('pid')})" for process in record.get("processes") or []
+            one_line(f"{process.get('name') or 'process'} ({process.get('pid')})")
+            for process in record.get("processes") or []
         ]
         if names:
             found[device] = "; ".join([*filter(None, [found.get(device)]), f"processes on it: {', '.join(names)}"])
     return found
+
+
+def _unknown_services(status: Record) -> str:
+    """Why service_status does not tell which services run; empty if it does. With failed_when a failed result is marked by its message alone."""
+    if status.get("msg") or "services" not in status:
+        return one_line(str(status.get("msg") or "no answer"))
+    return one_line("; ".join(map(str, status["findings"]))) if status.get("unreadable") else ""
 
 
 def fabric_refusals(
@@ -349,7 +358,13 @@ def fabric_refusals(
             problem = f"npu-smi does not show which processes use the devices: {npu.get('msg') or 'no answer'}"
             found.append(Finding(host, "FABRIC-BUSY", problem, "Fix npu-smi on the host, then run again.", why=BUSY))
             continue
-        busy = busy_devices(plan, host, npu, statuses.get(host) or {})
+        status = statuses.get(host) or {}
+        unknown = _unknown_services(status)
+        if changing and unknown:
+            problem, fix = f"it is not known which services run: {unknown}", "Correct the reason, then run again."
+            found.append(Finding(host, "FABRIC-BUSY", problem, fix, why=BUSY))
+            continue
+        busy = busy_devices(plan, host, npu, status)
         for device in [device for device in changing if device in busy]:
             fix = "Stop the services and processes, then run again."
             found.append(Finding(f"{host} device {device}", "FABRIC-BUSY", busy[device], fix, why=BUSY))

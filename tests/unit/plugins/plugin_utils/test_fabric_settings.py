@@ -209,13 +209,14 @@ def test_no_address_is_given_twice_and_what_can_stay_stays(seed):
     assert all(ipaddress.ip_address(address) for address in addresses.values())
 
 
+IDLE = {"services": []}
 PLAN = {"services": [{"name": "prefill-0", "host": "a", "devices": [0, 1], "kind": "prefill"}]}
 NPUS = {"npus": [{"npu_id": number, "device_id": None, "processes": []} for number in range(4)]}
 
 
 def refused(steps=(0, 1, 2), npu=None, status=None, forecast=None):
     forecast = forecast or {"steps": [{"device": device} for device in steps]}
-    return fabric_refusals(PLAN, ["a"], {"a": forecast}, {"a": npu or NPUS}, {"a": status or {}})
+    return fabric_refusals(PLAN, ["a"], {"a": forecast}, {"a": npu or NPUS}, {"a": IDLE if status is None else status})
 
 
 def service(name="prefill-0", state="running", kind="prefill"):
@@ -248,9 +249,32 @@ def test_devices_in_use_are_refused_if_they_would_change():
     assert "python (77)" in refused(npu=npus)[0]["problem"] and refused(npu=npus)[0]["path"] == "a device 2"
 
 
+def test_the_name_of_a_process_changes_no_terminal():
+    npus = {"npus": [{"npu_id": 0, "device_id": None, "processes": [{"name": "a\x1b[2J\nx", "pid": 7}]}]}
+    assert "a\\x1b[2J\\nx (7)" in refused(npu=npus)[0]["problem"]
+    assert "\x1b" not in refused(status={"msg": "\x1b[2J"})[0]["problem"]
+
+
 def test_what_is_not_known_is_refused():
     assert refused(forecast={"msg": "permission denied"})[0]["id"] == "FABRIC-REFUSED"
     assert "npu-smi" in refused(npu={"msg": "timeout"})[0]["problem"]
+
+
+# A module that failed (with failed_when: false it is not marked as failed), one that crashed, a lost host, a broken plan.json.
+@pytest.mark.parametrize(
+    "status, reason",
+    [
+        ({"failed": False, "msg": "unknown runtime", "services": [], "findings": []}, "unknown runtime"),
+        ({"failed": False, "msg": "MODULE FAILURE"}, "MODULE FAILURE"),
+        ({}, "no answer"),
+        ({"services": [], "findings": ["plan.json is not JSON"], "unreadable": True}, "plan.json is not JSON"),
+    ],
+)
+def test_services_that_are_not_known_may_run(status, reason):
+    found = refused(status=status)
+    assert [(item["path"], item["id"]) for item in found] == [("a", "FABRIC-BUSY")]
+    assert reason in found[0]["problem"]
+    assert refused(steps=(), status=status) == []
 
 
 def test_the_report_shows_what_changed_and_counts_all_devices():
