@@ -17,7 +17,8 @@ def figures(requests: Sequence[Request], begun: float, window: float) -> dict[st
     """Figures of all requests of a load with a fault that begun at ``begun`` (seconds since 1970).
 
     ``baseline`` are requests that ended before the fault, ``fault`` all others. ``recovered``: seconds from the fault until ``window`` seconds
-    began with ENOUGH of the baseline's good answers, None if that did not happen. ``gap``: the longest time without a good answer in seconds.
+    began with ENOUGH of the baseline's good answers, None if that did not happen or there is no baseline. ``gap``: the longest time without a
+    good answer in seconds.
     ``failing``: seconds after the fault at which the last request began that got no good answer, 0 if none did.
     """
     before = [request for request in requests if request.ended <= begun]
@@ -32,7 +33,7 @@ def figures(requests: Sequence[Request], begun: float, window: float) -> dict[st
         "fault": dict(
             _counts(after),
             seconds=round(end - begun, 1),
-            gap=round(_gap(requests, begun, end), 2),
+            gap=round(_gap(requests, start, begun, end), 2),
             recovered=_recovered(requests, begun, end, rate, window),
             failing=round(max([0.0] + [request.begun - begun for request in bad]), 1),
             problems=_problems(bad),
@@ -68,15 +69,17 @@ def _ends(requests: Sequence[Request]) -> list[float]:
     return sorted(request.ended for request in requests if not request.problem)
 
 
-def _gap(requests: Sequence[Request], begun: float, end: float) -> float:
-    """The longest time between two good answers that reaches beyond the fault's begin."""
-    moments = [*_ends(requests), end]
+def _gap(requests: Sequence[Request], start: float, begun: float, end: float) -> float:
+    """The longest time between two good answers that reaches beyond the fault's begin. The load's start and end count as answers."""
+    moments = [start, *_ends(requests), end]
     gaps = [later - earlier for earlier, later in zip(moments, moments[1:]) if later > begun]
     return max(gaps, default=0.0)
 
 
 def _recovered(requests: Sequence[Request], begun: float, end: float, rate: float, window: float) -> float | None:
     """The earliest moment after which a whole window has enough good answers; answers of a slow step come late, so the load's end counts."""
+    if not rate:
+        return None
     ends = [moment for moment in _ends(requests) if moment > begun]
     need = ENOUGH * rate * window
     for since in [begun, *ends]:

@@ -40,7 +40,13 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
 
 def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
     made, figures = result.get("fault") or {}, (result.get("load") or {}).get("figures") or {}
-    findings = [*_unmade(run, result, made, figures), *_recovery(run, made), *_clients(run, figures, limits)]
+    findings = [
+        *_unmade(run, result, made, figures),
+        *_recovery(run, made),
+        *_clients(run, figures, limits),
+        *_unjudged(run, figures),
+        *_unread(run, result.get("logs") or ()),
+    ]
     return {
         "label": run["label"],
         "kind": run["kind"],
@@ -83,7 +89,9 @@ def _unmade(run: Record, result: Record, made: Record, figures: Record) -> t.Ite
 
 
 def _recovery(run: Record, made: Record) -> t.Iterator[Finding]:
-    for name, seconds in made.get("recovered", {}).items():
+    recovered = made.get("recovered") or {}
+    for name in run["names"] if made else ():
+        seconds = recovered.get(name)
         if seconds is None:
             problem = f"{name} did not come back by itself within {run['timeout']} s; the playbook started it"
             fix = "Read its log (playbook status), and the restart settings of its unit."
@@ -94,8 +102,10 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
     if not figures:
         return
     fault = figures["fault"]
-    if fault["wrong"]:
-        problem = f"{fault['wrong']} of {fault['compared']} compared answers had a wrong text"
+    for row, when in ((figures["baseline"], " before the fault"), (fault, "")):
+        if not row["wrong"]:
+            continue
+        problem = f"{row['wrong']} of {row['compared']} compared answers{when} had a wrong text"
         fix = "Run verify, and set inference_kv_hold_timeout above the longest time that a request waits for decode."
         yield _finding(run, "DRILL-WRONG", problem, fix, "Clients got a wrong answer, and no error.")
     if fault["empty"]:
@@ -113,11 +123,10 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
         fix = "Check the router's health checks and timeouts, and whether one instance alone bears the load."
         yield _finding(run, "DRILL-GAP", problem, fix, "For clients this is an outage.")
     recovered, most = fault["recovered"], limits["recovery"]
-    if recovered is None or (most and recovered > most):
+    rate = figures["baseline"]["per_second"]
+    if rate and (recovered is None or (most and recovered > most)):
         reached = "was not reached again" if recovered is None else f"took {recovered} s (limit: {most} s)"
-        problem = (
-            f"95 % of the {figures['baseline']['per_second']:.2f} good answers per second before the fault {reached}"
-        )
+        problem = f"95 % of the {rate:.2f} good answers per second before the fault {reached}"
         severity = "error" if most else "warning"
         fix = "Set a longer after, or a lower rate if one instance alone cannot bear it."
         yield _finding(run, "DRILL-SLOW", problem, fix, "The service has less capacity than before.", severity)
@@ -125,3 +134,42 @@ def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding
         problem = f"{fault['unsent']} requests were not sent, because all clients waited for answers"
         fix = "Set more clients or a lower rate."
         yield _finding(run, "DRILL-UNSENT", problem, fix, "Real clients would have sent them.", "warning")
+
+
+def _unjudged(run: Record, figures: Record) -> t.Iterator[Finding]:
+    """What the answers do not show. Without a finding it would count as passed."""
+    if not figures:
+        return
+    baseline, fault = figures["baseline"], figures["fault"]
+    why = "The drill says nothing about this."
+    if not baseline["per_second"]:
+        problem = "no good answer came before the fault, so neither the gap nor the recovery is judged"
+        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", why)
+    if not fault["requests"]:
+        problem = "no request ended after the fault, so nothing is known about the answers"
+        yield _finding(
+            run, "DRILL-UNJUDGED", problem, "Set a longer after or a higher rate, then repeat the drill.", why
+        )
+        return
+    stable = fault["compared"] - fault["unstable"]
+    lost = f"{fault['not_repeated']} of {fault['compared'] + fault['not_repeated']} second answers were lost"
+    if stable < 1:
+        reasons = [
+            lost if fault["not_repeated"] else "",
+            f"{fault['unstable']} texts differ at each repetition" if fault["unstable"] else "",
+            "no good answer came after the fault" if not fault["answered"] else "",
+        ]
+        problem = f"no text was compared: {'; '.join(filter(None, reasons)) or 'inference_drill.compare is 0'}"
+        chosen = not any(reasons)
+        fix = "Set a larger compare." if chosen else "Run verify, then repeat the drill."
+        yield _finding(run, "DRILL-UNJUDGED", problem, fix, why, "warning" if chosen else "error")
+    elif fault["not_repeated"]:
+        problem = f"{lost}, so their texts are not judged"
+        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", why, "warning")
+
+
+def _unread(run: Record, logs: t.Sequence[t.Mapping[str, Record]]) -> t.Iterator[Finding]:
+    for name, log in sorted((name, log) for host in logs for name, log in host.items() if not log["readable"]):
+        problem = f"the log of {name} was not read: {log['problem'] or 'no reason given'}"
+        fix = "Correct the reason, then repeat the drill."
+        yield _finding(run, "DRILL-UNJUDGED", problem, fix, "Warnings and errors in it are not shown.", "warning")

@@ -49,7 +49,9 @@ def _figures(fault: Record) -> list[str]:
         rows.append([title, *(str(row[name]) for name in ("requests", "answered", "failed", "empty")), wrong, *times])
     said = [f"No good answer for at most {after['gap']:.1f} s."]
     said.append(
-        "95 % of the rate before the fault was not reached again."
+        "The rate before the fault is not known."
+        if not before["per_second"]
+        else "95 % of the rate before the fault was not reached again."
         if after["recovered"] is None
         else f"Back at 95 % of the rate before after {after['recovered']:.1f} s."
     )

@@ -138,7 +138,56 @@ def test_a_service_that_stays_away_and_a_fault_that_was_not_made(plan):
 def test_logs_are_shown_with_their_number(plan):
     given = result()
     lines = [f"WARN number {number}" for number in range(9)]
-    given["logs"] = [{"router": {"red_flags": [], "alarms": lines}, "decode-0": {"red_flags": [], "alarms": []}}]
+    read = {"readable": True, "problem": "", "red_flags": []}
+    given["logs"] = [{"router": {**read, "alarms": lines}, "decode-0": {**read, "alarms": []}}]
     report, _ids, text = judged(plan, given)
     assert report["faults"][0]["logged"] == {"router": {"count": 9, "lines": lines[:3]}}
     assert "router logged 9 lines with warnings or errors" in text
+
+
+NOTHING = {"requests": 0, "answered": 0, "compared": 0}
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"compared": 0, "not_repeated": 50}, "50 of 50 second answers were lost"),
+        ({"compared": 7, "unstable": 7}, "7 texts differ at each repetition"),
+        ({"answered": 0, "compared": 0, "failed": 240}, "no good answer came after the fault"),
+        (NOTHING, "no request ended after the fault"),
+    ],
+)
+def test_a_drill_that_compared_nothing_did_not_pass(plan, changes, reason):
+    report, ids, text = judged(plan, result(**changes))
+    assert not report["passed"] and ids == {"DRILL-UNJUDGED"} and reason in text
+
+
+def test_what_is_not_judged_is_named(plan):
+    report, ids, text = judged(plan, result(compared=0))
+    assert report["passed"] and ids == {"DRILL-UNJUDGED"} and "inference_drill.compare is 0" in text
+    report, ids, text = judged(plan, result(compared=48, not_repeated=2))
+    assert report["passed"] and ids == {"DRILL-UNJUDGED"} and "2 of 50 second answers were lost" in text
+    given = result()
+    unread = {"readable": False, "problem": "Permission denied", "red_flags": [], "alarms": []}
+    given["logs"] = [{"router": unread}]
+    report, ids, text = judged(plan, given)
+    assert (
+        report["passed"] and ids == {"DRILL-UNJUDGED"} and "the log of router was not read: Permission denied" in text
+    )
+
+
+def test_without_a_baseline_nothing_passes(plan):
+    given = result(recovered=None)
+    given["load"]["figures"]["baseline"].update(per_second=0.0, answered=0, compared=0)
+    report, ids, text = judged(plan, given)
+    assert not report["passed"] and ids == {"DRILL-UNJUDGED"} and "no good answer came before the fault" in text
+    given = result()
+    given["load"]["figures"]["baseline"]["wrong"] = 2
+    report, ids, text = judged(plan, given)
+    assert not report["passed"] and ids == {"DRILL-WRONG"} and "2 of 50 compared answers before the fault" in text
+
+
+def test_a_service_of_which_nothing_is_known_has_not_recovered(plan):
+    given = result()
+    given["fault"]["recovered"] = {}
+    assert judged(plan, given)[1] == {"DRILL-RECOVERY"}
