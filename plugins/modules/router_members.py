@@ -164,7 +164,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.router.base import Member, MembersProblem
 from ..module_utils.router.members import ROUTERS, lines, reconcile, shown
-from ..module_utils.tools.text import visible
+from ..module_utils.tools.text import one_line, visible
 
 MEMBER = {
     "name": {"type": "str", "default": ""},
@@ -198,15 +198,20 @@ def main():
         done = reconcile(router, wanted, check=module.check_mode, **{key: params[key] for key in keys})
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
+    # Other members are what the router says, which may be any text.
+    before, after, removed = (
+        [Member(member.kind, one_line(member.url)) for member in part]
+        for part in (done.before, done.after, done.removed)
+    )
     module.exit_json(
         changed=bool(done.added or done.removed),
-        before=shown(done.before),
-        after=shown(done.after),
+        before=shown(before),
+        after=shown(after),
         added=[member.url for member in done.added],
-        removed=[member.url for member in done.removed],
-        others=[member.url for member in done.after if member not in wanted],
-        left=[{"name": member.url, "kind": member.kind, "url": member.url} for member in done.removed],
-        diff={"before": lines(done.before), "after": lines(done.after)},
+        removed=[member.url for member in removed],
+        others=[member.url for member in after if member not in wanted],
+        left=[{"name": member.url, "kind": member.kind, "url": member.url} for member in removed],
+        diff={"before": lines(before), "after": lines(after)},
     )
 
 

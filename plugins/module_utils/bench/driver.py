@@ -10,17 +10,18 @@ stream of events. Both are counted as empty here.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shlex
 from typing import Any, NamedTuple, Sequence
 
+from ..tools import foreign_file, foreign_json
 from ..tools.http_client import Target, ask
 from ..tools.runner import execute
 from ..verify.metrics import FINISHED, Samples, labels_of, read_metrics
 
 MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their times have about 300 MiB
+MOST_NUMBER = 1e18  # of a figure; NaN is not below it either
 TAIL = 30  # lines of the command's output that are shown after a failure
 NO_TEXT = "to calculate TTFT"
 TIMES = ("ttft", "tpot", "itl", "e2el")
@@ -96,11 +97,9 @@ def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) ->
 
 
 def read_result(path: str) -> dict[str, Any]:
-    """The JSON object in a file that the service's user wrote: no link is followed. Raises BenchError."""
+    """The JSON object in a file that the service's user wrote: neither a link nor a pipe is read. Raises BenchError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        with open(descriptor, "rb") as stream:
-            found = json.loads(stream.read(MOST_RESULT).decode("utf-8"))
+        found = foreign_json.loads(foreign_file.read(path, MOST_RESULT))
     except (OSError, ValueError) as error:
         raise BenchError(f"the benchmark wrote no result that can be read: {error}") from error
     if not isinstance(found, dict):
@@ -113,26 +112,34 @@ def figures(result: dict[str, Any], wanted_tokens: int) -> dict[str, Any]:
 
     ``empty``: answers without a token; ``short``: answers with fewer tokens than wanted. Both are None if the result does not tell.
     """
-    lengths = result.get("output_lens")
-    errors = [str(error or "") for error in result.get("errors") or []]
+    lengths, errors = result.get("output_lens"), result.get("errors")
+    errors = [str(error or "") for error in (errors if isinstance(errors, list) else [])]
     silent = sum(1 for error in errors if NO_TEXT in error)
     answered = None
     if isinstance(lengths, list):
         errors += [""] * (len(lengths) - len(errors))
         answered = [tokens for tokens, error in zip(lengths, errors) if not error]
-    found = {name: result.get(name) for name in (*NAMES, *RATES)}
+    found = {name: _number(result.get(name)) for name in (*NAMES, *RATES)}
     failed = found["failed"] if found["failed"] is not None else sum(1 for error in errors if error)
     found["failed"] = failed - min(silent, failed)
     found["empty"] = None if answered is None else silent + sum(1 for tokens in answered if not tokens)
     found["short"] = (
-        None if answered is None or not wanted_tokens else sum(1 for n in answered if 0 < n < wanted_tokens)
+        None
+        if answered is None or not wanted_tokens
+        else sum(1 for n in answered if 0 < (_number(n) or 0) < wanted_tokens)
     )
     found["first_error"] = next((error[-300:] for error in errors if error and NO_TEXT not in error), "")
     for time in TIMES:
         for part in ("mean", "p50", "p90", "p99"):
-            value = result.get(f"{part}_{time}_ms")
-            found[f"{time}_{part}"] = round(float(value), 3) if isinstance(value, (int, float)) else None
+            value = _number(result.get(f"{part}_{time}_ms"))
+            found[f"{time}_{part}"] = None if value is None else round(float(value), 3)
     return found
+
+
+def _number(value: Any) -> Any:
+    """A finite number of a file that the service's user wrote; None for everything else."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if number and abs(value) < MOST_NUMBER else None
 
 
 def read_all(engines: Sequence[dict[str, str]], token: str = "") -> dict[str, Samples | None]:
@@ -164,7 +171,7 @@ def growth(before: Samples | None, after: Samples | None) -> dict[str, float] | 
         return None
     found = {}
     for name, metric in COUNTERS.items():
-        if metric in after:
-            grown = after[metric] - before.get(metric, 0.0)
-            found[name] = round(after[metric] if grown < 0 else grown, 3)
+        now, then = _number(after.get(metric)), _number(before.get(metric, 0.0))
+        if now is not None and now >= 0 and then is not None:
+            found[name] = round(now if now < then else now - then, 3)
     return found

@@ -9,6 +9,7 @@ for their answers would stop asking during a fault, and hide it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -19,6 +20,7 @@ from ..tools.http_client import Target, ask
 from ..verify.answers import Answer, read_answer, read_stream
 from ..verify.prompts import completion_of, free_text, new_nonce, salted
 
+MOST_TEXT, MOST_PROBLEM = 16384, 500  # characters
 AFTER_FAILURE = 0.1  # seconds until a client asks again after a failure, if there is no rate
 
 
@@ -67,9 +69,15 @@ def send(service: Service, nonce: str, number: int, stream: bool, **more: Any) -
     reply = ask(service.target, "/v1/completions", body, service.timeout)
     answer = read_stream(reply) if stream else read_answer(reply)
     first = answer.ttft if stream and answer.ttft is not None else reply.seconds
-    return Request(
-        nonce, number, stream, begun, first if answer.text else -1.0, reply.seconds, problem_of(answer), answer.text
-    )
+    first, problem = (first if answer.text else -1.0), problem_of(answer)[:MOST_PROBLEM]
+    return Request(nonce, number, stream, begun, first, reply.seconds, problem, kept(answer.text))
+
+
+def kept(text: str) -> str:
+    """A text as it is recorded: of one that is longer than any answer here the begin and a digest, so that a service cannot fill the disk."""
+    if len(text) <= MOST_TEXT:
+        return text
+    return text[:MOST_TEXT] + " sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def repeat(service: Service, request: Request) -> Request:

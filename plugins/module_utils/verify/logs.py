@@ -19,6 +19,7 @@ from .plan import Lines, Log, VerifyPlan
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
 LINES_KEPT = 2000
+LINE_KEPT = 4000  # characters of a line
 
 # Messages about lost, late or wrong KV, of vLLM-Ascend 0.11-0.23, vLLM 0.18-0.32, Mooncake 0.3.7-0.3.13.
 RED_FLAGS = (
@@ -155,4 +156,4 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
 
 def _split(text: str) -> list[str]:
     """The lines, without colours and control characters: clients and models decide about parts of them."""
-    return [one_line(line) for line in _COLOUR.sub("", text).splitlines()]
+    return [one_line(line[:LINE_KEPT]) for line in _COLOUR.sub("", text).splitlines()]

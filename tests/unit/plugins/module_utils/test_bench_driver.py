@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
@@ -97,6 +98,44 @@ def test_a_link_in_the_place_of_the_result_is_not_followed(tmp_path):
     (tmp_path / "result.json").symlink_to(tmp_path / "secret")
     with pytest.raises(driver.BenchError, match="no result that can be read"):
         driver.read_result(str(tmp_path / "result.json"))
+
+
+def test_a_pipe_in_the_place_of_the_result_does_not_stop_root(tmp_path):
+    os.mkfifo(tmp_path / "result.json")
+    found = []
+
+    def read():
+        with pytest.raises(driver.BenchError, match="not a regular file"):
+            driver.read_result(str(tmp_path / "result.json"))
+        found.append(True)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert found, "it waits for ever"
+
+
+def test_a_result_that_is_nested_too_deeply_is_no_result(tmp_path):
+    (tmp_path / "result.json").write_text('{"errors": ' + "[" * 100000)
+    with pytest.raises(driver.BenchError, match="no result that can be read"):
+        driver.read_result(str(tmp_path / "result.json"))
+
+
+def test_figures_are_numbers_whatever_the_service_wrote():
+    hostile = {
+        "completed": "<script>",
+        "failed": "3",
+        "duration": float("nan"),
+        "output_throughput": float("inf"),
+        "p50_ttft_ms": True,
+        "output_lens": ["a", [], 5],
+        "errors": {"a": 1},
+    }
+    found = driver.figures(hostile, 10)
+    texts = {name for name, value in found.items() if value is not None and not isinstance(value, (int, float))}
+    assert texts == {"first_error"} and found["completed"] is None and found["ttft_p50"] is None
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert driver.growth({}, {driver.FINISHED: float("nan")}) == {} == driver.growth({}, {driver.FINISHED: -1.0})
 
 
 def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):

@@ -59,6 +59,12 @@ def test_a_service_that_stops_answering_has_a_gap_until_the_end():
     assert found["fault"]["gap"] == pytest.approx(30.25)
 
 
+def test_a_service_that_never_answered_has_a_gap_from_the_begin_and_no_recovery():
+    found = figures([request(float(second), "timeout: no answer", "") for second in range(1, 40)], 20.0, 5.0)
+    assert found["fault"]["gap"] == pytest.approx(38.1)
+    assert (found["baseline"]["per_second"], found["fault"]["recovered"]) == (0.0, None)
+
+
 def test_an_answer_without_text_is_empty():
     assert load.problem_of(Answer("incomplete", "missing in the answer: text", 200)) == "empty"
     assert load.problem_of(Answer("http_error", "HTTP 500", 500)).startswith("http_error")
@@ -155,6 +161,11 @@ def test_the_load_has_unique_prompts_streams_and_a_record(server, tmp_path):
     again = load.repeat(service_of(server[0]), requests[0])
     assert bodies[-1]["prompt"] == load.prompt_of(service_of(server[0]), requests[0].nonce, requests[0].number)
     assert again.text == requests[0].text and bodies[-1]["cache_salt"]
+
+
+def test_a_long_answer_fills_no_disk():
+    first, second = "a" * 100000, "a" * 99999 + "b"
+    assert len(load.kept(first)) < 20000 and load.kept(first) != load.kept(second) and load.kept("a\ud800") == "a\ud800"
 
 
 def test_requests_that_nobody_could_send_are_counted(server, tmp_path):

@@ -86,6 +86,13 @@ def test_averages_of_vllm_s_own_connector_are_times_too(tmp_path):
     assert (since(path, {})["transfer_ms"], since(path, {})["red_flags"]) == ([3.5], [])
 
 
+def test_a_line_without_end_is_cut(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("ERROR " + "x" * 1000000 + "\nERROR two\n")
+    found = since(path, {})
+    assert [len(line) for line in found["alarms"]] == [logs.LINE_KEPT, 9] and len(found["tail"][0]) == logs.LINE_KEPT
+
+
 def test_a_missing_log_is_said(tmp_path):
     found = since(tmp_path / "none.log", {})
     assert found["readable"] is False

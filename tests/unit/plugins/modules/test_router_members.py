@@ -116,6 +116,14 @@ def test_purge_leaves_exactly_the_wanted_members(members, api):
     assert not members(api, ONE_EACH, purge=True)["changed"]
 
 
+def test_what_a_router_lists_changes_no_terminal(members, router):
+    router.workers["http://x\x1b[2J\nprefill http://y"] = "prefill"
+    done = members("workers", ONE_EACH, purge=True)
+    assert "http://x\\x1b[2J\\nprefill http://y" in done["removed"] and router.workers == {P1: "prefill", D1: "decode"}
+    assert not {"\x1b", "\n"} & set("".join([*done["removed"], *(item["url"] for item in done["left"])]))
+    assert "\x1b" not in json.dumps(done, ensure_ascii=False) and done["diff"]["before"].count("\n") == 3
+
+
 @pytest.mark.parametrize("api", ["workers", "instances"])
 def test_check_mode_changes_nothing(members, router, api):
     before = (dict(router.workers), json.dumps(router.listed))
