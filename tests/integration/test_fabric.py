@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
 from ansible_collections.ascend.inference.tests.simulator import ascend_cluster
 
@@ -22,7 +23,7 @@ DEVICES = 3
 
 class Site:
     def __init__(self, folder, root):
-        self.folder = folder
+        self.folder, self.root = folder, root
         (folder / "simulated").mkdir()
         self.made = ascend_cluster.cluster(folder / "simulated", hosts=2, generation="a2", devices=DEVICES)
         for name in HOSTS:
@@ -62,6 +63,9 @@ class Site:
             for name in HOSTS
         }
 
+    def locked(self):
+        return deployment_lock.holder_of(str(self.root / "deployments/inference"))
+
     def devices(self, name):
         return json.loads(pathlib.Path(self.made[name]["state"]).read_text())["devices"]
 
@@ -96,6 +100,11 @@ OFF = {"inference_fabric": {"tls": False}}
 
 def test_tls_is_switched_off_on_all_devices_and_back(site):
     before = site.everything()
+    run = site.play(inference_fabric={"addresses": ["10.30.0.10"]})
+    assert run.code != 0 and "No host was changed." in run.text and "[FABRIC-VALUE]" in run.text, run.output
+    assert (site.everything(), site.locked()) == (before, {})
+    assert (site.root / "deployments").exists(), "it was locked"
+
     run = site.play(inference_fabric_json=str(site.folder / "report.json"), **OFF)
     assert run.code == 0 and "tls is off on 6 devices" in run.text, run.output
     assert [device["tls"] for name in HOSTS for device in site.devices(name)] == [False] * 6
@@ -130,7 +139,7 @@ def test_hosts_change_one_after_the_other_and_a_running_engine_prevents_all(site
     fabric = {"addresses": ["10.30.0.10-10.30.0.15/24"], "gateway": ["first"], "netdetect": "gateway"}
     run = site.play(inference_fabric=fabric)
     assert run.code != 0 and "node1 device 1: processes on it: python3 (4711). [FABRIC-BUSY]" in run.text, run.output
-    assert site.everything() == before
+    assert (site.everything(), site.locked()) == (before, {})
 
     with ascend_cluster.edit(site.made["node1"]["state"]) as state:
         state["devices"][1]["processes"] = []

@@ -46,6 +46,7 @@ CHANGE = [
     {"name": "Lose h2", "debug": {"msg": LOSE}, "when": "fault == 'lost' and inventory_hostname == 'h2'"},
     {"name": "Reach it", "ping": {}, "when": "fault == 'lost'"},
     {"name": "Fail", "fail": {"msg": "PLANTED"}, "when": "fault == 'service' and inventory_hostname == 'h2'"},
+    {"name": "Refuse for all", "fail": {"msg": "PLANTED"}, "when": "fault == 'once'", "run_once": True},
 ]
 RECORD = [
     {
@@ -56,7 +57,6 @@ RECORD = [
             "folders": [{"path": "{{ service_plan.directory }}"}],
             "unlock": "{{ service_unlock }}",
         },
-        "register": "service_recorded",
     },
 ]
 PLAN = [
@@ -66,7 +66,13 @@ PLAN = [
         "gather_facts": False,
         "tasks": [
             {"name": "Plan", "keep_plan": {"plan": "{{ planned }}"}},
-            {"name": "Choose hosts", "set_fact": {"__inference_hosts": "{{ planned.hosts | map(attribute='name') }}"}},
+            {
+                "name": "Choose hosts",
+                "set_fact": {
+                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
+                    "__inference_folder": "{{ planned.directory }}",
+                },
+            },
         ],
     }
 ]
@@ -104,21 +110,23 @@ def begin(tmp_path):
     role.mkdir(parents=True)
     for name, tasks in {"change": CHANGE, "record": RECORD}.items():
         (role / f"{name}.yml").write_text(yaml.safe_dump(tasks, sort_keys=False), encoding="utf-8")
-    words = {
-        "ansible_connection": LOST,
-        "ansible_host": "127.0.0.1",
-        "ansible_port": 1,
-        "ansible_python_interpreter": sys.executable,
-    }
-    (tmp_path / "hosts.yml").write_text(
-        yaml.safe_dump({"all": {"hosts": dict.fromkeys(HOSTS, words)}}), encoding="utf-8"
-    )
+    hosts = {}
+    for name in HOSTS:  # each with a home of its own, which has the deployment
+        python = tmp_path / f"python-{name}"
+        python.write_text(f'#!/bin/sh\nHOME={tmp_path / name} exec {sys.executable} "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        hosts[name] = {
+            "ansible_connection": LOST,
+            "ansible_host": "127.0.0.1",
+            "ansible_port": 1,
+            "ansible_python_interpreter": str(python),
+        }
+    (tmp_path / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}), encoding="utf-8")
 
     def start(fault="", **variables):
-        directory = str(tmp_path / "root/deployments/sample")
         plan = {
             "deployment": "sample",
-            "directory": directory,
+            "directory": "~/root/deployments/sample",
             "digest": "d",
             "runtime": "systemd",
             "runtime_settings": {},
@@ -144,7 +152,13 @@ def begin(tmp_path):
 
 @pytest.fixture
 def directory(tmp_path):
-    return str(tmp_path / "root/deployments/sample")
+    """That of the first host."""
+    return str(tmp_path / HOSTS[0] / "root/deployments/sample")
+
+
+def locked(tmp_path):
+    """The hosts that are locked."""
+    return [name for name in HOSTS if deployment_lock.holder_of(str(tmp_path / name / "root/deployments/sample"))]
 
 
 def end(process):
@@ -172,21 +186,30 @@ def test_of_two_runs_at_once_one_succeeds_and_one_is_refused(begin, tmp_path, di
     assert not deployment_lock.holder_of(directory)
 
 
-def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, directory):
-    code, output = end(begin("service"))
+@pytest.mark.parametrize(
+    "fault", ["service", "once"]
+)  # after run_once Ansible skips what `always` of the other hosts has
+def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, tmp_path, fault):
+    code, output = end(begin(fault))
     assert code != 0 and "PLANTED" in output, output
-    assert not deployment_lock.holder_of(directory), output
-    assert output.count("Release the lock after a failure") == 1
+    assert (tmp_path / "runs").exists() and locked(tmp_path) == [], output
 
 
-def test_a_host_that_is_lost_while_services_change_stops_the_run_and_not_the_next_one(begin, tmp_path, directory):
+def test_a_host_that_is_locked_by_another_run_leaves_no_other_host_locked(begin, tmp_path):
+    deployment_lock.take(str(tmp_path / "h2/root/deployments/sample"), OTHER)
+    code, output = end(begin())
+    assert code != 0 and "h2: deployment sample is being changed by anna" in output, output
+    assert not (tmp_path / "runs").exists() and locked(tmp_path) == ["h2"], output
+
+
+def test_a_host_that_is_lost_while_services_change_stops_the_run_and_not_the_next_one(begin, tmp_path):
     code, output = end(begin("lost"))
     assert code != 0 and "UNREACHABLE" in output, output
     assert "Record the deployed plan" not in output.replace("PLAY [Record the deployed plan]", "")
     (tmp_path / "lost-h2").unlink()
     code, output = end(begin())
     assert code == 0 and "h2 runs." in output, output
-    assert not deployment_lock.holder_of(directory)
+    assert locked(tmp_path) == []
 
 
 def test_the_lock_of_a_killed_run_is_taken_over(begin, tmp_path, directory):

@@ -63,10 +63,17 @@ PLAN = [
         "gather_facts": False,
         "tasks": [
             {"name": "Plan", "keep_plan": {"plan": "{{ planned }}"}},
-            {"name": "Choose hosts", "set_fact": {"__inference_hosts": "{{ planned.hosts | map(attribute='name') }}"}},
+            {
+                "name": "Choose hosts",
+                "set_fact": {
+                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
+                    "__inference_folder": "{{ planned.directory }}",
+                },
+            },
         ],
     }
 ]
+NOTHING = [{"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "tasks": []}]
 PREPARE = [
     {
         "name": "Prepare",
@@ -112,7 +119,7 @@ def upgrade(tmp_path):
     for kind, text in {"action_plugins": KEEP, "library": "# the action does it all\n"}.items():
         (book / kind).mkdir()
         (book / kind / "keep_plan.py").write_text(text, encoding="utf-8")
-    for name, text in {"shared/planned": PLAN, "prepare": PREPARE}.items():
+    for name, text in {"shared/planned": PLAN, "check": NOTHING, "prepare": PREPARE}.items():
         (book / f"{name}.yml").write_text(yaml.safe_dump(text), encoding="utf-8")
     for name, text in {"service/tasks/main": SERVICE, "verify/tasks/main": VERIFY}.items():
         place = book.parent / "roles" / f"{name}.yml"
@@ -175,10 +182,11 @@ def test_a_failed_rollback_is_reported(upgrade):
     assert "run site with inference_release 1.0" in output
 
 
-def test_running_services_are_not_changed(upgrade):
+def test_running_services_are_not_changed(upgrade, tmp_path):
     code, output, runs = upgrade("prepare")
     assert (code != 0, runs) == (True, dict.fromkeys(HOSTS, [])), output
     assert "h2: release 2.0 is not installed, for the reason above. No service was changed" in output
+    assert not list((tmp_path / "deployments").glob(".*.lock")), "the lock is released"
 
 
 @pytest.fixture
