@@ -16,6 +16,7 @@ from ..tools.runner import ToolMissing, find_executable, run
 from . import ascend_software, facts
 from .access import access
 from .model_facts import model_facts
+from .tuning_facts import tuning_facts
 
 IP_TIMEOUT = 10
 TOOLS = ("cmake", "g++", "gcc", "git", "make")  # of builds
@@ -42,6 +43,7 @@ def gather_host(
         "tools": [name for name in TOOLS if shutil.which(name)],
         "processors": os.cpu_count(),
         "software": software(cann_path),
+        "tuning": tuning_facts(),
         "user": {"uid": os.geteuid(), "sees_processes": facts.sees_all_processes()},
         "warnings": warnings,
     }

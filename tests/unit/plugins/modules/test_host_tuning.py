@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_settings_are_set_once_and_set_back_byte_for_byte(tune, root):
     assert found["sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"] == "userspace\n", (
         "the driver does not offer it"
     )
-    assert list(real["skipped"]) == ["/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"]
+    assert list(real["not_set"]) == ["/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor"]
     assert real["unit"] and "swappiness" in found[UNIT] and "performance" in found[UNIT]
     assert (root / RECORD).stat().st_mode & 0o777 == 0o600
 
@@ -101,8 +102,8 @@ def test_what_others_changed_since_is_not_set_back(tune, root):
 
 def test_a_host_without_the_files_is_left_as_it_is(tune, root):
     found = tune(sysctl={"kernel.no_such": "1"}, sysfs={"/sys/none*/x": "1"})
-    assert sorted(found["skipped"]) == ["/sys/none*/x", "kernel.no_such"] and found["steps"] == []
-    assert set(content(root)) - set(START) == {UNIT}
+    assert sorted(found["not_set"]) == ["/sys/none*/x", "kernel.no_such"] and found["steps"] == []
+    assert content(root) == START, "no unit for settings that the host does not have"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,12 @@ def test_a_host_without_the_files_is_left_as_it_is(tune, root):
         {"sysfs": {"/sys/../etc/passwd": "x"}},
         {"sysfs": {"/sys/a b": "x"}},
         {"sysfs": {GOVERNORS: "$(id)"}},
+        {"interrupts": {"0000:c1:00.0": ["0", "$(id)"]}},
+        {"interrupts": {"0000:c1:00.0": ["0"]}},
+        {"interrupts": {"../../x": ["0", "1"]}},
+        {"files": {"/etc/systemd/system/sshd.service.d/x.conf": ""}},
+        {"files": {"/etc/systemd/system/../50-ascend-inference-tuning.conf": ""}},
+        {"services": {"sshd.service": "stopped"}},
     ],
 )
 def test_only_names_and_plain_values_reach_the_unit(tune, root, options):
@@ -126,3 +133,171 @@ def test_a_damaged_record_is_an_error_before_anything_changes(tune, root):
     before = content(root)
     found = tune()
     assert found["failed"] and "damaged" in found["msg"] and content(root) == before
+
+
+NPUS = {"0000:c1:00.0": (812, 813), "0000:01:00.0": (900, 901)}
+PAGES = "sys/kernel/mm/transparent_hugepage"
+DROP_IN = "/etc/systemd/system/irqbalance.service.d/50-ascend-inference-tuning.conf"
+OWN = "/etc/systemd/system/inference-prefill-0.service.d/50-ascend-inference-tuning.conf"
+LATENCY = {
+    "sysctl": dict(SYSCTL, **{"vm.nr_hugepages": "1024"}),
+    "sysfs": dict(
+        SYSFS,
+        **{
+            "/sys/kernel/mm/transparent_hugepage/enabled": "madvise",
+            "/sys/kernel/mm/transparent_hugepage/defrag": "defer+madvise",
+        },
+    ),
+    "interrupts": {"0000:c1:00.0": ["0", "1"], "0000:01:00.0": ["40", "41"]},
+    "files": {OWN: "[Service]\nCPUAffinity=4-79\n"},
+    "services": {"irqbalance.service": "stopped"},
+}
+WORDS = {"enabled": ("always", "madvise", "never"), "defrag": ("always", "defer", "defer+madvise", "madvise", "never")}
+
+
+def kernel_shows(root):
+    """Transparent huge pages as the kernel shows them after a write: all values, the chosen one in brackets."""
+    for name, words in WORDS.items():
+        place = root / PAGES / name
+        chosen = place.read_text().strip()
+        if "[" not in chosen:
+            place.write_text(" ".join(f"[{word}]" if word == chosen else word for word in words) + "\n")
+
+
+@pytest.fixture
+def rack(root, tmp_path):
+    """The tree with all that the profile latency sets, and a systemctl that keeps the state of irqbalance in a file."""
+    files = {
+        "proc/sys/vm/nr_hugepages": "16\n",
+        f"{PAGES}/enabled": "[always] madvise never\n",
+        f"{PAGES}/defrag": "always defer defer+madvise [madvise] never\n",
+        "proc/interrupts": "           CPU0\n 812:  5  ITS-MSI 1 Edge  sq_send_trigger_irq\n 813: 1 ITS-MSI 2 Edge cq_update_irq\n"
+        " 900:  7  ITS-MSI 9 Edge  sq_send_trigger_irq\n 901: 1 x Edge cq_update_irq\nNMI:  0 x\n",
+    }
+    for address, numbers in NPUS.items():
+        for number in numbers:
+            files[f"sys/bus/pci/devices/{address}/msi_irqs/{number}"] = "msix\n"
+            files[f"proc/irq/{number}/smp_affinity_list"] = f"0-{number}\n"
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    state = tmp_path / "irqbalance"
+    state.write_text("active enabled")
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(SYSTEMCTL.format(state=state, log=tmp_path / "calls"))
+    systemctl.chmod(0o755)
+    return root
+
+
+SYSTEMCTL = """#!/bin/sh
+read -r active enabled < {state}
+echo "$1" >> {log}
+case "$1" in
+show) echo LoadState=loaded; echo ActiveState=$active; echo UnitFileState=$enabled ;;
+stop) active=inactive ;;
+start) active=active ;;
+disable) enabled=disabled ;;
+enable) enabled=enabled ;;
+esac
+echo "$active $enabled" > {state}
+"""
+
+
+def test_all_settings_of_the_profile_latency_go_back_byte_for_byte(tune, rack, tmp_path):
+    before, systemctl = content(rack), str(tmp_path / "systemctl")
+    promised = tune(check=True, systemctl=systemctl, **LATENCY)
+    assert content(rack) == before and (tmp_path / "irqbalance").read_text().split() == ["active", "enabled"]
+
+    real = tune(systemctl=systemctl, **LATENCY)
+    kernel_shows(rack)
+    assert not real["failed"], real["msg"]
+    assert real["steps"] == promised["steps"]
+    assert {"path": "irqbalance.service", "before": "active, enabled", "after": "stopped"} in real["steps"]
+    assert {"path": "/proc/irq/901/smp_affinity_list", "before": "0-901", "after": "41"} in real["steps"]
+    assert (tmp_path / "irqbalance").read_text().split() == ["inactive", "disabled"]
+    assert content(rack)["proc/irq/812/smp_affinity_list"] == "0\n"
+    assert (rack / OWN[1:]).read_text() == LATENCY["files"][OWN]
+    assert not tune(systemctl=systemctl, **LATENCY)["changed"]
+
+    back = tune(systemctl=systemctl)
+    kernel_shows(rack)
+    assert not back["failed"] and back["warnings"] == [] and content(rack) == before
+    assert (tmp_path / "irqbalance").read_text().split() == ["active", "enabled"]
+    assert not (rack / OWN[1:]).parent.exists()
+    assert not tune(systemctl=systemctl)["changed"]
+
+
+def test_interrupts_go_back_although_their_numbers_changed_at_a_boot(tune, rack, tmp_path):
+    tune(interrupts=LATENCY["interrupts"])
+    for kind, old, new in (("send", 812, 700), ("update", 813, 701)):
+        (rack / f"sys/bus/pci/devices/0000:c1:00.0/msi_irqs/{old}").rename(
+            rack / f"sys/bus/pci/devices/0000:c1:00.0/msi_irqs/{new}"
+        )
+        place = rack / f"proc/irq/{new}/smp_affinity_list"
+        place.parent.mkdir()
+        place.write_text("0\n" if kind == "send" else "1\n")  # as the unit sets them at boot
+    text = (rack / "proc/interrupts").read_text().replace(" 812:", " 700:").replace(" 813:", " 701:")
+    (rack / "proc/interrupts").write_text(text)
+    assert not tune()["failed"]
+    assert (rack / "proc/irq/700/smp_affinity_list").read_text() == "0-812\n"
+
+
+def test_the_units_commands_set_the_interrupts_at_boot(tune, rack, tmp_path):
+    """Each command of the unit, run by a shell on the made-up tree."""
+    tune(**dict(LATENCY, services={}, files={}))
+    unit = (rack / UNIT).read_text()
+    for name, text in {"812/smp_affinity_list": "0-812\n", "901/smp_affinity_list": "0-901\n"}.items():
+        (rack / "proc/irq" / name).write_text(text)
+    (rack / "proc/sys/vm/nr_hugepages").write_text("16\n")
+    commands = [line[len("ExecStart=-/bin/sh -c '") : -1] for line in unit.splitlines() if line.startswith("ExecStart")]
+    assert len(commands) == 9
+    for command in commands:
+        inside = command.replace("$$", "$").replace("/sys/", f"{rack}/sys/").replace("/proc/", f"{rack}/proc/")
+        inside = inside.replace(f"{rack}{rack}", str(rack)).replace(f"/proc{rack}/sys/", "/proc/sys/")
+        assert subprocess.run(["/bin/sh", "-c", inside], timeout=20, check=False).returncode == 0, command
+    assert (rack / "proc/irq/812/smp_affinity_list").read_text() == "0\n"
+    assert (rack / "proc/irq/901/smp_affinity_list").read_text() == "41\n"
+    assert (rack / "proc/sys/vm/nr_hugepages").read_text() == "1024\n"
+
+
+def test_irqbalance_with_a_drop_in_is_restarted_and_goes_back(tune, rack, tmp_path):
+    before, systemctl = content(rack), str(tmp_path / "systemctl")
+    wanted = {"files": {DROP_IN: "[Service]\n"}, "services": {"irqbalance.service": "excluding"}}
+    assert not tune(systemctl=systemctl, **wanted)["failed"]
+    assert (tmp_path / "calls").read_text().split() == ["daemon-reload", "try-restart"]
+    assert (tmp_path / "irqbalance").read_text().split() == ["active", "enabled"]
+    assert not tune(systemctl=systemctl, **wanted)["changed"]
+    assert not tune(systemctl=systemctl)["failed"] and content(rack) == before
+    assert (tmp_path / "calls").read_text().split() == ["daemon-reload", "try-restart"] * 2
+
+
+def test_a_drop_in_of_others_is_kept_and_set_back(tune, rack):
+    place = rack / OWN[1:]
+    place.parent.mkdir(parents=True)
+    place.write_text("[Service]\nNice=5\n")
+    before = content(rack)
+    tune(files=LATENCY["files"])
+    assert place.read_text() == LATENCY["files"][OWN]
+    tune()
+    assert content(rack) == before
+
+
+def test_a_service_that_others_started_since_is_left_as_it_is(tune, rack, tmp_path):
+    systemctl = str(tmp_path / "systemctl")
+    tune(systemctl=systemctl, services={"irqbalance.service": "stopped"})
+    (tmp_path / "irqbalance").write_text("active disabled")
+    assert "irqbalance.service was started" in tune(systemctl=systemctl)["warnings"][0]
+    assert (tmp_path / "irqbalance").read_text().split() == ["active", "disabled"]
+
+
+def test_what_cannot_be_written_is_skipped_and_leaves_no_trace(tune, root, monkeypatch):
+    """In a container /proc/sys is read-only."""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    found = tune(sysctl=SYSCTL, sysfs=SYSFS)
+    assert not found["failed"] and not found["changed"] and content(root) == START
+    assert "read-only" in found["not_set"]["vm.swappiness"]
+
+
+def test_a_host_without_systemctl_skips_the_service(tune, rack, tmp_path):
+    found = tune(systemctl=str(tmp_path / "none"), services={"irqbalance.service": "stopped"})
+    assert not found["failed"] and "does not exist" in found["not_set"]["irqbalance.service"]
