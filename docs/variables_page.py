@@ -23,6 +23,7 @@ sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_c
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench, Slo
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.fabric import Fabric
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.tune import Tune
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.settings import Drill, DrillLimits, Fault
 
 PAGE = HERE / "docsite" / "rst" / "variables.rst"
@@ -137,7 +138,7 @@ def page() -> str:
         section("The deployment", "Set for all hosts.", rows(variables.Description, variables.PREFIX)),
         section("Hosts", HOSTS, plain),
     ]
-    for record, place in {Fabric: "inference_fabric", **records()}.items():
+    for record, place in {Fabric: "inference_fabric", Tune: "inference_tune", **records()}.items():
         intro = (record.__doc__ or "").partition("\n\n")[0].replace("\n", " ").strip()
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
     parts.append(section("One run", RUN, run))

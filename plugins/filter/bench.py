@@ -27,9 +27,9 @@ def runs_filter(plan: t.Any, settings: t.Any, curves: bool = False) -> dict[str,
         raise AnsibleFilterError(str(error)) from error
 
 
-def report_filter(results: t.Any, plan: t.Any, bench: t.Any, old: t.Any = None) -> dict[str, t.Any]:
-    """The report of the results of service_bench, compared with an earlier report."""
-    return bench_report(plain(plan), plain(bench), plain(results), plain(old) or None)
+def report_filter(results: t.Any, plan: t.Any, bench: t.Any, *others: t.Any) -> dict[str, t.Any]:
+    """The report of the results of service_bench; ``others``: an earlier report to compare with, and the state of tuning."""
+    return bench_report(plain(plan), plain(bench), plain(results), *(plain(other) or None for other in others))
 
 
 class FilterModule:

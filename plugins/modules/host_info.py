@@ -115,6 +115,10 @@ tools:
   returned: success
   type: list
   elements: str
+tuning:
+  description: State of the settings that tuning concerns, as M(ascend.inference.tuning_info) returns it.
+  returned: success
+  type: dict
 processors:
   description: Number of processors.
   returned: success

@@ -29,7 +29,7 @@ NAMES = {"a2": "910B3", "a3": "Ascend910", "910a": "910ProA", "310p": "310P3", "
 DRIVERS = {"a2": "25.5.0", "a3": "25.5.1", "910a": "24.1.0", "310p": "25.2.1", "950": "26.0.rc1"}
 # Ids of check's findings about the machine that runs a test, which are no findings of a simulated host.
 MACHINE = ["CLOCK", "DISK-FREE", "HOST-GLIBC", "HOST-PYTHON", "LIMIT-MEMLOCK", "LIMIT-NOFILE", "PORT-TAKEN"]
-MACHINE += ["PROXY-VARIABLES", "SHM-SIZE", "SYSCTL-MAPS"]
+MACHINE += ["PROXY-VARIABLES", "SHM-SIZE", "SYSCTL-MAPS", "TUNE-DIFFERS", "TUNE-JEMALLOC", "TUNE-TOOLS"]
 BUSES = ("C1", "01", "C2", "02", "81", "41", "82", "42")
 
 

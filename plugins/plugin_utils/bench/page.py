@@ -10,6 +10,7 @@ import typing as t
 
 from ...module_utils.tools.text import visible
 from ..hosts.report_style import STYLE
+from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
 from .text import comparison_rows, engine_rows, load_rows
 
@@ -51,6 +52,7 @@ def bench_page(report: Record) -> str:
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
         ("Repeats", f"{settings['repeats']} measurements of each load; tables show the median (least to most)"),
+        ("Tuning", " ".join(line.strip() for line in state_lines(report.get("tuning") or {})).removeprefix("Tuning: ")),
         ("Limits", ", ".join(f"{name} {value} ms" for name, value in report["slo"].items() if value)),
     ]
     state, verdict = ("ok", "Passed.") if report["passed"] else ("error", "Failed: see the findings.")

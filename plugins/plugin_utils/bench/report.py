@@ -23,11 +23,16 @@ COUNTS = ("completed", "failed", "empty", "short")
 
 
 def bench_report(
-    plan: Record, bench: Record, results: t.Sequence[Record], old: Record | None = None
+    plan: Record,
+    bench: Record,
+    results: t.Sequence[Record],
+    old: Record | None = None,
+    tuning: t.Mapping[str, Record] | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, digest, release, settings, loads, engines, findings, comparison, passed}``.
+    """``{format, deployment, digest, release, settings, loads, engines, findings, comparison, tuning, passed}``.
 
-    ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report.
+    ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report; ``tuning`` is the state of
+    each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings cannot be compared.
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
     loads = [
@@ -36,6 +41,7 @@ def bench_report(
     engines = _engines(measured)
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
+    findings += _tuned_otherwise(old, tuning or {})
     return {
         "format": FORMAT,
         "deployment": plan["deployment"],
@@ -49,6 +55,7 @@ def bench_report(
         "loads": loads,
         "engines": engines,
         "comparison": comparison,
+        "tuning": {name: dict(state) for name, state in (tuning or {}).items()},
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),
     }
@@ -244,6 +251,21 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                     _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
                 )
     return rows, findings
+
+
+def _tuned_otherwise(old: Record | None, tuning: t.Mapping[str, Record]) -> t.Iterator[Finding]:
+    """Settings of hosts that are in both reports and differ."""
+    for name, state in tuning.items():
+        before = ((old or {}).get("tuning") or {}).get(name)
+        if before is None:
+            continue
+        then = {row["setting"]: row["found"] for row in before["settings"]}
+        odd = [row for row in state["settings"] if then.get(row["setting"], row["found"]) != row["found"]]
+        if odd:
+            shown = ", ".join(f"{row['setting']} is {row['found']}, before {then[row['setting']]}" for row in odd[:4])
+            fix = "Compare the effect of these settings only, or set them as before (playbook tune) and measure again."
+            why = "The figures also show the effect of these settings."
+            yield _finding("BENCH-TUNING", name, shown, fix, why, "warning")
 
 
 def _verdict(name: str, now: Record, before: Record) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..hosts.tuning_state import state_lines
 from .report import SHOWN
 
 Record = t.Mapping[str, t.Any]
@@ -32,6 +33,8 @@ def bench_text(report: Record) -> list[str]:
         f"{settings['repeats']} measurements of each load. Times in ms; median (least to most).",
         "",
     ]
+    tuned = state_lines(report.get("tuning") or {})
+    lines += [*tuned, ""] if tuned else []
     for rows in (load_rows(report), engine_rows(report), comparison_rows(report)):
         if len(rows) > 1:
             lines += [*table(rows), ""]

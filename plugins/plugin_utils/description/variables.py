@@ -20,6 +20,7 @@ from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
 from .texts import problem_of
+from .tune import PROFILES, Tune
 from .values import natural
 
 POOLS = ("encode", "prefill", "decode", "colocated")
@@ -66,7 +67,6 @@ RUN_VARIABLES = {
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
     "upgrade_mode": "How the playbook upgrade changes the services: rolling or all. Default: the gentlest one that is possible.",
-    "tune_profile": "Profile of kernel settings that the playbook tune applies: safe or none, which sets the old values back. Default: safe.",
     "verify_file": "File for the report of the verification, as JSON.",
 }
 OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)
@@ -80,6 +80,8 @@ HOST_VARIABLES = {
     "hardware": "Hardware generation of the host. Default: the one of the deployment.",
     "interface": "Network interface that holds the address. Default: the one of the deployment.",
     "memory": "Host memory in GiB; the planner checks the size of the store against it. Default: unknown.",
+    "tune": "What the profile latency of the playbook tune may do, see below.",
+    "tune_profile": "Settings of a host with NPU engines: safe, latency, or none, which sets the old values back. Default: safe.",
 }
 
 
@@ -458,6 +460,8 @@ class Host:
     groups: tuple[str, ...]
     memory: int = 0
     fabric: Fabric | None = None
+    tune_profile: str = PROFILES[0]
+    tune: Tune = dataclasses.field(default_factory=Tune)
     here: bool = False  # whether this is the controller; several names may refer to it
 
 
@@ -495,7 +499,8 @@ def read_hosts(
 
     ``inventory`` maps a host's name to ``{groups: [...], variables: {...}}``; only ``inference_address``,
     ``inference_interface``, ``inference_devices`` (a count or a list of physical ids), ``inference_hardware``,
-    ``inference_memory`` (GiB), ``inference_fabric``, ``ansible_host`` and ``ansible_connection`` are read.
+    ``inference_memory`` (GiB), ``inference_fabric``, ``inference_tune``, ``inference_tune_profile``, ``ansible_host`` and
+    ``ansible_connection`` are read.
     """
     reader, hosts = Reader(other), {}
     for name in sorted(inventory, key=natural):
@@ -510,6 +515,10 @@ def read_hosts(
             groups=tuple(sorted(map(str, inventory[name].get("groups", ())))),
             memory=_memory(reader, variables.get(PREFIX + "memory"), name),
             fabric=_fabric(reader, name, variables.get(PREFIX + "fabric")),
+            tune_profile=_profile(reader, name, variables.get(PREFIX + "tune_profile")),
+            tune=t.cast(
+                Tune, reader.record(Tune, variables.get(PREFIX + "tune"), f"{_shown_name(name)}.inference_tune")
+            ),
             here=variables.get("ansible_connection") == "local",
         )
     return hosts, reader.findings
@@ -548,6 +557,15 @@ def _fabric(reader: Reader, host: str, raw: t.Any) -> Fabric | None:
     if raw is None:
         return None
     return t.cast(Fabric, reader.record(Fabric, raw, f"{_shown_name(host)}.inference_fabric"))
+
+
+def _profile(reader: Reader, host: str, raw: t.Any) -> str:
+    """A host's profile of tuning."""
+    if raw in (None, *PROFILES):
+        return str(raw or PROFILES[0])
+    problem, fix = f"'{raw}' is not one of {', '.join(PROFILES)}", nearest(str(raw).lower(), PROFILES).strip()
+    reader.add(f"{_shown_name(host)}.inference_tune_profile", raw, problem, fix, "VARIABLE-CHOICE")
+    return PROFILES[1] if reader.other else PROFILES[0]
 
 
 def _memory(reader: Reader, raw: t.Any, host: str) -> int:

@@ -24,6 +24,7 @@ from . import (
     reach,
     system,
     tcp,
+    tuning,
     versions,
 )
 from .connections import MODES, planned_connections
@@ -42,6 +43,7 @@ FIRST: tuple[Rule, ...] = (
     *neighbours.RULES,
     *npu.RULES,
     *system.RULES,
+    *tuning.RULES,
     *versions.RULES,
 )
 SECOND: tuple[Rule, ...] = (*reach.RULES, *tcp.RULES)

@@ -106,7 +106,8 @@ def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Recor
 
 @RULES.rule(
     "HUGEPAGES",
-    "Set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of the available memory.",
+    "Set inference_tune_profile: latency and run the playbook tune, or set vm.nr_hugepages on the host; 2 MiB each, and at most 60 % of "
+    "the available memory.",
     "https://docs.vllm.ai/projects/ascend/en/latest/user_guide/feature_guide/kv_pool.html",
     "warning",
 )

@@ -20,6 +20,8 @@ from .reach import Pings, coverage, pings
 from .report_style import STYLE
 from .report_text import verdict
 from .tcp import tcp_coverage
+from .tuning import all_wanted
+from .tuning_state import grouped_rows, states
 from .versions import COLUMNS, odd_ones, versions
 
 RANK = {"idle": 0, "ok": 1, "warning": 2, "error": 3}
@@ -45,6 +47,7 @@ def check_report(
         _findings(groups),
         _matrix(case, found),
         _versions(case),
+        _tuning(case),
         _devices(case),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -238,6 +241,23 @@ def _odd(usual: t.Mapping[str, tuple[str, list[str]]]) -> str:
 
 def _version(value: str, odd: bool) -> str:
     return f'<td class="warning">{_text(value)} !</td>' if odd else f"<td>{_text(value) or '&ndash;'}</td>"
+
+
+def _tuning(case: Observed) -> str:
+    """Each setting of tuning with the wanted and the found value, and the hosts that have it."""
+    found = grouped_rows(states(case, all_wanted(case)))
+    rows = "".join(
+        f'<tr><th scope="row">{_text(row["setting"])}</th><td>{_text(row["profile"])}</td><td>{_text(row["wanted"])}</td>'
+        + (f"<td>{_text(row['found'])}" if row["as_wanted"] else f'<td class="warning">{_text(row["found"])} !')
+        + f"</td><td>{_text(', '.join(hosts))}</td></tr>"
+        for row, hosts in found
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("setting", "profile", "wanted", "found", "hosts"))
+    return (
+        f'<h2>Tuning</h2><div class="scroll" tabindex="0"><table class="plain"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        if found
+        else ""
+    )
 
 
 def _devices(case: Observed) -> str:

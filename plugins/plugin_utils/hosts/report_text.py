@@ -13,6 +13,8 @@ from .model_memory import memory_lines
 from .observed import Record
 from .reach import coverage
 from .tcp import tcp_coverage
+from .tuning import all_wanted
+from .tuning_state import state_lines, states
 
 
 def check_text(
@@ -34,6 +36,7 @@ def check_text(
     if case.left_out:
         lines.append(f"Excluded by --limit, not checked: {', '.join(sorted(case.left_out))}.")
     lines += memory_lines(case)
+    lines += state_lines(states(case, all_wanted(case)))
     lines += finding_lines((Finding.from_dict(finding) for finding in findings), severity=True)
     return "\n".join(lines)
 

@@ -18,7 +18,7 @@ from .arguments import arguments
 from .container import container
 from .metadata_services import metadata_service_of
 from .mooncake import engine_venv
-from .npu import npu_environment, rank_table_path, refers_to_itself, shell_file, sources
+from .npu import npu_environment, preloads, rank_table_path, refers_to_itself, shell_file, sources
 from .vllm import command_line
 
 GRACE = 30  # seconds between an engine's shutdown timeout and the runtime's SIGKILL
@@ -39,12 +39,13 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     directory = context.service_directory(name)
     assigned, headless = context.ports[name], instance.headless(process)
     user_env, for_shell = _user_environment(instance, process, context)
+    preload = preloads(context, process.host, {**user_env, **for_shell})
     npu, metadata_service = description.engine == "vllm_ascend", metadata_service_of(context, instance)
     store = metadata_service.engine_file(context, directory, process.host) if metadata_service else None
     files = (
         *((store,) if store else ()),
         *_files(context, instance),
-        *((shell_file(context, directory, for_shell),) if npu else ()),
+        *((shell_file(context, directory, for_shell, preload),) if npu else ()),
     )
     derived = {metadata_service.path_variable: store.path} if metadata_service and store else {}
     return Service(

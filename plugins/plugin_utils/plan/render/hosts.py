@@ -17,6 +17,7 @@ from ..service import Port, Service
 from .container import device_files
 from .memcache import dram
 from .mooncake import segment_bytes
+from .npu import link_of
 from .software import mooncake_needed
 
 MAP_COUNT = 1000000  # memory maps per process; registering large segments needs more than the default (N17)
@@ -50,6 +51,7 @@ def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.
         "store_mib": _store_mib(context, services),
         "firewall": _firewall(services, pools),
         **_fabric(host),
+        **(_tune(context, host, _store_mib(context, services)) if npu and not context.runtime.in_cluster else {}),
     }
 
 
@@ -59,6 +61,22 @@ def _fabric(host: Host) -> dict[str, t.Any]:
         return {}
     fabric = dataclasses.asdict(host.fabric)
     return {"fabric": {key: list(value) if isinstance(value, tuple) else value for key, value in fabric.items()}}
+
+
+def _tune(context: Context, host: Host, store_mib: int) -> dict[str, t.Any]:
+    """The profile of tuning and, for latency, what belongs to it; memory of huge pages in MiB."""
+    if host.tune_profile != "latency":
+        return {"tune": {"profile": host.tune_profile}}
+    paged = host.tune.huge_pages and link_of(context, host) == "roce"
+    return {
+        "tune": {
+            "profile": host.tune_profile,
+            "irqbalance": host.tune.irqbalance,
+            "housekeeping": host.tune.housekeeping,
+            "huge_pages_mib": store_mib if paged else 0,
+            "transparent_huge_pages": host.tune.transparent_huge_pages,
+        }
+    }
 
 
 def _store_mib(context: Context, services: list[Service]) -> int:

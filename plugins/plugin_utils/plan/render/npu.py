@@ -114,23 +114,31 @@ def sources(context: Context) -> tuple[str, ...]:
     )
 
 
-def shell_file(context: Context, directory: str, user_env: t.Mapping[str, t.Any]) -> File:
+def shell_file(context: Context, directory: str, user_env: t.Mapping[str, t.Any], preload: bool) -> File:
     """The shell file of a service: search paths that extend CANN's, jemalloc if installed, no HTTP proxy.
 
-    ``user_env`` are the user's values that extend a variable's existing value.
+    ``user_env`` are the user's values that extend a variable's existing value; ``preload``: jemalloc is wanted.
     """
     toolkit = posixpath.join(context.description.cann_path, "ascend-toolkit", "latest")
     lines = ["# Written by ascend.inference; read by the service before it starts.", f"unset {PROXY_NAMES}"]
     if context.release.mooncake_install != "package" and context.everywhere:
         libraries = f"/usr/local/lib:{toolkit}/python/site-packages:{toolkit}/python/site-packages/mooncake"
         lines.append(f'export LD_LIBRARY_PATH="{libraries}:${{LD_LIBRARY_PATH:-}}"')
-    if "LD_PRELOAD" not in user_env and context.store:
+    if preload:
         names = " ".join(JEMALLOC).format('"$(uname -m)"')
         lines.append(f"for library in {names}; do")
         lines.append('  if [ -e "$library" ]; then export LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}"; break; fi')
         lines.append("done")
     lines += [f"export {name}={_quoted(name, str(user_env[name]))}" for name in sorted(user_env)]
     return File(f"{directory}/shell.sh", "\n".join(lines) + "\n")
+
+
+def preloads(context: Context, host: Host, user_env: t.Mapping[str, t.Any]) -> bool:
+    """Whether an engine gets jemalloc: it does unless the host is not tuned, or the user sets LD_PRELOAD, also to nothing.
+
+    Mooncake's store needs it (vllm-ascend #5609); vLLM-Ascend's model guides set it for engines without a store as well.
+    """
+    return "LD_PRELOAD" not in user_env and bool(context.store or host.tune_profile != "none")
 
 
 def refers_to_itself(name: str, value: t.Any) -> bool:
