@@ -206,6 +206,8 @@ FACTS: dict[str, tuple[tuple[str, object], ...]] = {
         ("0.10.1rc1", "Starting listening on path: tcp://"),
         ("0.21.0rc1", "KVCacheSendingThread started listening on path: tcp://"),
     ),
+    # Workers are bound to CPUs unless it is switched off (additional_config, enable_cpu_binding); on Arm only
+    "binds_cpus": (("0.18.0rc1", True),),
     # vLLM
     "shutdown_timeout": (("0.18.0rc1", True),),
     # Metrics of vLLM

@@ -52,6 +52,7 @@ class Release:
     head_dim_needed: bool = False
     dense_dp_breaks: bool = False
     listening_line: str = ""
+    binds_cpus: bool = False
     shutdown_timeout: bool = False
     prompt_tokens_by_source: bool = False
     python_range: tuple[str, str] = ("", "")

@@ -153,6 +153,27 @@ def cards(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
+    "ENV-BINDERS",
+    "Remove CPU_AFFINITY_CONF, or set additional-config.enable_cpu_binding: false.",
+    "vllm_ascend/cpu_binding.py; CANN: environment variable CPU_AFFINITY_CONF of torch_npu",
+    "warning",
+)
+def binders(case: Case) -> t.Iterator[Finding]:
+    """Both torch_npu and vLLM-Ascend bind an engine's threads to CPUs.
+
+    The one that binds last wins for each thread, so threads of different NPUs may share CPUs, and interrupts their workers' CPUs.
+    """
+    for view in case.engine_views if case.npu else ():
+        wanted = str(view.env.get("CPU_AFFINITY_CONF") or "0").strip()
+        ours = view.mapping("additional-config").get("enable_cpu_binding", case.context.release.binds_cpus)
+        if wanted.split(",")[0] != "0" and ours and truth(str(ours)):
+            problem = (
+                f"CPU_AFFINITY_CONF={wanted} binds threads, and vLLM-Ascend's enable_cpu_binding binds them as well"
+            )
+            yield Finding.at(view.env_path("CPU_AFFINITY_CONF"), wanted, problem)
+
+
+@RULES.rule(
     "ENV-PROXY",
     "Remove it; download the model or packages before, if that needs the proxy.",
     "vllm-ascend docs: unset http_proxy; httpx and libcurl in proxy, store and engines obey it",

@@ -70,6 +70,15 @@ def test_a_known_affinity_is_never_left(host):
     assert all(set(cpus) <= set(nodes[place[npu]]) for npu, cpus in found.cpus.items())
 
 
+@given(st.lists(st.sets(st.integers(0, 40), max_size=30), min_size=1, max_size=6))
+def test_affinities_that_overlap_give_no_cpu_twice(near_cpus):
+    affinity = dict(enumerate(near_cpus))
+    found = slices("a2", range(41), machine(1, 41), affinity, affinity)
+    given_cpus = [cpu for cpus in found.cpus.values() for cpu in cpus]
+    assert len(given_cpus) == len(set(given_cpus))
+    assert not any(near_cpus) or all(set(cpus) <= affinity[npu] for npu, cpus in found.cpus.items())
+
+
 def test_a_host_with_640_cpus_and_16_npus_has_40_for_each():
     nodes = machine(4, 160)
     found = slices("a3", range(640), nodes, range(16), {}, near(nodes, range(16)))

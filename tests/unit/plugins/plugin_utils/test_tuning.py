@@ -304,3 +304,24 @@ def test_engines_preload_jemalloc_unless_the_user_decides(own, changes, there):
     service = next(item for item in planned(own, **changes)["services"] if item["name"] == "prefill-0")
     shell = next(file["content"] for file in service["files"] if file["path"].endswith("shell.sh"))
     assert ("libjemalloc" in shell) is there
+
+
+@pytest.mark.parametrize(
+    ("changes", "there"),
+    [
+        ({"env": {"CPU_AFFINITY_CONF": 2}}, True),
+        ({"env": {"CPU_AFFINITY_CONF": 0}}, False),
+        ({"env": {"CPU_AFFINITY_CONF": 2}, "args": {"additional-config": {"enable_cpu_binding": False}}}, False),
+        ({"env": {"CPU_AFFINITY_CONF": 2}, "release": "0.13.0"}, False),
+        (
+            {
+                "env": {"CPU_AFFINITY_CONF": 2},
+                "release": "0.13.0",
+                "args": {"additional-config": {"enable_cpu_binding": True}},
+            },
+            True,
+        ),
+    ],
+)
+def test_two_binders_of_threads_are_a_finding_of_the_plan(changes, there):
+    assert ("ENV-BINDERS" in {finding["id"] for finding in planned(**changes)["findings"]}) is there
