@@ -187,6 +187,11 @@ ARGUMENTS = {
 }
 
 
+def printable(members):
+    """The members with URLs that can be printed: those of others are what the router says, which may be any text."""
+    return [Member(member.kind, one_line(member.url)) for member in members]
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -198,11 +203,7 @@ def main():
         done = reconcile(router, wanted, check=module.check_mode, **{key: params[key] for key in keys})
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
-    # Other members are what the router says, which may be any text.
-    before, after, removed = (
-        [Member(member.kind, one_line(member.url)) for member in part]
-        for part in (done.before, done.after, done.removed)
-    )
+    before, after, removed = (printable(part) for part in (done.before, done.after, done.removed))
     module.exit_json(
         changed=bool(done.added or done.removed),
         before=shown(before),

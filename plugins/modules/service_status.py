@@ -174,21 +174,15 @@ def main():
     plan, problem = deployed(params["directory"])
     unreadable = not plan and os.path.lexists(os.path.join(params["directory"], PLAN))
     found = question(plan, params["host"]) if plan else None
+    nothing = {"services": [], "unreadable": unreadable, "plan_digest": ""}
     if not found and not params["planned"]:
-        module.exit_json(
-            changed=False,
-            services=[],
-            findings=["no deployment was completed on this host: " + problem],
-            unreadable=unreadable,
-            plan_digest="",
-        )
+        findings = ["no deployment was completed on this host: " + problem]
+        module.exit_json(changed=False, findings=findings, **nothing)
     known = found or params["planned"]
     try:
         runtime = runtime_of(known["runtime"], known["runtime_settings"])
     except RuntimeProblem as error:
-        module.fail_json(
-            msg=visible(str(error)), services=[], findings=[visible(str(error))], unreadable=unreadable, plan_digest=""
-        )
+        module.fail_json(msg=visible(str(error)), findings=[visible(str(error))], **nothing)
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
     findings[:0] = unfinished(params["directory"])
     if problem:

@@ -80,7 +80,8 @@ def play(
     ``within`` is a command that runs another one, ``defaults`` are defaults of modules.
     """
     tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
-    book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
+    hosts = "{{ 'localhost' | ascend.inference._visible }}"  # loads filters once, as playbooks/shared/controller.yml does
+    book = [{"hosts": hosts, "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
     if facts:
         book[0].update(gather_facts=True, gather_subset=["min"])
     if defaults:
