@@ -46,7 +46,6 @@ CHANGE = [
     {"name": "Lose h2", "debug": {"msg": LOSE}, "when": "fault == 'lost' and inventory_hostname == 'h2'"},
     {"name": "Reach it", "ping": {}, "when": "fault == 'lost'"},
     {"name": "Fail", "fail": {"msg": "PLANTED"}, "when": "fault == 'service' and inventory_hostname == 'h2'"},
-    {"name": "Refuse for all", "fail": {"msg": "PLANTED"}, "when": "fault == 'once'", "run_once": True},
 ]
 RECORD = [
     {
@@ -69,7 +68,7 @@ PLAN = [
             {
                 "name": "Choose hosts",
                 "set_fact": {
-                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') }}",
+                    "__inference_hosts": "{{ planned.hosts | map(attribute='name') + (['h3'] if fault == 'absent' else []) }}",
                     "__inference_folder": "{{ planned.directory }}",
                 },
             },
@@ -186,13 +185,18 @@ def test_of_two_runs_at_once_one_succeeds_and_one_is_refused(begin, tmp_path, di
     assert not deployment_lock.holder_of(directory)
 
 
-@pytest.mark.parametrize(
-    "fault", ["service", "once"]
-)  # after run_once Ansible skips what `always` of the other hosts has
-def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, tmp_path, fault):
-    code, output = end(begin(fault))
+def test_a_run_that_fails_releases_the_lock_on_all_hosts(begin, tmp_path):
+    code, output = end(begin("service"))
     assert code != 0 and "PLANTED" in output, output
     assert (tmp_path / "runs").exists() and locked(tmp_path) == [], output
+
+
+def test_a_run_that_misses_a_host_releases_the_lock_on_the_others(begin, tmp_path):
+    """The task that notices it has run_once: `always` runs on the first host only."""
+    code, output = end(begin("absent"))
+    assert code != 0 and "h3: failed or unreachable in an earlier play" in output, output
+    assert not (tmp_path / "runs").exists() and locked(tmp_path) == [], output
+    assert list((tmp_path / "h2/root").iterdir()), "it was locked"
 
 
 def test_a_host_that_is_locked_by_another_run_leaves_no_other_host_locked(begin, tmp_path):
