@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,7 +53,7 @@ class Deployment:
     """The folder of everything, the inventory in it, and runs of playbooks."""
 
     def __init__(self, folder: pathlib.Path, packages_too: bool = True) -> None:
-        self.folder, self.root = folder, folder / "root"
+        self.folder, self.root, self.tree = folder, folder / "root", TREE
         self.directory = self.root / "deployments/inference"
         host = ascend_cluster.cluster(str(folder), hosts=1, devices=2, driver="25.5.1", engine={"release": ""})["node0"]
         # There is no driver on this machine, and its folder could not be elsewhere: the toolkit brings the driver's library.
@@ -111,15 +112,20 @@ class Deployment:
             "all": {"vars": variables, "children": {"colocated": {"hosts": {"node0": {"ansible_host": "127.0.0.1"}}}}}
         }
 
-    def provide(self) -> None:
-        """What ``prepare`` installs, as small as the simulated engine needs it: the program vllm, and CANN's environment with libraries."""
-        libraries, program = self.folder / "Ascend/lib64", self.root / "venvs/vllm_ascend-0.23.0/bin/vllm"
+    def provide(self, **variables: t.Any) -> None:
+        """What ``prepare`` installs, as small as the simulated engine needs it: the program vllm, and CANN's environment with libraries.
+
+        ``variables``: those of the inventory that differ.
+        """
+        given = {**self._inventory()["all"]["vars"], **variables}
+        libraries = pathlib.Path(given["inference_cann_path"]) / "lib64"
+        program = self.root / f"venvs/vllm_ascend-{given['inference_release']}/bin/vllm"
         for folder in (libraries, program.parent):
             folder.mkdir(parents=True)
         for name in ("libascend_hal.so", "libhccl.so", "libatb.so"):
             (libraries / name).touch()
         plan = launch_plan(
-            self._inventory()["all"]["vars"],
+            given,
             {"node0": {"groups": ["colocated"], "variables": {"ansible_host": "127.0.0.1"}}},
         )
         for source in map(pathlib.Path, plan["software"]["cann"]["sources"]):
@@ -131,6 +137,22 @@ class Deployment:
         program.write_text(f'#!/bin/sh\nASCEND_SIMULATOR_PYTHON={sys.executable} exec {vllm} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
 
+    def without(self, *playbooks: str) -> None:
+        """Run the playbooks from a copy, in which these do nothing."""
+        source, copy = (
+            TREE / "ansible_collections/ascend/inference",
+            self.folder / "tree/ansible_collections/ascend/inference",
+        )
+        copy.mkdir(parents=True)
+        for entry in source.iterdir():
+            if entry.name in ("galaxy.yml", "meta", "plugins", "roles"):
+                (copy / entry.name).symlink_to(entry)
+        shutil.copytree(source / "playbooks", copy / "playbooks")
+        for name in playbooks:
+            play = {"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "tasks": []}
+            (copy / f"playbooks/{name}.yml").write_text(json.dumps([play]), encoding="utf-8")
+        self.tree = self.folder / "tree"
+
     def play(self, playbook: str, stage: str = "", step: str = "", **variables: t.Any) -> Run:
         """Run a playbook; ``stage`` and ``step`` say where it is killed, see ``interrupt/``."""
         records = {name: self.folder / f"{name}.txt" for name in ("stages", "steps")}
@@ -138,7 +160,7 @@ class Deployment:
             path.write_text("", encoding="utf-8")
         environment = {
             **os.environ,
-            "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
+            "ANSIBLE_COLLECTIONS_PATH": f"{self.tree}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
             "ANSIBLE_CALLBACK_PLUGINS": str(HERE / "interrupt"),
             "ANSIBLE_CALLBACKS_ENABLED": "stages",
             "ANSIBLE_NOCOLOR": "1",

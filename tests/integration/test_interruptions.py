@@ -142,6 +142,45 @@ def test_any_stage_and_any_write(deployment, playbook):
     assert snapshot(deployment) == expected
 
 
+@pytest.mark.long
+def test_upgrade_from_the_lock_on_at_each_place(place):
+    """Each place by itself: the deployment is restored from a copy, the run is killed there, and the next one ends as if nothing had happened.
+
+    The new release is there already: how its installation is interrupted is the subject of the test above.
+    """
+    deployment = place(packages_too=False)
+    variables = {"inference_release": NEW, "inference_cann_path": str(deployment.folder / "Ascend-new")}
+    deployment.provide()
+    deployment.provide(**variables)
+    deployment.without("check", "prepare")
+    for playbook in ("deploy", "verify"):
+        run = deployment.play(playbook)
+        assert run.code == 0, run.output[-6000:]
+    deployment.stop()
+    saved = deployment.folder / "saved"
+    shutil.copytree(deployment.root, saved, symlinks=True)
+
+    def restore():
+        deployment.stop()
+        shutil.rmtree(deployment.root)
+        shutil.copytree(saved, deployment.root, symlinks=True)
+
+    restore()
+    first = deployment.play("upgrade", **variables)
+    assert first.code == 0, first.output[-6000:]
+    expected, places = snapshot(deployment), [{"stage": stage} for stage in beginnings(first)]
+    places += [{"step": step} for step in dict.fromkeys(first.steps)]
+    for number, at in enumerate(places):
+        restore()
+        run = deployment.play("upgrade", **at, **variables)
+        assert run.code == KILLED, (at, run.output[-6000:])
+        run = deployment.play("upgrade", **variables)
+        assert run.code == 0, (at, run.output[-6000:])
+        assert leftovers(deployment) == [] and phase(deployment) == "verified", at
+        assert snapshot(deployment) == expected, at
+        print(f"{number + 1} of {len(places)}: {at}", flush=True)
+
+
 def reset(deployment, playbook):
     """Back to where the interrupted playbook started, without what it installed."""
     if playbook == "site":
