@@ -155,16 +155,26 @@ class Tuning:
     @property
     def shown(self):
         """All steps as ``[(what, before, after)]``, each in one line, for people."""
-        values = [(self._path(key)[len(self.root) :], old.strip(), _chosen(new)) for key, old, new in self.steps]
+        values = [(self._path(key)[len(self.root) :], _chosen(old), _chosen(new)) for key, old, new in self.steps]
         files = [(path, old or "", new or "") for path, old, new in self.file_steps]
         return values + files + [step[:3] for step in self.services.steps]
 
     @property
     def difference(self):
-        """Before and after of the diff: what changes with its value, and the text of the unit."""
-        before = {what: old for what, old, _new in self.shown}
-        after = {what: new for what, _old, new in self.shown}
-        return {"before": dict(before, unit=self._present_unit()), "after": dict(after, unit=self.unit)}
+        """Changes in the format of Ansible's ``diff``: one line for each setting and service, whole texts of files and of the unit."""
+        texts = [*self.file_steps, (self.unit_path, self._present_unit(), self.unit)]
+        lines = [step for step in self.shown if step[0] not in self.files and step[0] not in self.record["files"]]
+        before, after = ("".join(f"{step[0]} = {step[side]}\n" for step in lines) for side in (1, 2))
+        found = (
+            [{"before": before, "after": after, "before_header": "settings", "after_header": "settings"}]
+            if lines
+            else []
+        )
+        return found + [
+            {"before": old or "", "after": new or "", "before_header": path, "after_header": path}
+            for path, old, new in texts
+            if (old or "") != (new or "")
+        ]
 
     def apply(self):
         """Remember, change, read back. Raises ToolError; the record is written first, so that the way back is always known."""

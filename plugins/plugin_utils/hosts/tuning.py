@@ -151,7 +151,7 @@ def huge(case: Observed) -> t.Iterator[Finding]:
 def kept(case: Observed) -> t.Iterator[Finding]:
     """Housekeeping CPUs cannot be kept free of engines.
 
-    Engines and routers share all CPUs as before, while the slices leave some out.
+    Engines and routers share all CPUs as before.
     """
     yield from _noted(case, "TUNE-HOUSEKEEPING")
 

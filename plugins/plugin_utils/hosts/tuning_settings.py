@@ -89,7 +89,12 @@ def _huge_pages(tune: Record, state: Record, found: Wanted) -> None:
 
 def _latency(case: Observed, host: Record, tune: Record, state: Record, found: Wanted) -> None:
     nodes = {int(node): parse_cpus(cpus) for node, cpus in state["nodes"].items()}
-    kept = housekeeping(nodes, int(tune["housekeeping"]))
+    count = int(tune["housekeeping"])
+    if count and "target" not in case.plan["runtime_settings"]:
+        text = "only units of systemd can be kept off housekeeping CPUs, so there are none"
+        found.add("TUNE-HOUSEKEEPING", None, str(count), text)
+        count = 0  # vLLM-Ascend divides the CPUs that an engine may use, so ours must be the same
+    kept = housekeeping(nodes, count)
     allowed = tuple(cpu for cpu in parse_cpus(state["online"]) if cpu not in kept)
     if kept:
         _services(case, host, kept, allowed, found)
@@ -110,7 +115,7 @@ def _latency(case: Observed, host: Record, tune: Record, state: Record, found: W
             "TUNE-INTERRUPTS",
             device,
             addresses[device],
-            f"the kernel has no sq_send_trigger_irq of {addresses[device]}",
+            "the kernel has no sq_send_trigger_irq for it",
         )
     if not addresses:
         found.add("TUNE-INTERRUPTS", None, "", "the addresses of its NPUs on the PCI bus are not known (npu-smi)")
@@ -167,14 +172,6 @@ def _excluding(numbers: t.Sequence[int], pairs: t.Iterable[tuple[int, int]]) -> 
 
 def _services(case: Observed, host: Record, kept: t.Sequence[int], allowed: t.Sequence[int], found: Wanted) -> None:
     """Drop-ins with the CPUs of each service: all engines get the same ones, or vLLM-Ascend's slices would overlap."""
-    if "target" not in case.plan["runtime_settings"]:
-        found.add(
-            "TUNE-HOUSEKEEPING",
-            None,
-            "",
-            "only units of systemd can be kept on housekeeping CPUs, so engines use all CPUs",
-        )
-        return
     for service in case.services(host["name"]):
         cpus = allowed if service["kind"] in ENGINES else kept
         found.files[f"{UNITS}/{service['unit']}.d/{DROP_IN}"] = f"{HEAD}CPUAffinity={spell_cpus(cpus)}\n"

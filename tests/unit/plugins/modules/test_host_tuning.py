@@ -213,6 +213,10 @@ def test_all_settings_of_the_profile_latency_go_back_byte_for_byte(tune, rack, t
     assert not real["failed"], real["msg"]
     assert real["steps"] == promised["steps"]
     assert {"path": "irqbalance.service", "before": "active, enabled", "after": "stopped"} in real["steps"]
+    assert {"path": f"/{PAGES}/enabled", "before": "always", "after": "madvise"} in real["steps"]
+    shown = {item["before_header"]: (item["before"], item["after"]) for item in promised["diff"]}
+    assert set(shown) == {"settings", OWN, "/" + UNIT} and shown[OWN] == ("", LATENCY["files"][OWN])
+    assert "irqbalance.service = active, enabled\n" in shown["settings"][0]
     assert {"path": "/proc/irq/901/smp_affinity_list", "before": "0-901", "after": "41"} in real["steps"]
     assert (tmp_path / "irqbalance").read_text().split() == ["inactive", "disabled"]
     assert content(rack)["proc/irq/812/smp_affinity_list"] == "0\n"

@@ -152,6 +152,9 @@ def test_only_systemd_keeps_housekeeping_cpus_free():
     plan = planned({"inference_tune_profile": "latency", "inference_tune": {"housekeeping": 2}}, runtime="docker")
     settings, findings = decided(plan)
     assert settings["files"] == {} and "TUNE-HOUSEKEEPING" in findings
+    assert settings["interrupts"][address(0)] == ["0", "1"], (
+        "engines use all CPUs, so nothing is left out of the division"
+    )
 
 
 STORE = {"kv_transfer": "mooncake+store", "store": {"segment_size": "20GB"}}
