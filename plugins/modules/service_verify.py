@@ -191,6 +191,25 @@ options:
             elements: str
             default: []
           log: *log
+          masters:
+            description: All masters, if there are several. One of them has to serve, and the others have to answer as standbys.
+            type: list
+            elements: dict
+            default: []
+            suboptions:
+              name:
+                description: Name of the service.
+                type: str
+                required: true
+              host:
+                description: Inventory name of its host.
+                type: str
+                default: ""
+              url:
+                description: URL of its metrics port.
+                type: str
+                required: true
+              log: *log
       engine_api_key:
         description: Name of the secret that the engines require. For the role; this module uses O(engine_api_key).
         type: str

@@ -16,6 +16,7 @@ from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
 from ..tools.http_client import Target, ask
 from ..tools.text import one_line
+from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
 from .cause import down, finding, in_loop
 from .plan import running_digest
@@ -68,7 +69,7 @@ def requests_of(kind, response):
 
 
 def transfers_of(kind, samples):
-    """Prompt tokens by source of their KV; for the master its clients and keys. None: no counter in this release."""
+    """Prompt tokens by source of their KV; for a master its clients and keys. None: no counter in this release."""
     if kind == "mooncake_master":
         return {name: samples.get("master_" + name) for name in ("active_clients", "key_count")}
     if "vllm:prompt_tokens_total" not in samples:
@@ -80,6 +81,13 @@ def transfers_of(kind, samples):
     if not counted:
         found["external_kv_transfer"] = samples.get("vllm:external_prefix_cache_hits_total")
     return found
+
+
+def role_of(service, response):
+    """``{role: leader or standby}`` of one of several masters that answers; {} of other services."""
+    if not service.get("elected") or not response["answers"]:
+        return {}
+    return {"role": "leader" if serves(response["body"]) else "standby"}
 
 
 def findings_of(service, state, response, row, digests, now):
@@ -133,7 +141,7 @@ def _counters(service, response, row):
         text = "computes prompts itself: KV of {:.0f} of {:.0f} prompt tokens came from prefill. Fix: run ascend.inference.verify"
         yield text.format(outside, total) + " to find the failing hop"
     clients = kv.get("active_clients")
-    if service["clients"] and clients is not None and clients < service["clients"]:
+    if service["clients"] and clients is not None and clients < service["clients"] and kv.get("role") != "standby":
         yield "has {:.0f} of {} planned store clients".format(clients, service["clients"])
     if service["kind"] == "router":
         yield from _behind(service, response)
@@ -206,7 +214,7 @@ class Host:
             "restarts": state["restarts"],
             "version": answer["version"],
             "requests": requests_of(service["kind"], answer),
-            "kv": transfers_of(service["kind"], answer["samples"]),
+            "kv": {**transfers_of(service["kind"], answer["samples"]), **role_of(service, answer)},
             "digests": dict(zip(("running", "deployed", "planned"), digests)),
             "log": [],
         }

@@ -53,6 +53,14 @@ FAULTS = {
         "This master is a standby of a highly available pair.",
         "Use the leader's address, or check why none was elected.",
     ),
+    "no_leader": Fault(
+        "Without a leader no block can be stored or found, and no engine can start.",
+        "Check etcd (playbook status): a majority of its members has to run and to be reached by the masters.",
+    ),
+    "two_leaders": Fault(
+        "Each of them knows only a part of the blocks.",
+        "Compare --cluster_id and the addresses of etcd of all masters (playbook plan), then restart them.",
+    ),
     "master_clients": Fault(
         "An engine did not register: wrong master_server_address, MOONCAKE_CONFIG_PATH unset, or its mount of the segment failed "
         "(RPC_FAIL: too few master RPC threads).",

@@ -16,11 +16,12 @@ from .entry import check_entry
 from .faults import Problem
 from .limits import check_negative
 from .load import check_burst, check_long
+from .master import check_master
 from .pairs import check_pairs
 from .plan import VerifyPlan
 from .pool import check_pool
 from .probe import Keys, Limits, Probe
-from .ready import check_alone, check_engines, check_master
+from .ready import check_alone, check_engines
 from .texts import check_texts
 
 
@@ -160,7 +161,7 @@ def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
 
 def _urls(plan: VerifyPlan, name: str) -> str:
     if name == "master" and plan.store:
-        return plan.store.master_url
+        return ", ".join(master.url for master in plan.store.masters) or plan.store.master_url
     if name in ("engines", "alone", "pairs", "pool", "texts"):
         return ", ".join(engine.url for engine in plan.engines)
     return plan.entry.url

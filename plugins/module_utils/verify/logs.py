@@ -64,6 +64,7 @@ Service = Tuple[str, Log]
 def services_of(plan: VerifyPlan, host: str) -> list[Service]:
     """(name, log) of all services of the plan on this host that have a log."""
     everything = list(plan.engines) + [plan.entry] + [service for service in (plan.router, plan.store) if service]
+    everything += plan.store.masters[1:] if plan.store else ()
     seen: dict[str, Log] = {}
     for service in everything:
         if service.host == host and service.log.kind != "none":

@@ -81,8 +81,17 @@ class Router(NamedTuple):
     log: Log
 
 
+class Master(NamedTuple):
+    """One master of the store; url of its metrics port."""
+
+    name: str
+    host: str
+    url: str
+    log: Log
+
+
 class Store(NamedTuple):
-    """The store; clients and capacity_bytes 0 = not compared; writers/readers are names of engines."""
+    """The store; clients and capacity_bytes 0 = not compared; writers/readers are names of engines; masters: only if there are several."""
 
     name: str
     host: str
@@ -92,6 +101,7 @@ class Store(NamedTuple):
     writers: tuple[str, ...]
     readers: tuple[str, ...]
     log: Log
+    masters: tuple[Master, ...] = ()
 
 
 class Lines(NamedTuple):
@@ -187,6 +197,7 @@ _STORE = {
     "writers": Field(list, []),
     "readers": Field(list, []),
     "log": Field(dict, {}, inner=_LOG),
+    "masters": Field(list, [], inner=_SERVICE),
 }
 _LINES = {"transferred": Field(str, ""), "delayed": Field(str, ""), "listening": Field(str, "")}
 _RELEASE = {
@@ -375,7 +386,19 @@ def _store(value: Any, problems: list[str]) -> Store:
     values = _take(value, "verify.store", _STORE, problems)
     values["master_url"] = _url(values["master_url"], "verify.store.master_url", problems)
     values["log"] = _log(values["log"], "verify.store.log", problems)
-    return Store(**dict(values, writers=tuple(values["writers"]), readers=tuple(values["readers"])))
+    lists = {key: tuple(values[key]) for key in ("writers", "readers")}
+    return Store(**dict(values, masters=_masters(values["masters"], problems), **lists))
+
+
+def _masters(value: list[Any], problems: list[str]) -> tuple[Master, ...]:
+    masters = []
+    for number, entry in enumerate(value):
+        where = f"verify.store.masters[{number}]"
+        values = _take(entry, where, _SERVICE, problems)
+        values["url"] = _url(values["url"], where + ".url", problems)
+        values["log"] = _log(values["log"], where + ".log", problems)
+        masters.append(Master(**values))
+    return tuple(masters)
 
 
 def _release(value: Any, problems: list[str]) -> Release:

@@ -10,6 +10,7 @@ from typing import Any
 from ..tools.http_client import Target
 from .answers import excerpt, same_text
 from .faults import Problem
+from .master import leader_target
 from .metrics import Samples, served, store_gets, store_puts
 from .plan import Engine
 from .probe import Probe
@@ -52,7 +53,7 @@ def _one_link(probe: Probe, writer: Engine, reader: Engine) -> tuple[str, Proble
     """(hop, error or None, tokens read). The writer computes first and gives the reference text; the reader must return the same."""
     store, prompt = probe.plan.store, probe.new_prompt()
     put_hop, get_hop = f"{writer.name} -> {store.name}", f"{store.name} -> {reader.name}"
-    master = Target(store.master_url)
+    master = leader_target(probe)
     start = probe.metrics(master)
     first = probe.complete(probe.target(writer), prompt)
     if not first.whole:

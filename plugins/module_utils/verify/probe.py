@@ -72,6 +72,7 @@ class Probe:
         self.pairs: dict[str, dict[str, dict[str, Any]]] = {}
         self.ttft_ms: dict[str, float] | None = {}
         self.entry_works = False
+        self.leader_url = ""  # of the master of the store that serves; set by step master
         self.joining: frozenset[str] = frozenset()  # names of engines; if there are any, only their pairs are tested
         self.exchanges: list[Exchange] = []
 

@@ -1,17 +1,16 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps master, engines and alone: each component separately, before requests through all of them."""
+"""Steps engines and alone: each component separately, before requests through all of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..tools import foreign_json
-from ..tools.http_client import Reply, Target, ask
+from ..tools.http_client import Reply, ask
 from .answers import Answer, excerpt
 from .faults import Problem
-from .metrics import Samples
 from .plan import Engine
 from .probe import Probe
 from .prompts import new_nonce, salted
@@ -26,55 +25,6 @@ def silence(path: str, reply: Reply) -> Problem:
     if reply.status in (401, 403):
         return Problem(f"{text}HTTP {reply.status}", "unauthorized")
     return Problem("{}HTTP {}: {}".format(text, reply.status, excerpt(reply.body) or "(empty body)"), "unready")
-
-
-def check_master(probe: Probe) -> list[Record]:
-    """Check health, then clients and capacity. Mooncake <= 0.3.10.post1 answers OK, later ones JSON with service_ready."""
-    store = probe.plan.store
-    target = Target(store.master_url)
-    reply = probe.get(target, "/health")
-    if reply.status != 200 or reply.error:
-        return [failed("master", store.name, silence("/health", reply))]
-    if not _is_leader(reply.body):
-        message = "its /health reports that it is not serving: " + excerpt(reply.body)
-        return [failed("master", store.name, Problem(message, "master_standby"))]
-    samples = probe.settle(lambda: probe.metrics(target) or {}, lambda read: not _short(probe, read))
-    missing = _short(probe, samples)
-    if missing:
-        return [failed("master", store.name, problem, clients=_clients(samples)) for problem in missing]
-    clients, capacity = _clients(samples), samples.get("master_total_capacity_bytes")
-    if store.clients and clients is not None and clients > store.clients:
-        text = "{0} has {1:.0f} clients, expected {2}: a foreign client, or one of a process that has just exited"
-        probe.warnings.append(text.format(store.name, clients, store.clients))
-    message = "ready, {} clients, {} bytes".format(*("?" if v is None else f"{v:.0f}" for v in (clients, capacity)))
-    return [passed("master", store.name, message, clients=clients, capacity_bytes=capacity)]
-
-
-def _is_leader(body: str) -> bool:
-    if body.strip() == "OK":
-        return True
-    try:
-        return foreign_json.loads(body).get("service_ready") is True
-    except (ValueError, AttributeError):
-        return False
-
-
-def _clients(samples: Samples) -> float | None:
-    return samples.get("master_active_clients")
-
-
-def _short(probe: Probe, samples: Samples) -> list[Problem]:
-    """Clients or capacity below the plan. A missing counter is treated as zero."""
-    store = probe.plan.store
-    short = []
-    for name, wanted, unit, fault in (
-        ("master_active_clients", store.clients, "clients", "master_clients"),
-        ("master_total_capacity_bytes", store.capacity_bytes, "bytes of capacity", "master_capacity"),
-    ):
-        found = samples.get(name, 0.0)
-        if wanted and found < wanted:
-            short.append(Problem(f"it has {found:.0f} {unit}, expected {wanted}", fault))
-    return short
 
 
 def check_engines(probe: Probe) -> list[Record]:

@@ -29,7 +29,15 @@ class Kind(t.NamedTuple):
 IPV6 = r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[\w.-]+)?"
 KINDS: dict[str, Kind] = {
     "address": Kind(re.compile(rf"\w[\w.-]*|{IPV6}", re.ASCII), "an IP address or a host name"),
+    # Mooncake joins it to the keys of etcd, and with an OpLog ends with other characters (ha/oplog: 128 of [A-Za-z0-9_.-]).
+    "cluster_id": Kind(
+        re.compile(r"\w[\w.-]{0,127}", re.ASCII),
+        "a name of at most 128 letters, digits and . _ - that begins with a letter or digit",
+    ),
     "directory": Kind(re.compile(r"/[\w./+@-]*", re.ASCII), "an absolute path of letters, digits and . _ / + @ -"),
+    "endpoint": Kind(
+        re.compile(r"(\w[\w.-]*|\[[0-9A-Fa-f:.]+\]):\d{1,5}", re.ASCII), "an address with a port, such as 10.0.0.1:2379"
+    ),
     "group": Kind(re.compile(r"\w[\w.-]*", re.ASCII), "the name of an inventory group"),
     "image": Kind(
         re.compile(r"[\w\[][\w./:@+\[\]-]*", re.ASCII),

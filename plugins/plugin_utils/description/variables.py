@@ -19,6 +19,7 @@ from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
+from .store_ha import StoreHa
 from .texts import problem_of
 from .tune import PROFILES, Tune
 from .values import natural
@@ -287,6 +288,10 @@ class Store:
     )
     buffer_size: str = documented("Buffer of each rank for transfers, such as 1GB. Default: the one of the client.", "")
     options: dict[str, t.Any] = documented("Settings merged into the store's configuration file.", mapping())
+    ha: StoreHa | None = documented(
+        "Several masters of a Mooncake store, so that it survives the death of one. {} takes all defaults. Default: one master.",
+        None,
+    )
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,8 @@ def _sources(service: Record, port: Record, users: _Users) -> set[str]:
     kind, name = service["kind"], port["name"]
     if kind == "router":
         return users.of("frontend") if name == "api" else set()
+    if kind == "etcd":
+        return users.of("etcd") if name == "peer" else users.of("mooncake_master", *ENGINES)
     if kind not in ENGINES:  # the store's master and its metadata services
         return users.of(*ENGINES) if kind != "frontend" and name != "metrics" else set()
     if name == "api":

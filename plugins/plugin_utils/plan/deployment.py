@@ -35,6 +35,8 @@ class Context:
     master: Host | None
     router: Host | None
     posted: bool = False  # whether the deployed router has its engines added at run time
+    masters: tuple[Host, ...] = ()  # of a highly available store, by number; the first one is ``master``
+    etcd: tuple[Host, ...] = ()  # members of the deployment's own etcd, by number
 
     @property
     def transfer(self) -> tuple[str, ...]:

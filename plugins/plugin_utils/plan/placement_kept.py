@@ -32,8 +32,10 @@ from .placement import (
     usable,
 )
 from .service import Service
+from .store_hosts import ETCD, MASTERS
 
 SINGLE = ("router", "mooncake_master", "memcache_meta")  # kinds of services of which a deployment has one
+SEVERAL = {MASTERS: "mooncake_master", ETCD: "etcd"}  # kinds by their key, of a highly available store
 Record = t.Mapping[str, t.Any]
 Row = tuple[Host, ...]
 UNTRUSTED = "untrusted placement.json"  # what playbooks/shared/places.yml prints in place of such a file
@@ -43,6 +45,7 @@ MOST_INSTANCES, MOST_ON_HOST, MOST_NAME = (
     255,
     253,
 )  # number of an instance; device or slot; characters of a host's name
+MOST_MEMBERS = 9  # masters, and members of etcd
 SHOWN = 5
 AGAIN = "or plan all instances again with inference_keep_placement: false, which moves running ones."
 
@@ -51,10 +54,12 @@ def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Servi
     """The plan's ``placement``: ``{instances: [{kind, number, slot, hosts: [[name, devices], ...]}], router, ...}``.
 
     The latter are the hosts of SINGLE, empty if the deployment has no such service. ``posted: true`` if the router has its engines added at
-    run time: it stays so with one instance of each pool, as another command line would restart it, which no client survives.
+    run time: it stays so with one instance of each pool, as another command line would restart it, which no client survives. With several
+    masters of the store, ``masters`` and ``etcd`` are their hosts and those of etcd's members, by number.
     """
     services = list(services)
-    single = {service.kind: service.host for service in services}
+    single = {service.kind: service.host for service in reversed(services)}
+    several = {key: [service.host for service in services if service.kind == kind] for key, kind in SEVERAL.items()}
     posted = any(service.members and service.members.more for service in services)
     return {
         "instances": [
@@ -68,6 +73,7 @@ def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Servi
         ],
         **{kind: single.get(kind, "") for kind in SINGLE},
         **({"posted": True} if posted else {}),
+        **({key: names for key, names in several.items() if names} if len(several[MASTERS]) > 1 else {}),
     }
 
 
@@ -247,6 +253,10 @@ def record_hosts(record: Record) -> dict[str, list[str]]:
     for service in SINGLE:
         if record[service]:
             found.setdefault(record[service], []).append(service)
+    for key, kind in SEVERAL.items():
+        for host in record.get(key, ()):
+            if kind not in found.setdefault(host, []):
+                found[host].append(kind)
     return found
 
 
@@ -317,6 +327,7 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
             ],
             **{kind: _name(value[kind]) if value[kind] != "" else "" for kind in SINGLE},
             **({"posted": True} if value.get("posted") is True else {}),
+            **{key: [_name(host) for host in _few(value[key])] for key in SEVERAL if key in value},
         }
     except (KeyError, TypeError, ValueError):
         return None
@@ -326,6 +337,12 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
 def _number(value: t.Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError("not a number of a placement")
+    return value
+
+
+def _few(value: t.Any) -> list[t.Any]:
+    if not isinstance(value, list) or len(value) > MOST_MEMBERS:
+        raise ValueError("not a list of a placement")
     return value
 
 

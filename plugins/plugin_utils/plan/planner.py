@@ -26,7 +26,7 @@ from .render.engine import engine_services
 from .render.firewall import firewall_section
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
-from .render.metadata_services import METADATA_SERVICES
+from .render.metadata_services import store_services
 from .render.router import members_section, router_service
 from .render.software import software
 from .render.verify import verify_section
@@ -34,6 +34,7 @@ from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
 from .service import Service, digest
+from .store_hosts import store_hosts
 
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -163,15 +164,18 @@ def _place(
     instances, more = place_beside(description, hosts, deployed) if deployed else place(description, hosts)
     transfers = [description.kv_transfer, *(pool.kv_transfer for pool in description.pools.present().values())]
     engine_hosts = [process.host for instance in instances for process in instance.processes]
+    masters, etcd = store_hosts(description, hosts, engine_hosts, deployed)
     context = Context(
         description,
         release,
         hosts,
         tuple(instances),
         assign(instances, release, any(D2RH in word for word in transfers)),
-        _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
+        masters[0] if masters else _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
         _single(description.router.group, hosts, engine_hosts, deployed.get("router", "")),
         bool(deployed.get("posted")),
+        masters,
+        etcd,
     )
     return context, findings + more + short_lists(description, instances)
 
@@ -190,9 +194,7 @@ def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host], deploy
 def _services(context: Context) -> list[Service]:
     engines = engine_services(context)
     services = list(engines)
-    metadata_service = METADATA_SERVICES.get(context.description.store.backend)
-    if context.store and context.master and metadata_service:
-        services.append(metadata_service.service(context, context.master))
+    services += store_services(context)
     if context.router and flavour_of(context).name != "none":
         services.append(router_service(context, context.router, engines))
         if context.description.router.frontend == "nginx" and not context.contained:
@@ -234,8 +236,10 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
 
 def _groups(description: Description) -> list[str]:
     """The inventory groups from which the deployment takes its hosts."""
-    pools = {group_of(name, pool) for name, pool in description.pools.present().items()}
-    return sorted((pools | {description.router.group, description.mooncake_master.group}) - {""})
+    groups = {group_of(name, pool) for name, pool in description.pools.present().items()}
+    groups |= {description.router.group, description.mooncake_master.group}
+    ha = description.store.ha
+    return sorted((groups | ({ha.etcd_group} if ha and not ha.etcd_endpoints else set())) - {""})
 
 
 def on_host(plan: t.Mapping[str, t.Any], host: str) -> list[dict[str, t.Any]]:

@@ -92,6 +92,11 @@ class Release:
         """CANN's version as numbers; a release candidate counts as its release."""
         return numbers(self.cann.split(".RC")[0] if self.cann else "0")
 
+    @property
+    def mooncake_etcd(self) -> bool:
+        """Whether masters elect a leader with etcd: wheels are built with STORE_USE_ETCD, builds from source (images, hosts) are not."""
+        return self.mooncake_install == "package"
+
     def master_knows(self, flag: str) -> bool:
         """Whether this release's mooncake_master has an option; it exits with an unknown one."""
         return flag in options.known("mooncake_master", self.mooncake or options.OLDEST_MASTER)

@@ -12,7 +12,12 @@ Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
 # Software files that are rewritten only on a change: stamps of virtual environments (see python_venv), our plugin.
-STAMPS: dict[str, tuple[str, ...]] = {"mooncake_master": ("mooncake",), "router": ("router",), "frontend": ()}
+STAMPS: dict[str, tuple[str, ...]] = {
+    "mooncake_master": ("mooncake",),
+    "router": ("router",),
+    "frontend": (),
+    "etcd": (),
+}
 ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", "vllm_ascend", "mooncake")}
 PLUGIN = ("plugin.py", "mooncake_serial.py")
 

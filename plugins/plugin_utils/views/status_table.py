@@ -34,7 +34,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
-    findings += _differing(hosts) + _in_cluster(planned) + _stale_links(results, planned)
+    findings += _differing(hosts) + _in_cluster(planned) + _stale_links(results, planned) + _leaders(services)
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
     return {
@@ -105,6 +105,22 @@ def _stale_links(results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any)
     return found
 
 
+def _leaders(services: t.Sequence[Report]) -> list[str]:
+    """A finding if not exactly one of several masters of the store serves."""
+    roles = {service["service"]: service["kv"]["role"] for service in services if "role" in service["kv"]}
+    leaders = sorted(name for name, role in roles.items() if role == "leader")
+    if len(leaders) > 1:
+        return [
+            f"{' and '.join(leaders)} serve at once, each with a part of the store's keys. Fix: restart all masters of the store"
+        ]
+    if roles and not leaders:
+        return [
+            f"No master of the store serves: {', '.join(sorted(roles))} are standbys. An election takes about 10 s. Fix: check that a "
+            "majority of etcd's members runs and that the masters reach them"
+        ]
+    return []
+
+
 def _in_cluster(planned: t.Any) -> list[str]:
     """A finding that the state of pods is not included."""
     if not planned or not planned["runtime_facts"]["in_cluster"]:
@@ -157,8 +173,11 @@ def _requests(counts: t.Mapping[str, t.Any]) -> str:
 
 def _kv(row: Report) -> str:
     kv = row["kv"]
+    if kv.get("role") == "standby":
+        return "standby"
     if row["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
-        return f"{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"
+        role = f"{kv['role']}, " if "role" in kv else ""
+        return f"{role}{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"
     if kv.get("prompt_tokens") is None or row["kind"] == "prefill":
         return "-"
     outside = kv.get("external_kv_transfer")

@@ -16,7 +16,7 @@ from ..ports import bound, carries
 from ..service import File, Health, Service, Start, Stop, base_url
 from .arguments import arguments
 from .container import container
-from .metadata_services import metadata_service_of
+from .metadata_services import engine_environment, metadata_service_of, service_names
 from .mooncake import engine_venv
 from .npu import npu_environment, preloads, rank_table_path, refers_to_itself, shell_file, sources
 from .vllm import command_line
@@ -47,7 +47,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         *_files(context, instance),
         *((shell_file(context, directory, for_shell, preload),) if npu else ()),
     )
-    derived = {metadata_service.path_variable: store.path} if metadata_service and store else {}
+    derived = engine_environment(context, metadata_service, store.path) if metadata_service and store else {}
     return Service(
         name=name,
         kind=instance.kind,
@@ -72,7 +72,9 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         if headless
         else Health(f"{base_url(process.host.address, assigned.api)}/health", description.start_timeout),
         start=Start(
-            20, (metadata_service.name,) if metadata_service else (), {"memlock": "unlimited", "nofile": 1048576}
+            20,
+            service_names(context, metadata_service) if metadata_service else (),
+            {"memlock": "unlimited", "nofile": 1048576},
         ),
         stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
         container=container(context, process.host, name, directory) if context.contained and npu else None,

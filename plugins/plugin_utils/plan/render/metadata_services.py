@@ -13,6 +13,7 @@ from ..deployment import Context
 from ..placement import Instance
 from ..service import File, Service
 from . import memcache, mooncake
+from .store_ha import client_environment, etcd_services
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,27 @@ METADATA_SERVICES: dict[str, MetadataService] = {
     "mooncake": MetadataService(mooncake.NAME, mooncake.master_service, mooncake.client_config, "MOONCAKE_CONFIG_PATH"),
     "memcache": MetadataService(memcache.NAME, memcache.meta_service, memcache.local_config, "MMC_LOCAL_CONFIG_PATH"),
 }
+
+
+def store_services(context: Context) -> list[Service]:
+    """The services that the store needs besides engines: its metadata service, or several masters and their etcd."""
+    found = METADATA_SERVICES.get(context.description.store.backend)
+    if not (context.store and context.master and found):
+        return []
+    if context.masters and found.name == mooncake.NAME:
+        masters = [mooncake.master_service(context, host, number) for number, host in enumerate(context.masters)]
+        return [*etcd_services(context), *masters]
+    return [found.service(context, context.master)]
+
+
+def service_names(context: Context, found: MetadataService) -> tuple[str, ...]:
+    """The services of a backend that engines need."""
+    return mooncake.master_names(context) if found.name == mooncake.NAME else (found.name,)
+
+
+def engine_environment(context: Context, found: MetadataService, path: str) -> dict[str, str]:
+    """Environment of an engine whose configuration file of the store is ``path``."""
+    return {found.path_variable: path, **(client_environment(context) if found.name == mooncake.NAME else {})}
 
 
 def metadata_service_of(context: Context, instance: Instance) -> MetadataService | None:

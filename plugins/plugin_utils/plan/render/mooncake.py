@@ -15,6 +15,7 @@ from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, base_url, bracketed
 from .container import container
 from .npu import CONNECT_TIMEOUT, sources
+from .store_ha import endpoints, master_flags
 from .vllm import merged
 
 NAME = "mooncake-master"
@@ -25,11 +26,19 @@ RPC, HTTP_METADATA = 9400, 9401
 def ports(context: Context) -> tuple[int, int, int]:
     """RPC, metrics and HTTP metadata ports of the master; the last is 0 if engines exchange metadata directly."""
     master = context.description.mooncake_master
-    http = master.http_metadata_port or (HTTP_METADATA if context.description.engine == "vllm_cpu" else 0)
+    alone = (
+        context.description.engine == "vllm_cpu" and not context.masters
+    )  # else the metadata would end with a master
+    http = master.http_metadata_port or (HTTP_METADATA if alone else 0)
     return master.port or RPC, master.metrics_port, http
 
 
-def master_service(context: Context, host: Host) -> Service:
+def master_names(context: Context) -> tuple[str, ...]:
+    """The services of all masters; only several ones have numbers."""
+    return tuple(f"{NAME}-{number}" for number in range(len(context.masters))) or (NAME,)
+
+
+def master_service(context: Context, host: Host, number: int = 0) -> Service:
     """mooncake_master on ``host``; it exits with an unknown option (gflags)."""
     master, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
     npu = context.description.engine == "vllm_ascend"
@@ -37,16 +46,19 @@ def master_service(context: Context, host: Host) -> Service:
     if http:
         flags.update(enable_http_metadata_server="true", http_metadata_server_host=host.address)
         flags["http_metadata_server_port"] = http
+    flags.update(master_flags(context))
     if npu:
         flags.update(_npu_flags(context, host))
     flags.update({key.replace("-", "_"): value for key, value in merged(master.args).items()})
     planned = [Port("rpc", rpc), Port("metrics", metrics, protocol="http")]
-    directory = context.service_directory(NAME)
+    name = master_names(context)[number]
+    directory = context.service_directory(name)
     return Service(
-        name=NAME,
+        name=name,
         kind="mooncake_master",
         host=host.name,
         address=host.address,
+        instance=number,
         argv=(_binary(context), *(f"--{key}={_text(flags[key])}" for key in flags if flags[key] is not None)),
         env={key: str(master.env[key]) for key in sorted(master.env)},
         source=sources(context) if npu else (),
@@ -55,7 +67,7 @@ def master_service(context: Context, host: Host) -> Service:
         start=Start(10),
         health=Health(f"{base_url(host.address, metrics)}/health", 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, NAME, directory, False) if npu and context.contained else None,
+        container=container(context, host, name, directory, False) if npu and context.contained else None,
     )
 
 
@@ -106,8 +118,8 @@ def client_config(context: Context, directory: str, host: Host) -> File:
     cpu = context.description.engine == "vllm_cpu"
     store = context.description.store
     config: dict[str, t.Any] = {
-        "metadata_server": f"{base_url(address, http)}/metadata" if cpu else "P2PHANDSHAKE",
-        "master_server_address": f"{bracketed(address)}:{rpc}",
+        "metadata_server": f"{base_url(address, http)}/metadata" if cpu and http else "P2PHANDSHAKE",
+        "master_server_address": f"etcd://{endpoints(context)}" if context.masters else f"{bracketed(address)}:{rpc}",
         "protocol": "tcp" if cpu else "ascend",
         "device_name": "",
         "global_segment_size": _size(store.segment_size or ("512mb" if cpu else "1GB")),

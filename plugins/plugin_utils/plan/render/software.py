@@ -17,6 +17,7 @@ from .engine import plugin_path
 from .mooncake import engine_venv
 from .npu import sources
 from .router import router_venv, script_path, script_source
+from .store_ha import PROGRAM
 
 NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
 
@@ -45,6 +46,8 @@ def software(context: Context) -> dict[str, t.Any]:
             "imports": [router.package.module] if router.package else ["fastapi", "httpx", "uvicorn"],
         },
     }
+    if context.etcd and context.store:
+        found["etcd"] = {"program": PROGRAM}
     if context.description.engine == "vllm_ascend":
         found["engine"]["overrides"] = list(release.overrides)
         found["package_indexes"] = {} if context.description.index_url else INDEXES

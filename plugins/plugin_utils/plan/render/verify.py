@@ -55,9 +55,9 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         section["router"] = _engine(router)
     if _api_key(apis):
         section["engine_api_key"] = _api_key(apis)
-    master = next((service for service in services if service.kind == "mooncake_master"), None)
-    if master:
-        section["store"] = _store(context, master, apis)
+    masters = [service for service in services if service.kind == "mooncake_master"]
+    if masters:
+        section["store"] = _store(context, masters, apis)
     return section
 
 
@@ -169,20 +169,31 @@ def _frontend(context: Context, service: Service) -> dict[str, t.Any]:
     return found
 
 
-def _store(context: Context, master: Service, apis: list[Service]) -> dict[str, t.Any]:
+def _store(context: Context, masters: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
+    """The store, with all of its masters if there are several."""
+    master = masters[0]
     storing = [api.name for api in apis if "store" in context.transfer_of(_pool(context, api))]
     consumers = [api.name for api in apis if api.kind == "decode"]
     ranks = context.store_ranks
+    several = [
+        {"name": item.name, "host": item.host, "url": _metrics_url(item), "log": dict(item.log)}
+        for item in (masters if len(masters) > 1 else ())
+    ]
     return {
+        **({"masters": several} if several else {}),
         "name": master.name,
         "host": master.host,
-        "master_url": base_url(master.address, master.port("metrics").first),
+        "master_url": _metrics_url(master),
         "clients": ranks,
         "capacity_bytes": ranks * segment_bytes(context),
         "writers": [name for name in storing if name not in consumers],
         "readers": storing,
         "log": dict(master.log),
     }
+
+
+def _metrics_url(service: Service) -> str:
+    return base_url(service.address, service.port("metrics").first)
 
 
 def _pool(context: Context, service: Service) -> t.Any:

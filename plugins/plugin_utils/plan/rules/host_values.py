@@ -119,6 +119,12 @@ def group_empty(case: Case) -> t.Iterator[Finding]:
     for path, group, usual, kind in (
         ("inference_router.group", description.router.group, "router", "router"),
         ("inference_mooncake_master.group", description.mooncake_master.group, "mooncake_master", "mooncake_master"),
+        (
+            "inference_store.ha.etcd_group",
+            description.store.ha.etcd_group if description.store.ha else "",
+            "etcd",
+            "etcd",
+        ),
     ):
         if group != usual and not case.in_pods and case.named(kind) and not hosts_of(group, case.context.hosts):
             yield Finding.at(path, group, f"no host is in group '{group}'", nearest(group, groups))

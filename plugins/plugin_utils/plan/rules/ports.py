@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ...description.findings import Finding
+from ...description.store_ha import StoreHa
 from ...description.variables import Master
 from ..service import Port, Service
 from .base import Case, Rules
@@ -31,6 +32,11 @@ def variable_of(case: Case, service: Service, port: Port) -> str:
         name = {"rpc": "port", "metrics": "metrics_port", "http_metadata": "http_metadata_port"}.get(port.name, "port")
         value = getattr(description.mooncake_master, name)
         return f"inference_mooncake_master.{name}" if value and value != getattr(Master(), name) else ""
+    if service.kind == "etcd":
+        value = getattr(description.store.ha, f"etcd_{port.name}_port", 0)
+        return (
+            f"inference_store.ha.etcd_{port.name}_port" if value != getattr(StoreHa(), f"etcd_{port.name}_port") else ""
+        )
     pool = description.pools.present().get(service.kind)
     own = pool.hosts.get(service.host) if pool else None
     if own and getattr(own.ports, port.name, None):

@@ -107,3 +107,18 @@ def test_pods_are_asked_of_the_cluster():
 
 def test_nothing_deployed_is_not_well():
     assert not status_report("x", {})["healthy"]
+
+
+def master(name, role, clients):
+    return row(service=name, kind="mooncake_master", kv={"active_clients": clients, "key_count": 7.0, "role": role})
+
+
+def test_one_of_several_masters_leads():
+    report = status_report("x", {"n1": result(master("m-0", "standby", 0.0), master("m-1", "leader", 4.0))})
+    assert report["healthy"]
+    lines = status_table(report)
+    assert "standby" in lines[2] and "leader, 4 clients, 7 keys" in lines[3]
+    none = status_report("x", {"n1": result(master("m-0", "standby", 0.0), master("m-1", "standby", 0.0))})
+    assert not none["working"] and "No master of the store serves: m-0, m-1" in none["findings"][0]
+    two = status_report("x", {"n1": result(master("m-0", "leader", 0.0), master("m-1", "leader", 0.0))})
+    assert "m-0 and m-1 serve at once" in two["findings"][0]

@@ -69,6 +69,10 @@ FAMILIES: dict[str, tuple[dict[str, t.Any], dict[str, t.Any]]] = {
     "p2p-0.13": (_apart("0.13.0", "mooncake"), hosts(4, APART)),
     "p2p-0.11": (_apart("0.11.0", "mooncake"), hosts(4, APART)),
     "both": (_apart("0.23.0", "mooncake+store", inference_store={"segment_size": "4GB"}), hosts(4, APART)),
+    "ha": (
+        _apart("0.23.0", "mooncake+store", inference_store={"segment_size": "4GB", "ha": {"oplog": False}}),
+        hosts(4, APART),
+    ),
     "both-0.18": (_apart("0.18.0", "mooncake+store", inference_store={"segment_size": "4GB"}), hosts(4, APART)),
     "layerwise": (_apart("0.23.0", "mooncake_layerwise"), hosts(4, APART)),
     "layerwise-0.11": (_apart("0.11.0", "mooncake_layerwise"), hosts(4, APART)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import APART, hosts
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import APART, IMAGE, hosts
 
 
 @dataclass(frozen=True)
@@ -332,6 +332,34 @@ MISTAKES: tuple[Mistake, ...] = (
     M("MASTER-DERIVED", "both", {f"{MASTER}.rpc_port": 50088}),
     M("MASTER-OFFLOAD", "both", {f"{MASTER}.root_fs_dir": "/data", f"{MASTER}.enable_offload": True}),
     M("MASTER-HA", "both", {f"{MASTER}.enable_ha": True}),
+    M("STORE-HA-UNUSED", "p2p", {f"{STORE}.ha": {}}, also="STORE-UNUSED"),
+    M("STORE-HA-UNUSED", "both", {f"{STORE}.ha": {}, f"{STORE}.backend": "memcache"}, also="PORT-OVERLAP"),
+    M("STORE-HA-RUNTIME", "kubernetes", {f"{STORE}.ha": {}}, also=("STORE-HA-UNUSED", "STORE-UNUSED")),
+    M(
+        "STORE-HA-RUNTIME",
+        "ha",
+        {"inference_runtime": "docker", "inference_image": IMAGE},
+        f"{STORE}.ha.etcd_endpoints",
+    ),
+    M("STORE-HA-BUILD", "both-0.18", {f"{STORE}.ha": {"oplog": False}}),
+    W("STORE-HA-OPLOG", "ha", {f"{STORE}.ha.oplog": True}),
+    M("STORE-HA-MASTERS", "ha", {f"{STORE}.ha.masters": 2, "inventory": hosts(4, {**APART, "mooncake_master": (1,)})}),
+    M("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_members": 2}),
+    M("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_members": 5}),
+    M("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_endpoints": ["e1:2379", "e2:2379"]}),
+    M("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_endpoints": ["e1:2379", "e2:2379", "e1:2379"]}),
+    W("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_members": 1}),
+    W("STORE-HA-ETCD", "ha", {f"{STORE}.ha.etcd_endpoints": ["e1:2379"]}),
+    M("STORE-HA-ADDRESS", "ha", {f"{MASTER}.rpc_address": "0.0.0.0"}),
+    M("STORE-HA-ADDRESS", "ha", {f"{MASTER}.rpc_address": None}),
+    M("STORE-HA-LEADER", "ha", {f"{MASTER}.cluster_id": "other"}),
+    M("STORE-HA-LEADER", "ha", {f"{MASTER}.enable_ha": False}),
+    M("STORE-HA-LEADER", "ha", {f"{MASTER}.ha_backend_connstring": "e1:2379"}),
+    M("STORE-HA-LEADER", "ha", {f"{STORE}.options.master_server_address": "10.1.0.1:9400"}, also="MASTER-HA"),
+    M("STORE-HA-LEADER", "ha", {"inference_env.MC_STORE_CLUSTER_ID": "mooncake"}),
+    M("PORT-OVERLAP", "ha", {f"{STORE}.ha.etcd_client_port": 9400}),
+    M("PORT-OVERLAP", "ha", {f"{STORE}.ha.etcd_peer_port": 9003}),
+    W("GROUP-EMPTY", "ha", {f"{STORE}.ha.etcd_group": "quorum"}),
     M("TTL-TIMEOUT", "both", {f"{MASTER}.default_kv_lease_ttl": 5000}),
     M("TTL-TIMEOUT", "both", {f"{MASTER}.default_kv_lease_ttl": 11000, "inference_env.ASCEND_TRANSFER_TIMEOUT": 33064}),
     W("MASTER-THREADS", "both", {f"{MASTER}.rpc_thread_num": 4}),
