@@ -18,9 +18,13 @@ import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill.masters import Seen, follow, look
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.report import drill_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.drill.runs import drill_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.store_ha import PROGRAM
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import CPU
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM as PLAYBOOK
+from ansible_collections.ascend.inference.tests.integration._playbook import TREE
 from ansible_collections.ascend.inference.tests.simulator import upstream_proxies
 
 CACHE = pathlib.Path(__file__).resolve().parents[2] / ".cache" / "upstream"
@@ -218,3 +222,51 @@ def test_a_member_of_etcd_may_die_and_the_leader_stays(store):
     store.kill(leader)
     assert follow(store.metrics, Seen(leader, 1), 60)["leaderless"] <= FAILOVER
     assert store.ask("read") == {"right": KEYS}
+
+
+# The steps of playbooks/shared/fault.yml that concern the leader; the fault itself is a kill here, because nothing restarts the master.
+DRILL = """
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  vars:
+    ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
+  tasks:
+    - ansible.builtin.include_tasks: {leader}
+    - ansible.builtin.command: kill -9 {{{{ pids[__inference_hit.services[0].name] }}}}
+    - ansible.builtin.async_status:
+        jid: "{{{{ __inference_following.ansible_job_id }}}}"
+      register: __inference_store
+      until: __inference_store.finished
+      retries: 60
+      delay: 1
+    - ansible.builtin.copy:
+        content: "{{{{ {{'hit': __inference_hit, 'store': __inference_store}} | to_json }}}}"
+        dest: {result}
+        mode: "0600"
+"""
+
+
+@pytest.mark.long
+def test_a_drill_measures_the_failover(store, tmp_path):
+    store.client()
+    assert store.ask("put") == {"failed": 0}
+    leader = look(store.metrics).leader
+    drill = drill_runs(store.plan, {"faults": [{"kind": "mooncake_master"}]}, store.plan["deployment"])
+    fault = {**drill["faults"][0], "masters": [{"name": name, "url": url} for name, url in store.metrics.items()]}
+    result, book, given = tmp_path / "result.json", tmp_path / "drill.yml", tmp_path / "given.json"
+    shared = pathlib.Path(TREE) / "ansible_collections/ascend/inference/playbooks/shared/leader.yml"
+    book.write_text(DRILL.format(leader=shared, result=result))
+    pids = {name: process.pid for name, process in store.processes.items()}
+    given.write_text(json.dumps({"inference_fault": fault, "pids": pids}))
+    done = subprocess.run(
+        [str(PLAYBOOK), "-i", "localhost,", "-e", f"@{given}", str(book)], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(result.read_text())
+    assert [item["name"] for item in found["hit"]["services"]] == [leader]
+    figures = found["store"]
+    assert (figures["before"]["leader"], figures["before"]["keys"]) == (leader, KEYS)
+    assert figures["leaderless"] <= FAILOVER and figures["keys"] >= KEYS
+    report = drill_report(store.plan, drill, [{"store": figures}])
+    assert {finding["id"] for finding in report["faults"][0]["findings"]} == {"DRILL-UNMADE"}  # there was no load

@@ -12,6 +12,7 @@ from ..description.findings import Finding
 Record = t.Mapping[str, t.Any]
 FORMAT = 1  # of the JSON
 LINES = 3  # of each log
+KEPT = 0.9  # of the keys; some may be evicted meanwhile
 MOST_LINE = 400  # characters
 
 
@@ -40,10 +41,12 @@ def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> di
 
 def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
     made, figures = result.get("fault") or {}, (result.get("load") or {}).get("figures") or {}
+    store = result.get("store") or {}
     findings = [
         *_unmade(run, result, made, figures),
         *_recovery(run, made),
         *_clients(run, figures, limits),
+        *_leader(run, store, limits),
         *_unjudged(run, figures),
         *_unread(run, result.get("logs") or ()),
     ]
@@ -58,10 +61,37 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         "processes": made.get("processes", {}),
         "recovered": made.get("recovered", {}),
         "figures": figures,
+        **({"store": _failover(store)} if store else {}),
         "logged": _logged(result.get("logs") or ()),
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),
     }
+
+
+def _failover(store: Record) -> dict[str, t.Any]:
+    return {key: store.get(key) for key in ("before", "leader", "leaderless", "clients_after", "clients", "keys")}
+
+
+def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
+    """What the failover of the store's leader took, and what it lost."""
+    if not store:
+        return
+    seconds, before = store.get("leaderless"), store["before"]
+    if seconds is None or seconds > limits["leader"]:
+        took = "no other master served" if seconds is None else f"no master served for {seconds} s"
+        problem = f"{took} after {before['leader']} was hit (limit: {limits['leader']} s)"
+        fix = "Check etcd and the masters' logs (playbook status)."
+        yield _finding(
+            run, "DRILL-LEADER", problem, fix, "Meanwhile no block is stored or found, and no engine can start."
+        )
+    elif store.get("clients_after") is None:
+        problem = f"{store['leader']} has {store['clients']:.0f} of {before['clients']:.0f} clients"
+        fix = "Read the engines' logs: they have to mount their segments again."
+        yield _finding(run, "DRILL-CLIENTS", problem, fix, "The memory of the others is not used.")
+    if seconds is not None and run["keeps_keys"] and store["keys"] < KEPT * before["keys"]:
+        problem = f"{store['keys']:.0f} of {before['keys']:.0f} keys are left, although the masters have an OpLog"
+        fix = "Compare --cluster_id and enable_oplog of all masters, and read the new leader's log."
+        yield _finding(run, "DRILL-KEYS", problem, fix, "All prompts are computed again until the store is filled.")
 
 
 def _logged(logs: t.Sequence[t.Mapping[str, Record]]) -> dict[str, dict[str, t.Any]]:

@@ -67,7 +67,7 @@ def _forbidden(plan: Record, confirmed: t.Any) -> t.Iterator[Finding]:
 
 
 def _every_kind(plan: Record) -> tuple[Fault, ...]:
-    kinds = ("decode", "prefill", "colocated", "router", "mooncake_master")
+    kinds = ("decode", "prefill", "colocated", "router", "mooncake_master", "etcd")
     return tuple(whole(Fault(kind)) for kind in kinds if len(_instances(plan, kind)) > 1)
 
 
@@ -113,8 +113,11 @@ def _without_spare(plan: Record, path: str, fault: Fault, services: t.Sequence[R
 
 
 def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record]) -> dict[str, t.Any]:
+    masters = _masters(plan, fault)
+    services = masters or services
     names = [service["name"] for service in services]
     what = f"all {len(names)} services" if fault.kind == "host" else names[0]
+    what = f"the leader of {', '.join(names)}" if masters else what
     one = f"one rank of {what}" if fault.part == "rank" else what
     how = {"kill": "kill", "pause": f"pause for {fault.seconds} s", "jitter": "jitter"}[fault.action]
     if fault.action == "jitter":
@@ -126,7 +129,7 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
     host = services[0]["host"]
     watched = {service["host"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
     return {
-        "label": f"{how}: {one} on {host}",
+        "label": f"{how}: {one}" if masters else f"{how}: {one} on {host}",
         "kind": fault.kind,
         "host": host,
         "names": names,
@@ -135,14 +138,27 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
                 "name": service["name"],
                 "unit": service["unit"],
                 "url": service["health"]["url"] if service["health"] else "",
+                **({"host": service["host"]} if masters else {}),
             }
             for service in services
         ],
+        "masters": [{key: item[key] for key in ("name", "url")} for item in plan["verify"]["store"]["masters"]]
+        if masters
+        else [],
+        "keeps_keys": any("--enable_oplog=true" in service["argv"] for service in masters),
         "part": fault.part,
         "action": "kill" if fault.action == "kill" else "pause",
         "seconds": fault.seconds,
         "times": fault.times,
         "timeout": timeout,
         "longest": drill.before + lasts + timeout + drill.after + MARGIN,
-        "log_hosts": sorted({host, *watched}, key=natural),
+        "log_hosts": sorted({host, *watched, *(service["host"] for service in masters)}, key=natural),
     }
+
+
+def _masters(plan: Record, fault: Fault) -> list[Record]:
+    """All masters of the store, if its leader is to be hit: who leads is known only when the fault is made."""
+    if fault.kind != "mooncake_master" or fault.name or not (plan["verify"].get("store") or {}).get("masters"):
+        return []
+    masters = [service for service in plan["services"] if service["kind"] == fault.kind]
+    return sorted(masters, key=lambda service: natural(service["name"]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ..description.findings import Finding, PlanError
 from ..description.loader import Reader, choice, documented, factory, number
 
-KINDS = ("decode", "prefill", "colocated", "router", "mooncake_master", "host")
+KINDS = ("decode", "prefill", "colocated", "router", "mooncake_master", "etcd", "host")
 SECONDS = {"kill": 0, "pause": 60, "jitter": 1}
 TIMES = {"kill": 1, "pause": 1, "jitter": 10}
 WHY = "The drill would fail requests and prove nothing."
@@ -24,7 +24,9 @@ class Fault:
     kind: str = documented(
         "What is hit: an engine of a pool, another service, or all services of a host.", choice(*KINDS)
     )
-    name: str = documented("Name of the service, or of the host. Default: the last one.", "")
+    name: str = documented(
+        "Name of the service, or of the host. Default: the last one; of several masters of the store the leader.", ""
+    )
     action: str = documented(
         "kill: SIGKILL; pause: SIGSTOP, and SIGCONT later; jitter: short pauses one after the other.",
         choice(*SECONDS),
@@ -45,6 +47,7 @@ class DrillLimits:
         number(10, 0),
     )
     gap: int = documented("Most seconds without a good answer.", number(15, 0))
+    leader: int = documented("Most seconds without a leader of the store, if its leader is hit.", number(15, 0))
     recovery: int = documented(
         "Most seconds until 95 % of the good answers before the fault. 0: no limit.", number(0, 0)
     )

@@ -61,10 +61,27 @@ def _figures(fault: Record) -> list[str]:
         said.append(
             f"{name} did not come back." if seconds is None else f"{name} answered again after {seconds:.1f} s."
         )
+    if fault.get("store"):
+        said.append(_failover(fault["store"]))
     if after["unstable"]:
         said.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
     problems = [f"* {row['count']} times: {row['problem']}" for row in after["problems"]]
     return [*_timeline(fault), "", *table(rows), "", " ".join(said), *([""] if problems else []), *problems]
+
+
+def _failover(store: Record) -> str:
+    before = store["before"]
+    if store["leaderless"] is None:
+        return f"No master of the store took over from {before['leader']}."
+    back = (
+        "not all clients came back"
+        if store["clients_after"] is None
+        else f"its clients were back after {store['clients_after']:.1f} s"
+    )
+    return (
+        f"{store['leader']} led after {store['leaderless']:.1f} s without a leader, {back}; keys of the store: {before['keys']:.0f} before, "
+        f"{store['keys']:.0f} after."
+    )
 
 
 def _seconds(value: float | None) -> str:

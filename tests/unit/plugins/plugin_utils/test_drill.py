@@ -12,7 +12,9 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.report import drill_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.runs import drill_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.text import drill_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +193,55 @@ def test_a_service_of_which_nothing_is_known_has_not_recovered(plan):
     given = result()
     given["fault"]["recovered"] = {}
     assert judged(plan, given)[1] == {"DRILL-RECOVERY"}
+
+
+OWN = {"inference_releases": {"own": {"base": "0.23.0", "mooncake": "0.3.13.post1"}}, "inference_release": "own"}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["keys are lost", "keys stay"])
+def elected(request):
+    """The plan of a store with two masters, without and with an OpLog."""
+    more = {**OWN, "inference_engine_install": "site"} if request.param else {}
+    return launch_plan(*family("ha", {"inference_store.ha.oplog": request.param, **more}))
+
+
+def test_of_several_masters_the_leader_is_hit(elected):
+    found = runs(elected, {})
+    assert [row["kind"] for row in found["faults"]] == ["prefill", "mooncake_master", "etcd"]
+    fault = found["faults"][1]
+    assert fault["label"] == "kill: the leader of mooncake-master-0, mooncake-master-1"
+    assert fault["masters"] == [
+        {"name": f"mooncake-master-{number}", "url": f"http://10.1.0.{number + 1}:9003"} for number in (0, 1)
+    ]
+    assert [(item["name"], item["host"]) for item in fault["services"]] == [
+        ("mooncake-master-0", "node1"),
+        ("mooncake-master-1", "node2"),
+    ]
+    assert {"node1", "node2"} <= set(fault["log_hosts"])
+    chosen = {"faults": [{"kind": "mooncake_master", "name": "mooncake-master-0"}]}
+    assert (runs(elected, chosen)["faults"][0]["masters"], runs(elected, chosen)["faults"][0]["names"]) == (
+        [],
+        ["mooncake-master-0"],
+    )
+
+
+def failover(plan, **changes):
+    """Ids and text of the findings about the store, if its leader was killed."""
+    drill = runs(plan, {"faults": [{"kind": "mooncake_master"}]})
+    before = {"leader": "mooncake-master-0", "clients": 16.0, "keys": 200.0}
+    store = {"before": before, "leader": "mooncake-master-1", "leaderless": 9.5, "clients_after": 10.1, "clients": 16.0}
+    given = {**result(), "store": {**store, "keys": 205.0, **changes}}
+    report = drill_report(plan, drill, [given])
+    return {finding["id"] for finding in report["faults"][0]["findings"]}, " ".join(drill_text(report))
+
+
+def test_figures_of_a_failover(elected):
+    keeps = any("--enable_oplog=true" in service["argv"] for service in elected["services"])
+    ids, text = failover(elected)
+    assert ids == set()
+    assert "mooncake-master-1 led after 9.5 s without a leader, its clients were back after 10.1 s" in text
+    assert "keys of the store: 200 before, 205 after" in text
+    assert failover(elected, leaderless=15.1)[0] == {"DRILL-LEADER"}
+    assert failover(elected, leaderless=None, clients_after=None, keys=0.0)[0] == {"DRILL-LEADER"}
+    assert failover(elected, clients_after=None, clients=3.0)[0] == {"DRILL-CLIENTS"}
+    assert failover(elected, keys=0.0)[0] == ({"DRILL-KEYS"} if keeps else set())
