@@ -38,7 +38,7 @@ def _service(plan, service):
     verify = plan.get("verify", {})
     ports = {port["name"]: port["first"] for port in service["ports"]}
     engine = kind in ("prefill", "decode", "colocated", "encode")
-    port = ports.get("metrics") or (ports.get("api") if engine else None)
+    port = ports.get("metrics") or ports.get({"etcd": "client"}.get(kind, "api" if engine else ""))
     found = {
         "name": service["name"],
         "kind": kind,

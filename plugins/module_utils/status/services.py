@@ -22,6 +22,9 @@ from .cause import down, finding, in_loop
 from .plan import running_digest
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+MIB = 2**20
+DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
+FULL = 0.8  # of etcd's quota
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
 MOST_VERSION = 64  # characters; longer versions are not released
 SOURCE = "vllm:prompt_tokens_by_source_total"
@@ -69,7 +72,9 @@ def requests_of(kind, response):
 
 
 def transfers_of(kind, samples):
-    """Prompt tokens by source of their KV; for a master its clients and keys. None: no counter in this release."""
+    """Prompt tokens by source of their KV; for a master its clients and keys, for etcd bytes. None: no counter in this release."""
+    if kind == "etcd":
+        return {name: samples[counter] for name, counter in DATABASE.items() if counter in samples}
     if kind == "mooncake_master":
         return {name: samples.get("master_" + name) for name in ("active_clients", "key_count")}
     if "vllm:prompt_tokens_total" not in samples:
@@ -143,6 +148,11 @@ def _counters(service, response, row):
     clients = kv.get("active_clients")
     if service["clients"] and clients is not None and clients < service["clients"] and kv.get("role") != "standby":
         yield "has {:.0f} of {} planned store clients".format(clients, service["clients"])
+    if kv.get("quota") and kv.get("bytes", 0) > FULL * kv["quota"]:
+        yield (
+            "its database has {:.0f} of {:.0f} MiB; when it is full, no master of the store can take over. Fix: set another "
+            "inference_store.ha.cluster_id and run ascend.inference.deploy, which begins with an empty one; keys are lost once"
+        ).format(kv["bytes"] / MIB, kv["quota"] / MIB)
     if service["kind"] == "router":
         yield from _behind(service, response)
 

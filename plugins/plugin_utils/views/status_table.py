@@ -175,6 +175,8 @@ def _kv(row: Report) -> str:
     kv = row["kv"]
     if kv.get("role") == "standby":
         return "standby"
+    if kv.get("quota"):
+        return f"{kv['bytes'] / 2**20:.0f} of {kv['quota'] / 2**20:.0f} MiB"
     if row["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
         role = f"{kv['role']}, " if "role" in kv else ""
         return f"{role}{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"

@@ -68,14 +68,15 @@ def etcd_services(context: Context) -> list[Service]:
     """The members of the deployment's own etcd.
 
     A cluster cannot be joined by members that it does not know, so other members are another, empty cluster: its folder and token have
-    the digest of the list. etcd before 3.5 ends on arm64 without ETCD_UNSUPPORTED_ARCH.
+    the digest of the list. So has another cluster id, which replaces a database that is full: the OpLog of Mooncake 0.3.13 only
+    grows. etcd before 3.5 ends on arm64 without ETCD_UNSUPPORTED_ARCH.
     """
     ha = context.description.store.ha
     if ha is None:
         return []
     client, peer = ha.etcd_client_port, ha.etcd_peer_port
     members = ",".join(f"{_name(number)}={base_url(host.address, peer)}" for number, host in enumerate(context.etcd))
-    token = f"{context.description.deployment}-{digest(members)[:8]}"
+    token = f"{context.description.deployment}-{digest([members, cluster_id(context)])[:8]}"
     found = []
     for number, host in enumerate(context.etcd):
         directory = context.service_directory(_name(number))

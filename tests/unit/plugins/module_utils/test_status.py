@@ -197,6 +197,18 @@ def test_the_master_misses_clients():
     assert rows["mooncake-master"]["findings"] == ["has 1 of 2 planned store clients"]
 
 
+def test_the_database_of_etcd_fills_up():
+    ours = plan()
+    ours["services"] = [dict(service("etcd-0", "etcd", 9410), ports=[port("client", 9410), port("peer", 9411)])]
+    for used, expected in ((100, []), (900, ["its database has 900 of 1000 MiB"])):
+        pages = web(
+            metrics=f"etcd_mvcc_db_total_size_in_bytes {used * 2**20}\netcd_server_quota_backend_bytes {1000 * 2**20}\n"
+        )
+        row = look(states={"x-etcd-0": state()}, ours=ours, get=pages)[0]["etcd-0"]
+        assert row["kv"] == {"bytes": used * 2**20, "quota": 1000 * 2**20}
+        assert [text.split(";")[0] for text in row["findings"]] == expected
+
+
 def test_drift_of_the_inventory():
     other, fewer = plan(), plan()
     other["services"][0]["digest"] = "new"

@@ -113,6 +113,11 @@ def master(name, role, clients):
     return row(service=name, kind="mooncake_master", kv={"active_clients": clients, "key_count": 7.0, "role": role})
 
 
+def test_how_full_the_database_of_etcd_is():
+    etcd = row(service="etcd-0", kind="etcd", kv={"bytes": 5 * 2**20, "quota": 8 * 2**30})
+    assert "5 of 8192 MiB" in status_table(status_report("x", {"n1": result(etcd)}))[2]
+
+
 def test_one_of_several_masters_leads():
     report = status_report("x", {"n1": result(master("m-0", "standby", 0.0), master("m-1", "leader", 4.0))})
     assert report["healthy"]
