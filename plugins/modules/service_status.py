@@ -86,7 +86,9 @@ services:
       description: Requests V(done) since its start, V(running) and V(waiting); null without a counter.
       type: dict
     kv:
-      description: Prompt tokens by source of their KV cache; for the store's master its clients and keys.
+      description: >-
+        Prompt tokens by source of their KV cache; for a master of the store its clients, keys and, of several ones, its role; for etcd the
+        bytes of its database and their limit.
       type: dict
     digests:
       description: Digests of its running, deployed and planned configuration.

@@ -148,8 +148,11 @@ def obstacles(plan: Plan, running: Plan) -> list[str]:
         return [OTHER]
     steps = change(plan, running)
     kinds = {service["name"]: service["kind"] for service in plan["services"]}
-    single = [name for name in steps["rest"] if kinds[name] not in (*KINDS, *ENTRIES)]
+    rest = [name for name in steps["rest"] if kinds[name] not in (*KINDS, *ENTRIES)]
+    several = [name for name in rest if list(kinds.values()).count(kinds[name]) > 1]
+    single = [name for name in rest if name not in several]
     found = [f"{', '.join(names)}: {reason}" for reason, names in sorted(steps["pauses"].items())]
+    found += [f"{', '.join(several)}: their settings change, and all restart at once"] if several else []
     return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
 
 

@@ -230,7 +230,10 @@ def test_services_that_get_the_npus_of_others_wait_until_those_have_stopped():
     result = steps(pending, new, old, early=True)
     assert result["vacate"] == {"n1": ["decode-0", "prefill-0"]} and result["roll"] == []
     (refusal,) = result["refusals"]
-    assert refusal.startswith("The plan gives NPUs or ports of decode-0, prefill-0 to colocated-0") and "Nothing was changed." in refusal
+    assert (
+        refusal.startswith("The plan gives NPUs or ports of decode-0, prefill-0 to colocated-0")
+        and "Nothing was changed." in refusal
+    )
     result = steps(pending, new, old, allow_pause=True)
     assert (result["vacate"], result["refusals"]) == ({"n1": ["decode-0", "prefill-0"]}, [])
     assert result["notes"] == [

@@ -9,8 +9,15 @@ import pytest
 from ansible_collections.ascend.inference.plugins.filter.upgrade_mode import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import lagging, mode, outcome, refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import (
+    lagging,
+    mode,
+    obstacles,
+    outcome,
+    refusals,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 
 def plan(release="2.0", hosts=("h1", "h2"), cann=("9.0", "/opt/cann-9"), **more):
@@ -169,3 +176,11 @@ def test_there_are_two_modes():
 def test_a_rollback_stops_everything_unless_it_can_roll(phases, running, chosen):
     found = rollback.mode({"n1": pd_plan()}, running, phases)
     assert found["mode"] == chosen and found["text"].startswith(f"Mode {chosen}: ")
+
+
+def test_several_masters_restart_at_once():
+    old, new = (
+        launch_plan(*family("ha", {"inference_mooncake_master.args.eviction_ratio": ratio})) for ratio in (0.1, 0.2)
+    )
+    masters = "mooncake-master-0, mooncake-master-1"
+    assert obstacles(new, old) == [f"{masters}: their settings change, and all restart at once"]
