@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The planned masters and etcd of a store, all real: the leader is killed, and another master serves with the keys that were stored.
 
-The hosts of the plan are loopback addresses of this machine. Masters listen on all addresses, so all but the first get other ports here.
+The hosts of the plan are loopback addresses of this machine; each master and member listens on its own only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.drill.masters import Seen, follow, look
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.wait import answers
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.report import drill_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.runs import drill_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -61,7 +62,7 @@ class Store:
     """The services of a plan as processes of this machine."""
 
     def __init__(self, folder, python, **ha):
-        self.folder, self.python, self.processes, self.metrics = folder, python, {}, {}
+        self.folder, self.python, self.processes = folder, python, {}
         self.plan = launch_plan(
             {
                 "inference_engine": "vllm_cpu",
@@ -76,19 +77,16 @@ class Store:
             },
             HOSTS,
         )
+        self.metrics = {master["name"]: master["url"] for master in self.plan["verify"]["store"]["masters"]}
 
     def of(self, kind):
         return [service for service in self.plan["services"] if service["kind"] == kind]
 
     def start(self, service):
-        """Start a service as planned, except for its ports if it is not the first master, and for the path of its program."""
-        argv, name, number = list(service["argv"]), service["name"], service["instance"]
-        url = service["health"]["url"]
+        """Start a service as planned, except for the path of its program."""
+        argv, name, url = list(service["argv"]), service["name"], service["health"]["url"]
         if service["kind"] == "mooncake_master":
             argv[0] = str(self.python.parent / "mooncake_master")
-            for flag, first in (("--rpc_port", 24920), ("--metrics_port", 24930)):
-                argv[argv.index(f"{flag}={first}")] = f"{flag}={first + number}"
-            url = url.replace(":24930/", f":{24930 + number}/")
             self.metrics[name] = url[: -len("/health")]
         pathlib.Path(service["scratch_directory"]).mkdir(parents=True, exist_ok=True)
         with open(self.folder / f"{name}.log", "a") as log:
@@ -104,9 +102,7 @@ class Store:
     def up(self):
         """Start etcd, then the masters, and wait until one leads."""
         members = [self.start(service) for service in self.of("etcd")]
-        self.wait(
-            lambda: all(subprocess.run(["curl", "-sf", url], capture_output=True).returncode == 0 for url in members)
-        )
+        self.wait(lambda: all(map(answers, members)))
         for service in self.of("mooncake_master"):
             self.start(service)
         self.wait(lambda: look(self.metrics).leader)
@@ -253,12 +249,11 @@ def test_a_drill_measures_the_failover(store, tmp_path):
     assert store.ask("put") == {"failed": 0}
     leader = look(store.metrics).leader
     drill = drill_runs(store.plan, {"faults": [{"kind": "mooncake_master"}]}, store.plan["deployment"])
-    fault = {**drill["faults"][0], "masters": [{"name": name, "url": url} for name, url in store.metrics.items()]}
     result, book, given = tmp_path / "result.json", tmp_path / "drill.yml", tmp_path / "given.json"
     shared = pathlib.Path(TREE) / "ansible_collections/ascend/inference/playbooks/shared/leader.yml"
     book.write_text(DRILL.format(leader=shared, result=result))
     pids = {name: process.pid for name, process in store.processes.items()}
-    given.write_text(json.dumps({"inference_fault": fault, "pids": pids}))
+    given.write_text(json.dumps({"inference_fault": drill["faults"][0], "pids": pids}))
     done = subprocess.run(
         [str(PLAYBOOK), "-i", "localhost,", "-e", f"@{given}", str(book)], capture_output=True, text=True, timeout=300
     )

@@ -46,7 +46,7 @@ def master_service(context: Context, host: Host, number: int = 0) -> Service:
     if http:
         flags.update(enable_http_metadata_server="true", http_metadata_server_host=host.address)
         flags["http_metadata_server_port"] = http
-    flags.update(master_flags(context))
+    flags.update(master_flags(context, host))
     if npu:
         flags.update(_npu_flags(context, host))
     flags.update({key.replace("-", "_"): value for key, value in merged(master.args).items()})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ...description.variables import Host
 from ..deployment import Context
 from ..service import Health, Port, Service, Start, Stop, base_url, bracketed, digest
 
@@ -43,10 +44,16 @@ def oplog(context: Context) -> bool:
     return bool(ha and ha.oplog and context.release.master_knows("enable_oplog"))
 
 
-def master_flags(context: Context) -> dict[str, t.Any]:
-    """Options of each master; none without high availability. Its own address is always among its options."""
+def master_flags(context: Context, host: Host) -> dict[str, t.Any]:
+    """Options of the master on ``host``; none without high availability. The address that it publishes is always among its options."""
     if not context.masters:
         return {}
+    own = {"metrics_host": host.address} if context.release.master_knows("metrics_host") else {}
+    return {**election_flags(context), **own}
+
+
+def election_flags(context: Context) -> dict[str, str]:
+    """Options that are the same for all masters."""
     if context.release.master_knows("ha_backend_connstring"):
         found = {"ha_backend_type": "etcd", "ha_backend_connstring": endpoints(context)}
     else:

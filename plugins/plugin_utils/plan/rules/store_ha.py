@@ -9,8 +9,7 @@ import typing as t
 
 from ...description.findings import Finding
 from ...description.store_ha import StoreHa
-from ..render.store_ha import CLUSTER_VARIABLE, cluster_id, endpoints, oplog
-from ..render.store_ha import master_flags as planned_flags
+from ..render.store_ha import CLUSTER_VARIABLE, cluster_id, election_flags, endpoints, oplog
 from .base import Case, Rules
 from .engine_view import EngineView
 from .store import client, client_path, master_flags, master_path, truth
@@ -198,7 +197,7 @@ def leader(case: Case) -> t.Iterator[Finding]:
         yield Finding.at(
             master_path(case, "enable_ha"), "false", "enable_ha of the masters is false, so each of them serves"
         )
-    for flag, value in planned_flags(case.context).items():
+    for flag, value in election_flags(case.context).items():
         if flag != "enable_ha" and flags.get(flag) != value:
             given = flags.get(flag, "not set")
             problem = f"{flag} of the masters is {given}, and inference_store.ha plans {value}"
