@@ -107,7 +107,7 @@ def _stale_links(results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any)
 
 def _leaders(services: t.Sequence[Report]) -> list[str]:
     """A finding if not exactly one of several masters of the store serves."""
-    roles = {service["service"]: service["kv"]["role"] for service in services if "role" in service["kv"]}
+    roles = {service["service"]: service["kv"]["role"] for service in services if "role" in (service.get("kv") or {})}
     leaders = sorted(name for name, role in roles.items() if role == "leader")
     if len(leaders) > 1:
         return [
