@@ -36,6 +36,26 @@ options:
     description: The router's URL.
     type: str
     required: true
+  more:
+    description:
+      - Further routers in front of the same engines, each with files of its own. Each is changed and read back; the results have the engines
+        of all of them.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      url:
+        description: The router's URL.
+        type: str
+        required: true
+      record:
+        description: As O(record).
+        type: path
+        default: ""
+      started:
+        description: As O(started).
+        type: path
+        default: ""
   members:
     description: Engines.
     type: list
@@ -171,9 +191,15 @@ MEMBER = {
     "kind": {"type": "str", "choices": ["prefill", "decode", "colocated"], "required": True},
     "url": {"type": "str", "required": True},
 }
+PLACE = {
+    "url": {"type": "str", "required": True},
+    "record": {"type": "path", "default": ""},
+    "started": {"type": "path", "default": ""},
+}
 ARGUMENTS = {
     "api": {"type": "str", "choices": ["workers", "instances"], "required": True},
     "url": {"type": "str", "required": True},
+    "more": {"type": "list", "elements": "dict", "default": [], "options": PLACE},
     "members": {"type": "list", "elements": "dict", "default": [], "options": MEMBER},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "purge": {"type": "bool", "default": False},
@@ -187,33 +213,54 @@ ARGUMENTS = {
 }
 
 
-def printable(members):
-    """The members with URLs that can be printed: those of others are what the router says, which may be any text."""
-    return [Member(member.kind, one_line(member.url)) for member in members]
+def router_of(params, place):
+    """The API of one router; ``place`` has its url, record and started."""
+    router = ROUTERS[params["api"]](place["url"].rstrip("/"), params["model"], params["token"])
+    router.record, router.started = place["record"], place["started"]
+    return router
+
+
+def union(lists):
+    """Members of all lists, each once, in the order of their first occurrence."""
+    return list(dict.fromkeys(member for members in lists for member in members))
+
+
+def result_of(done, wanted):
+    """The module's result from the outcomes of all routers."""
+    before, after, removed = (
+        [[plain(member) for member in getattr(outcome, part)] for outcome in done]
+        for part in ("before", "after", "removed")
+    )
+    return {
+        "changed": any(outcome.added or outcome.removed for outcome in done),
+        "before": shown(union(before)),
+        "after": shown(union(after)),
+        "added": [member.url for member in union(outcome.added for outcome in done)],
+        "removed": [member.url for member in union(removed)],
+        "others": [member.url for member in union(after) if member not in wanted],
+        "left": [{"name": member.url, "kind": member.kind, "url": member.url} for member in union(removed)],
+        "diff": {"before": "".join(map(lines, before)), "after": "".join(map(lines, after))},
+    }
+
+
+def plain(member):
+    """A member with a bounded URL in one line: other members are what a router says, which may be any text."""
+    return Member(member.kind, one_line(member.url))
 
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
-    router = ROUTERS[params["api"]](params["url"].rstrip("/"), params["model"], params["token"])
-    router.record, router.started = params["record"], params["started"]
     wanted = [Member(member["kind"], member["url"].rstrip("/")) for member in params["members"]]
+    options = {key: params[key] for key in ("state", "purge", "allow_last", "timeout", "use_timeout")}
     try:
-        keys = ("state", "purge", "allow_last", "timeout", "use_timeout")
-        done = reconcile(router, wanted, check=module.check_mode, **{key: params[key] for key in keys})
+        done = [
+            reconcile(router_of(params, place), wanted, check=module.check_mode, **options)
+            for place in [params, *params["more"]]
+        ]
     except (MembersProblem, OSError) as error:
         module.fail_json(msg=visible(f"Members of the router: {error}"))
-    before, after, removed = (printable(part) for part in (done.before, done.after, done.removed))
-    module.exit_json(
-        changed=bool(done.added or done.removed),
-        before=shown(before),
-        after=shown(after),
-        added=[member.url for member in done.added],
-        removed=[member.url for member in removed],
-        others=[member.url for member in after if member not in wanted],
-        left=[{"name": member.url, "kind": member.kind, "url": member.url} for member in removed],
-        diff={"before": lines(before), "after": lines(after)},
-    )
+    module.exit_json(**result_of(done, wanted))
 
 
 if __name__ == "__main__":

@@ -204,6 +204,25 @@ def test_spellings_are_the_same_address():
     assert spellings("node-1") == ["node-1"] and usual("node-1:80") == "node-1:80"
 
 
+def test_several_routers_get_the_same_engines(members, router, run_module):
+    second = Router()
+    second.workers = {P1: "prefill", D2: "decode"}
+    more = [{"url": second.url}]
+    found = members("workers", SECOND, more=more)
+    assert (found["changed"], found["added"], found["others"]) == (True, [D2], [D1, P1])
+    assert D2 in router.workers and not members("workers", SECOND, more=more)["changed"]
+    found = members("workers", SECOND, more=more, state="absent")
+    assert not found["failed"] or "decode would have no member" in found["msg"]
+    second.workers[D1] = "decode"
+    router.workers[D2] = "decode"
+    found = members("workers", SECOND, more=more, state="absent")
+    assert found["removed"] == [D2] and [left["url"] for left in found["left"]] == [D2]
+    assert D2 not in router.workers and D2 not in second.workers
+    second.deaf = True
+    found = members("workers", SECOND, more=more)
+    assert found["failed"] and second.url in found["msg"]
+
+
 class Engines:
     """Counters of engines: a router's completion is counted at those that it uses."""
 
