@@ -22,14 +22,14 @@ from ansible_collections.ascend.inference.tests.integration._playbook import PRO
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTIONS = "api url model record started members state purge token use_timeout verify engine_api_key joining peers request_timeout engines upstream"
-OPTIONS += " timeout runtime settings services remove wait"
+OPTIONS += " timeout runtime settings services remove wait more socket backend servers"
 STUB = """#!/usr/bin/python
 import json
 from ansible.module_utils.basic import AnsibleModule
 
 module = AnsibleModule({name: {"type": "raw", "no_log": False} for name in OPTIONS.split()}, supports_check_mode=True)
 asked = {key: value for key, value in module.params.items() if value is not None}
-names = [service["name"] for service in asked.get("services", [])]
+names = asked.get("servers") or [service["name"] for service in asked.get("services", [])]
 with open(RECORD, "a") as record:
     record.write(" ".join([NAME, *map(str, [asked.get("state", "")]), *names]) + "\\n")
 if NAME in FAILING:
@@ -46,7 +46,7 @@ def test_no_host_goes_on_after_a_failed_step(tmp_path, failing):
     shutil.copytree(ROOT / "plugins", book / "plugins", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "roles/service", book / "roles/service")
     record = tmp_path / "record"
-    for name in ("router_members", "service_drain", "service_state", "service_verify"):
+    for name in ("balancer_servers", "router_members", "service_drain", "service_state", "service_verify"):
         values = {"NAME": name, "RECORD": str(record), "FAILING": failing, "OPTIONS": OPTIONS}
         head, body = STUB.split("\n\n", 1)
         text = "".join(f"{key} = {value!r}\n" for key, value in values.items())

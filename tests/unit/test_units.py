@@ -22,7 +22,13 @@ ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "service"
 ENGINES = ("prefill", "decode", "colocated", "encode")
 MOST = {"engine": 5.0, "other": 3.0}  # exposure, of 10
 FRONTED = {
-    "inference_router": {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"},
+    "inference_router": {
+        "frontend": "nginx",
+        "certificate": "/c",
+        "certificate_key": "/k",
+        "instances": 2,
+        "balancer": "haproxy",
+    },
     "inference_secrets": {"client_keys": "y"},
 }
 
@@ -109,7 +115,7 @@ def test_an_engine_reaches_the_npus_of_its_host_and_no_other_device(tmp_path):
     assert values(path, "SupplementaryGroups") == ["HwHiAiUser"]
 
 
-@pytest.mark.parametrize("kind", ["router", "frontend", "mooncake_master"])
+@pytest.mark.parametrize("kind", ["router", "balancer", "frontend", "mooncake_master"])
 def test_what_needs_no_npu_reaches_none(tmp_path, kind):
     path, service, _host = unit(tmp_path, "both", FRONTED, kind)
     assert values(path, "PrivateDevices") == ["yes"] and not values(path, "SupplementaryGroups")

@@ -155,6 +155,11 @@ def _counters(service, response, row):
         ).format(kv["bytes"] / MIB, kv["quota"] / MIB)
     if service["kind"] == "router":
         yield from _behind(service, response)
+    if service["kind"] == "balancer":
+        routers = _json(response["body"]).get("routers")
+        for name, up in sorted(routers.items()) if isinstance(routers, dict) else ():
+            if not up:
+                yield f"sends no requests to {one_line(str(name))}, which fails its health check"
 
 
 def _behind(service, response):

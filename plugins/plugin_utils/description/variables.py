@@ -214,14 +214,29 @@ class Router:
         "",  # names are in plan/routers/registry.py
     )
     group: str = documented(
-        "Inventory group whose first host runs the router. Default without such a group: the first prefill host.",
+        "Inventory group whose first host runs the router, balancer and frontend; further routers run on its other hosts. Default without such a "
+        "group: the first prefill host.",
         "router",
+    )
+    instances: int = documented(
+        "Number of routers, on the hosts of the group in turn. Several need a balancer, which distributes requests over those that answer. "
+        "Each further one uses ports that are 20 higher.",
+        number(1, 1, 8),
     )
     port: int = documented("Port on which the router listens.", number(8000, 1, 65535))
     metrics_port: int = documented(
         "Port of the router's metrics, for flavours that have one. 0: chosen by the planner.", number(0, 0, 65535)
     )
     bind: str = documented("Address on which the router listens. Default: the address of its host.", typed("address"))
+    balancer: str = documented(
+        "haproxy: distribute requests over several routers, and go on without one that fails or restarts. Clients then use its port, or the frontend's.",
+        choice("none", "haproxy"),
+    )
+    balancer_port: int = documented("Port of the balancer.", number(8001, 1, 65535))
+    balancer_status_port: int = documented("Port of the balancer's own health page.", number(8012, 1, 65535))
+    balancer_bind: str = documented(
+        "Address on which the balancer listens. Default: the address of its host.", typed("address")
+    )
     frontend: str = documented(
         "nginx: terminate TLS and check client keys in front of the router.", choice("none", "nginx")
     )
@@ -231,7 +246,8 @@ class Router:
         "Address on which the frontend listens. Default: the address of its host.", typed("address")
     )
     frontend_paths: tuple[str, ...] = documented(
-        "Additional paths that clients may request with POST, such as /v1/messages. The paths of the OpenAI API for the engines' task are always allowed.",
+        "Additional paths that clients may request with POST from the frontend or the balancer, such as /v1/messages. The paths of the OpenAI API "
+        "for the engines' task are always allowed.",
         (),
     )
     frontend_body_mib: int = documented(
@@ -239,11 +255,12 @@ class Router:
         number(64, 1, 4096),
     )
     frontend_answer_timeout: int = documented(
-        "Timeout in seconds between two parts of an answer. An answer that is not streamed arrives as a whole, after its last token.",
+        "Timeout in seconds between two parts of an answer, of the frontend and the balancer. An answer that is not streamed arrives as a whole, "
+        "after its last token.",
         number(3600, 1, 86400),
     )
     frontend_client_timeout: int = documented(
-        "Timeout in seconds between two reads from or writes to a client. It closes connections of slow clients.",
+        "Timeout in seconds between two reads from or writes to a client, of the frontend and the balancer. It closes connections of slow clients.",
         number(60, 1, 3600),
     )
     frontend_requests_per_minute: int = documented(

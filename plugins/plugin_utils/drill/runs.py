@@ -127,7 +127,7 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
     )
     lasts = fault.seconds * (2 * fault.times - 1) if fault.action != "kill" else 0
     host = services[0]["host"]
-    watched = {service["host"] for service in plan["services"] if service["kind"] in ("router", "frontend")}
+    watched = {service["host"] for service in plan["services"] if service["kind"] in ("router", "balancer", "frontend")}
     return {
         "label": f"{how}: {one}" if masters else f"{how}: {one} on {host}",
         "kind": fault.kind,

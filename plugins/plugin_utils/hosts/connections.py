@@ -114,6 +114,8 @@ def _sources(service: Record, port: Record, users: _Users) -> set[str]:
     """Hosts that connect to a port of a service."""
     kind, name = service["kind"], port["name"]
     if kind == "router":
+        return users.of("frontend", "balancer") if name == "api" else set()
+    if kind == "balancer":
         return users.of("frontend") if name == "api" else set()
     if kind == "etcd":
         return users.of("etcd") if name == "peer" else users.of("mooncake_master", *ENGINES)
@@ -135,8 +137,8 @@ def _spread(items: list[t.Any], most: int, shift: int) -> list[t.Any]:
 
 
 def entry(plan: Record) -> Target | None:
-    """The port that clients connect to: the frontend's API, else the router's; None if the plan has neither."""
-    for kind in ("frontend", "router"):
+    """The port that clients connect to: the frontend's API, else the balancer's, else the router's; None if the plan has none."""
+    for kind in ("frontend", "balancer", "router"):
         for service in plan["services"]:
             for port in service["ports"] if service["kind"] == kind else []:
                 if port["name"] == "api":

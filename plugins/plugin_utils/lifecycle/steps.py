@@ -6,12 +6,15 @@
 An instance is the unit of change: it leaves the router, finishes its requests, restarts and returns. That needs another instance of its pool
 that serves meanwhile, a router whose members can be changed, and engines that may exchange KV cache before and after the change. Engines of
 different settings are never paired: a decode engine would read the blocks of prefill with another layout, or of another model.
+
+Routers behind a balancer restart one after the other, too: each gets no new requests, finishes those that it has, restarts and returns.
 """
 
 from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
 from ..plan.linked import together
 
 Plan = t.Mapping[str, t.Any]
@@ -20,7 +23,8 @@ Pending = t.Mapping[str, t.Any]
 Step = dict[str, t.Any]
 
 KINDS = ("encode", "prefill", "decode", "colocated")
-ENTRIES = ("router", "frontend")
+ENTRIES = ("router", "balancer", "frontend")
+BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
 # Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
 NEUTRAL_OPTIONS = frozenset(
     [
@@ -109,7 +113,17 @@ def exchange(service: Service) -> t.Any:
 
 def other_software(plan: Plan, deployed: Plan) -> bool:
     """Whether release, engine, model or software differ, so that engines of the two plans are never paired."""
-    return any(deployed.get(key) != plan.get(key) for key in ("release", "engine", "model", "software"))
+    same = all(deployed.get(key) == plan.get(key) for key in ("release", "engine", "model"))
+    return not same or _software(deployed) != _software(plan)
+
+
+def _software(plan: Plan) -> t.Any:
+    """The software without the programs in front of the routers."""
+    software = plan.get("software")
+    if not isinstance(software, dict) or not isinstance(software.get("router"), dict):
+        return software
+    router = {key: value for key, value in software["router"].items() if key not in BEFORE_ROUTERS}
+    return {**software, "router": router}
 
 
 def incompatible(plan: Plan, deployed: Plan) -> set[str]:
@@ -133,7 +147,8 @@ def steps(
     without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one; ``early``: before files are written. Returns
 
-    ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url]}``;
+    ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url], routers: [name]}``,
+    engines first, then ``routers`` behind a balancer;
     ``held``: names of their services, which nothing else may restart; ``pauses``: {reason: [service]}; ``refusals``: texts why the change
     needs a pause; ``notes``: what to print; ``vacate``: {host: services that stop before any starts}.
     """
@@ -151,11 +166,14 @@ def steps(
     gone = down | stopping
     due = {key: names for key, names in instances.items() if outdated & names and not gone & names}
     entries = [name for name in entries if name not in stopping]
-    if not (due or entries) or not _serves(plan, instances, down):
+    if not (due or entries) or not _serves(plan, deployed, instances, down):
         return result
     reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
     paused = {key: reason for key, reason in reasons.items() if reason}
+    routers = _routers_one_by_one(entries, plan, deployed, pending, gone)
+    entries = [name for name in entries if name not in routers]
     result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
+    result["roll"] += _rolled_routers(routers, plan)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
     for reason in sorted({*paused.values(), *([SINGLE] if entries else [])}):
         found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
@@ -206,12 +224,37 @@ def leaving_engines(plan: Plan, deployed: Plan) -> list[t.Mapping[str, t.Any]]:
     return [engine for engine in found if engine["name"] not in planned]
 
 
-def _serves(plan: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
-    """Whether each pool has an instance that runs completely, and the router runs."""
-    routers = {service["name"] for service in plan["services"] if service["kind"] in ENTRIES}
+def _serves(plan: Plan, deployed: Plan, instances: t.Mapping[tuple[str, int], set[str]], down: set[str]) -> bool:
+    """Whether each pool has an instance that runs completely, and a router, the balancer and the frontend run if they are deployed."""
     kinds = {kind for kind, _number in instances}
     up = {kind for (kind, _number), names in instances.items() if not names & down}
-    return kinds == up and not routers & down
+    there = {service["kind"] for service in deployed.get("services", plan["services"])}
+    entries = [_named(plan, kind) for kind in ENTRIES if kind in there]
+    return kinds == up and all(not names or names - down for names in entries)
+
+
+def _named(plan: Plan, kind: str) -> set[str]:
+    return {service["name"] for service in plan["services"] if service["kind"] == kind}
+
+
+def _routers_one_by_one(
+    outdated: t.Collection[str], plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: set[str]
+) -> list[str]:
+    """Those of the changed routers that restart one after the other: another one serves, and the engines suit routers of both settings."""
+    routers = _named(plan, "router")
+    balanced = _named(plan, "balancer")
+    if len(routers) < 2 or not balanced or balanced & down:
+        return []
+    if any(found.get("secrets") for found in pending.values()) or incompatible(plan, deployed):
+        return []
+    return sorted(routers & set(outdated), key=natural)
+
+
+def _rolled_routers(names: t.Iterable[str], plan: Plan) -> list[Step]:
+    hosts = {service["name"]: service["host"] for service in plan["services"]}
+    return [
+        {"services": [name], "hosts": [hosts[name]], "engines": [], "upstream": [], "routers": [name]} for name in names
+    ]
 
 
 def _reason(
@@ -253,6 +296,7 @@ def _rolled(due: t.Mapping[tuple[str, int], set[str]], plan: Plan, deployed: Pla
             "upstream": [
                 engine["url"] for engine in serving if engine["kind"] == "prefill" and engine["name"] not in names
             ],
+            "routers": [],
         }
         for _place, names in sorted(rows.items())
     ]
@@ -338,6 +382,11 @@ def planned_steps(plan: Plan, deployed: Plan) -> list[str]:
     lines = [f"start {', '.join(decided['new'])}, prove and add the engines to the router"] if decided["new"] else []
     lines += [f"restart at once: {', '.join(decided['rest'])}"] if decided["rest"] else []
     for step in decided["roll"]:
+        if step["routers"]:
+            others = len(_named(plan, "router")) - len(step["routers"])
+            names = ", ".join(step["routers"])
+            lines.append(f"drain, restart and return {names}; routers that serve meanwhile: {others}")
+            continue
         kinds = sorted({kind for kind, number in instances if instances[kind, number] & set(step["services"])})
         left = ", ".join(
             f"{sum(kind == found for found, _n in {*instances, *leaving}) - 1} of {kind}" for kind in kinds

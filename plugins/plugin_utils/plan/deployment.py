@@ -37,6 +37,7 @@ class Context:
     posted: bool = False  # whether the deployed router has its engines added at run time
     masters: tuple[Host, ...] = ()  # of a highly available store, by number; the first one is ``master``
     etcd: tuple[Host, ...] = ()  # members of the deployment's own etcd, by number
+    more_routers: tuple[Host, ...] = ()  # hosts of the routers behind the first
 
     @property
     def transfer(self) -> tuple[str, ...]:
@@ -97,6 +98,11 @@ class Context:
     def contained(self) -> bool:
         """Whether the runtime puts processes into containers."""
         return self.runtime.contained
+
+    @property
+    def balanced(self) -> bool:
+        """Whether a balancer distributes requests over the routers. It is the distribution's program on a host."""
+        return self.description.router.balancer != "none" and not self.contained
 
     @functools.cached_property
     def directory(self) -> str:

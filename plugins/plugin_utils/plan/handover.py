@@ -18,6 +18,7 @@ from ...module_utils.status.plan import status_plan
 from ..description.inventory import GROUP, deployment_variables, inventory_of, members
 from .planner import launch_plan
 from .record import record_of
+from .render.router import members_of
 
 Plan = dict[str, t.Any]
 FOLDER = "ascend-inference-plan"
@@ -31,6 +32,7 @@ OF_THE_WHOLE = (
     "findings",
     "kubernetes",
     "members",
+    "balancer",
     "recipe",
 )  # sections that no host's part has
 
@@ -57,7 +59,8 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     """Each host with its part: a plan of the same structure with only the host's record and services.
 
     ``stages`` lists the stages of all hosts, which are synchronised between stages; ``verify`` and cluster sections are
-    omitted, since they concern the whole deployment. ``members`` is in the part of the router's host. ``question`` is what the
+    omitted, since they concern the whole deployment. ``members`` is in the parts of the routers' hosts, ``balancer`` in that of its host.
+    ``question`` is what the
     module service_status needs for this host.
     """
     services: dict[str, list[t.Any]] = {}
@@ -67,8 +70,10 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     shared["stages"] = stages(plan)
     for host in plan["hosts"]:
         part: Plan = {**shared, "hosts": [host], "services": services.get(host["name"], [])}
-        if plan.get("members", {}).get("host") == host["name"]:
+        if members_of(plan, host["name"]):
             part["members"] = plan["members"]
+        if plan.get("balancer", {}).get("host") == host["name"]:
+            part["balancer"] = plan["balancer"]
         question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
         yield host["name"], {**part, "question": question}
 

@@ -53,12 +53,14 @@ AGAIN = "or plan all instances again with inference_keep_placement: false, which
 def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Service]) -> dict[str, t.Any]:
     """The plan's ``placement``: ``{instances: [{kind, number, slot, hosts: [[name, devices], ...]}], router, ...}``.
 
-    The latter are the hosts of SINGLE, empty if the deployment has no such service. ``posted: true`` if the router has its engines added at
-    run time: it stays so with one instance of each pool, as another command line would restart it, which no client survives. With several
-    masters of the store, ``masters`` and ``etcd`` are their hosts and those of etcd's members, by number.
+    The latter are the hosts of SINGLE, empty if the deployment has no such service. ``routers``: hosts of the routers behind the first, if there
+    are several. ``posted: true`` if the router has its engines added at run time: it stays so with one instance of each pool, as another command
+    line would restart it, which no client survives. With several masters of the store, ``masters`` and ``etcd`` are their hosts and those of
+    etcd's members, by number.
     """
     services = list(services)
-    single = {service.kind: service.host for service in reversed(services)}
+    single = {service.kind: service.host for service in reversed(services)}  # of several routers the first
+    routers = [service.host for service in services if service.kind == "router"][1:]
     several = {key: [service.host for service in services if service.kind == kind] for key, kind in SEVERAL.items()}
     posted = any(service.members and service.members.more for service in services)
     return {
@@ -72,6 +74,7 @@ def placement_record(instances: t.Iterable[Instance], services: t.Iterable[Servi
             for instance in instances
         ],
         **{kind: single.get(kind, "") for kind in SINGLE},
+        **({"routers": routers} if routers else {}),
         **({"posted": True} if posted else {}),
         **({key: names for key, names in several.items() if names} if len(several[MASTERS]) > 1 else {}),
     }
@@ -257,6 +260,8 @@ def record_hosts(record: Record) -> dict[str, list[str]]:
         for host in record.get(key, ()):
             if kind not in found.setdefault(host, []):
                 found[host].append(kind)
+    for number, host in enumerate(record.get("routers", ()), 1):
+        found.setdefault(host, []).append(f"router-{number}")
     return found
 
 
@@ -326,12 +331,19 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
                 for item in value["instances"]
             ],
             **{kind: _name(value[kind]) if value[kind] != "" else "" for kind in SINGLE},
+            **({"routers": [_name(host) for host in _few(value["routers"])]} if "routers" in value else {}),
             **({"posted": True} if value.get("posted") is True else {}),
             **{key: [_name(host) for host in _few(value[key])] for key in SEVERAL if key in value},
         }
     except (KeyError, TypeError, ValueError):
         return None
     return None if _contradicts(record["instances"]) else record
+
+
+def _few(value: t.Any) -> list[t.Any]:
+    if not isinstance(value, list) or len(value) > MOST_ON_HOST:
+        raise ValueError("not a list of hosts of a placement")
+    return value
 
 
 def _number(value: t.Any, most: int) -> int:

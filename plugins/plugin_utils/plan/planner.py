@@ -21,7 +21,9 @@ from ..runtimes.registry import runtime
 from .deployment import Context
 from .placement import group_of, hosts_of, place
 from .placement_kept import kept_host, place_beside, placement_record
+from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
+from .render.balancer import balancer_section, balancer_service
 from .render.engine import engine_services
 from .render.firewall import firewall_section
 from .render.frontend import frontend_service
@@ -165,6 +167,9 @@ def _place(
     transfers = [description.kv_transfer, *(pool.kv_transfer for pool in description.pools.present().values())]
     engine_hosts = [process.host for instance in instances for process in instance.processes]
     masters, etcd = store_hosts(description, hosts, engine_hosts, deployed)
+    router = _single(description.router.group, hosts, engine_hosts, deployed.get("router", ""))
+    router_hosts = hosts_of(description.router.group, hosts) or engine_hosts
+    routers = 1 if runtime(description.runtime).in_cluster else description.router.instances  # a cluster has replicas
     context = Context(
         description,
         release,
@@ -172,10 +177,11 @@ def _place(
         tuple(instances),
         assign(instances, release, any(D2RH in word for word in transfers)),
         masters[0] if masters else _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
-        _single(description.router.group, hosts, engine_hosts, deployed.get("router", "")),
+        router,
         bool(deployed.get("posted")),
         masters,
         etcd,
+        further_routers(routers, router, router_hosts, deployed.get("routers", ())),
     )
     return context, findings + more + short_lists(description, instances)
 
@@ -196,9 +202,15 @@ def _services(context: Context) -> list[Service]:
     services = list(engines)
     services += store_services(context)
     if context.router and flavour_of(context).name != "none":
-        services.append(router_service(context, context.router, engines))
+        routers = [
+            router_service(context, host, engines, number)
+            for number, host in enumerate((context.router, *context.more_routers))
+        ]
+        services += routers
+        if context.balanced:
+            services.append(balancer_service(context, context.router, routers))
         if context.description.router.frontend == "nginx" and not context.contained:
-            services.append(frontend_service(context, context.router, services[-1]))
+            services.append(frontend_service(context, context.router, services[-1] if context.balanced else routers[0]))
     return context.runtime.finish(context, services)
 
 
@@ -228,6 +240,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
     }
     plan.update(firewall_section(context, services))
     plan.update(members_section(context, services))
+    plan.update(balancer_section(context, services))
     plan.update(context.runtime.section(context, services, plan["hosts"]))
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})

@@ -18,6 +18,7 @@ from .plan_table import count, spans
 
 Plan = t.Mapping[str, t.Any]
 KINDS = ("encode", "prefill", "decode", "colocated")
+FRONTS = {"frontend": "nginx", "balancer": "HAProxy"}
 TITLES = {
     "encode": "Encode",
     "prefill": "Prefill",
@@ -127,11 +128,11 @@ def _connector_names(value: str) -> t.Iterator[str]:
 def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> str:
     """Boxes for client, entry and pools with an arrow for each hop, and the store below."""
     parts, others = ['<div class="box"><b>Clients</b></div>'], groups.get("other", [])
-    fronts = [item for wanted in ("frontend", "router") for item in others if item["kind"].endswith(wanted)]
+    fronts = [item for wanted in ("frontend", "balancer", "router") for item in others if item["kind"].endswith(wanted)]
     for service in fronts:
         api = next((port for port in service["ports"] if port["name"] == "api"), None)
         place = f"{service['host']}{':' + str(api['first']) if api else ''}"
-        kind = plan["verify"].get("entry", {}).get("kind", "") if service["kind"].endswith("router") else "nginx"
+        kind = FRONTS.get(service["kind"]) or _flavour(plan)
         parts += [_arrow("HTTP"), f'<div class="box other"><b>{text(service["name"])}</b><span>{text(kind)}</span>']
         parts.append(f"<small>{text(place)}</small></div>")
     previous = ""
@@ -145,6 +146,13 @@ def _flow(plan: Plan, groups: t.Mapping[str, list[Plan]]) -> str:
         parts.append(_pool(kind, groups[kind]))
         previous = kind
     return f'<div class="flow">{"".join(parts)}</div>{_store(groups)}'
+
+
+def _flavour(plan: Plan) -> str:
+    """What the router is; behind a frontend or a balancer the entry is not the router."""
+    if any(service["kind"] == "balancer" for service in plan["services"]):
+        return str(plan["software"]["router"]["flavour"])
+    return str(plan["verify"].get("entry", {}).get("kind", ""))
 
 
 def _arrow(label: str, kind: str = "") -> str:
@@ -164,7 +172,9 @@ def _pool(kind: str, services: t.Sequence[Plan]) -> str:
 
 def _store(groups: t.Mapping[str, list[Plan]]) -> str:
     metadata_services = [
-        service for service in groups.get("other", []) if not service["kind"].endswith(("router", "frontend"))
+        service
+        for service in groups.get("other", [])
+        if not service["kind"].endswith(("router", "balancer", "frontend"))
     ]
     if not metadata_services:
         return ""

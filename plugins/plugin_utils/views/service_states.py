@@ -15,6 +15,7 @@ Service = t.Mapping[str, t.Any]
 STAMPS: dict[str, tuple[str, ...]] = {
     "mooncake_master": ("mooncake",),
     "router": ("router",),
+    "balancer": (),
     "frontend": (),
     "etcd": (),
 }

@@ -94,7 +94,7 @@ http {
 @PATHS@    }
     server {
         listen @STATUS@;
-        location = /health { proxy_pass @ROUTER@@HEALTH@; }
+        location = /health { proxy_pass @HEALTH@; }
         location / { return 404; }
     }
 }
@@ -121,7 +121,7 @@ TOKEN = re.compile(r"@[A-Z]+@")
 
 
 def frontend_service(context: Context, host: Host, router: Service) -> Service:
-    """nginx on the router's host. Clients reach the paths of ``client_paths`` and no other."""
+    """nginx on the host of the router, or of the balancer in its place. Clients reach the paths of ``client_paths`` and no other."""
     settings = context.description.router
     directory, address = context.service_directory(NAME), settings.frontend_bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
@@ -143,7 +143,7 @@ def frontend_service(context: Context, host: Host, router: Service) -> Service:
         ),
         files=(
             File(posixpath.join(directory, "nginx.conf"), _configuration(context, host, router, directory, address)),
-            File(script, _filled(SCRIPT, {"PROGRAM": PROGRAM}), "0750"),
+            File(script, filled(SCRIPT, {"PROGRAM": PROGRAM}), "0750"),
         ),
         work_directory=directory,
         start=Start(40, (router.name,), {"nofile": 1048576}),
@@ -158,7 +158,7 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         "LISTEN": f"{bracketed(address)}:{settings.frontend_port}{' ssl' if settings.certificate else ''}",
         "STATUS": f"{bracketed(host.address)}:{settings.frontend_status_port}",  # of the cluster, not of the clients' network
         "ROUTER": f"http://{bracketed(router.address)}:{router.port('api').first}",
-        "HEALTH": flavour_of(context).health_path,
+        "HEALTH": _health(context, router),
         "SCRATCH": posixpath.join(directory, "work"),
         "BODY": str(settings.frontend_body_mib),
         "ANSWER": str(settings.frontend_answer_timeout),
@@ -167,15 +167,22 @@ def _configuration(context: Context, host: Host, router: Service, directory: str
         "NOTCLIENTS": "".join(f'            proxy_set_header {name} "";\n' for name in NOT_CLIENTS),
     }
     tls = {"CERTIFICATE": settings.certificate, "KEY": settings.certificate_key}
-    values["TLS"] = _filled(TLS, tls) if settings.certificate else ""
+    values["TLS"] = filled(TLS, tls) if settings.certificate else ""
     values["PATHS"] = "".join(
-        _filled(
+        filled(
             LOCATION,
             {**values, "PATH": path, "METHOD": "GET" if path == LISTED else "POST", "LIMITS": _limits(settings, path)},
         )
         for path in client_paths(context)
     )
-    return _filled(CONFIGURATION, values)
+    return filled(CONFIGURATION, values)
+
+
+def _health(context: Context, router: Service) -> str:
+    """What the frontend's health page asks: the balancer's own one, or the path of the router that answers with engines alone."""
+    if router.kind != "router" and router.health:
+        return router.health.url
+    return f"http://{bracketed(router.address)}:{router.port('api').first}{flavour_of(context).health_path}"
 
 
 def _zones(settings: Router) -> str:
@@ -203,6 +210,6 @@ def _limits(settings: Router, path: str) -> str:
     return "".join(f"            {line}\n" for line in lines)
 
 
-def _filled(text: str, values: t.Mapping[str, str]) -> str:
+def filled(text: str, values: t.Mapping[str, str]) -> str:
     """A template with every ``@NAME@`` replaced once: values are not searched for names again."""
     return TOKEN.sub(lambda found: values[found.group()[1:-1]], text)

@@ -20,6 +20,7 @@ from .container import SOURCES, container
 from .vllm import command_line, merged
 
 NAME = "router"
+STEP = 20  # between the ports of two routers, which may run on one host
 KINDS = ("prefill", "decode", "colocated")
 
 
@@ -50,17 +51,25 @@ def script_path(context: Context) -> str:
     return posixpath.join(context.venv(router_venv(context)), "share", "proxy", posixpath.basename(source))
 
 
-def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -> Service:
-    """The proxy in front of all engines with an API."""
+def router_name(number: int) -> str:
+    """The first router keeps its name when others are added, so that it need not restart for that."""
+    return f"{NAME}-{number}" if number else NAME
+
+
+def router_service(context: Context, host: Host, engines: t.Sequence[Service], number: int = 0) -> Service:
+    """The proxy in front of all engines with an API; ``number``: of several equal ones, from 0."""
     settings, found = context.description.router, flavour_of(context)
+    name, port = router_name(number), settings.port + number * STEP
     address = settings.bind or host.address
     reached = host.address if address in ("0.0.0.0", "::") else address
-    place = Place(address, settings.port, settings.metrics_port or found.metrics_port, tuple(engines), context.posted)
-    fronted = settings.frontend != "none" and not context.contained  # clients use the frontend's port then
-    ports = [Port("api", settings.port, protocol="http", scope="cluster" if fronted else "client")]
+    metrics_port = (settings.metrics_port or found.metrics_port) + number * STEP
+    place = Place(address, port, metrics_port, tuple(engines), context.posted)
+    # Clients use another port then.
+    fronted = context.balanced or (settings.frontend != "none" and not context.contained)
+    ports = [Port("api", port, protocol="http", scope="cluster" if fronted else "client")]
     if found.metrics_port:
         ports.append(Port("metrics", place.metrics_port, protocol="http"))
-    directory, npu = context.service_directory(NAME), context.description.engine == "vllm_ascend"
+    directory, npu = context.service_directory(name), context.description.engine == "vllm_ascend"
     contained = npu and context.contained
     # Releases up to 0.18 and the layerwise proxy import vLLM for its logger. In an image that imports torch, which loads the NPU libraries.
     # They need the driver, which this container does not have.
@@ -74,8 +83,9 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
     )
     members = found.members(found, context.release, argv)
     return Service(
-        name=NAME,
+        name=name,
         kind="router",
+        instance=number,
         host=host.name,
         address=reached,
         argv=argv,
@@ -84,11 +94,11 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service]) -
         ports=tuple(ports),
         work_directory=directory,
         start=Start(30, tuple(engine.name for engine in engines if engine.health)),
-        health=Health(base_url(reached, settings.port) + _health_path(found, members), 120),
+        health=Health(base_url(reached, port) + _health_path(found, members), 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, NAME, directory, False) if contained else None,
+        container=container(context, host, name, directory, False) if contained else None,
         files=(File(_join_program(directory), PROGRAM),) if members and members.posted else (),
-        members=_members_files(context, members, place, argv, base_url(reached, settings.port)) if members else None,
+        members=_members_files(context, directory, members, place, argv, base_url(reached, port)) if members else None,
     )
 
 
@@ -102,10 +112,9 @@ def _join_program(directory: str) -> str:
 
 
 def _members_files(
-    context: Context, members: Members, place: Place, argv: t.Sequence[str], reached: str
+    context: Context, directory: str, members: Members, place: Place, argv: t.Sequence[str], reached: str
 ) -> MembersFiles:
     """The engines as a script that sets arguments, and for a router that reads none as a file for a program that adds them."""
-    directory = context.service_directory(NAME)
     arguments, others = split(argv, members.options)
     lines = ["# Written by ascend.inference. The engines behind the router.", "set -- " + shlex.join(arguments)]
     more: tuple[File, ...] = ()
@@ -121,27 +130,52 @@ def _members_files(
 
 
 def members_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
-    """The plan's ``members``: how engines are added to and removed from the router while it runs; {} if they cannot be.
+    """The plan's ``members``: how engines are added to and removed from the routers while they run; {} if they cannot be.
 
-    ``{members: {api, router, host, url, model, record, started, engines: [{name, kind, url}]}}``
+    ``{members: {api, model, engines: [{name, kind, url}], router, host, url, record, started}}``; ``more`` has the latter keys of each router
+    behind the first, if there are several. All have the same engines.
     """
-    router = next((service for service in services if service.kind == "router"), None)
+    routers = [service for service in services if service.kind == "router"]
     found = flavour_of(context)
-    members = found.members(found, context.release, router.argv) if router else None
-    if not router or not members or not router.digest_file:
+    members = found.members(found, context.release, routers[0].argv) if routers else None
+    if not members or not routers[0].digest_file:
         return {}
     engines = [service for service in services if service.kind in KINDS and service.health]
-    section = {
+    section: dict[str, t.Any] = {
         "api": members.api,
+        **_reached(routers[0]),
+        "model": context.served_name,
+        "engines": [{"name": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
+    }
+    more = [_reached(router) for router in routers[1:]]
+    return {"members": {**section, "more": more} if more else section}
+
+
+def _reached(router: Service) -> dict[str, str]:
+    """Where a router's members are changed."""
+    return {
         "router": router.name,
         "host": router.host,
         "url": base_url(router.address, router.port("api").first),
-        "model": context.served_name,
         "record": posixpath.join(posixpath.dirname(router.digest_file), f"{router.name}.removed"),
         "started": router.digest_file,
-        "engines": [{"name": engine.name, "kind": engine.kind, "url": url(engine)} for engine in engines],
     }
-    return {"members": section}
+
+
+def members_of(plan: t.Mapping[str, t.Any], host: str, names: t.Collection[str] | None = None) -> dict[str, t.Any]:
+    """What changes the members of one host's routers: ``{api, model, engines, routers: [name], url, record, started, more: [...]}``.
+
+    ``names``: only these routers. {} if the host has none of them, or they cannot be changed while they run.
+    """
+    section = plan.get("members") or {}
+    keys = ("router", "host", "url", "record", "started")
+    every = [{key: section[key] for key in keys}, *section.get("more", ())] if section else []
+    here = [router for router in every if router["host"] == host and (names is None or router["router"] in names)]
+    if not here:
+        return {}
+    places = [{key: router[key] for key in ("url", "record", "started")} for router in here]
+    shared = {key: section[key] for key in ("api", "model", "engines")}
+    return {**shared, "routers": [router["router"] for router in here], **places[0], "more": places[1:]}
 
 
 def _program(context: Context, found: Flavour) -> list[str]:

@@ -37,6 +37,7 @@ def software(context: Context) -> dict[str, t.Any]:
         "router": {
             "flavour": router.name,
             "frontend": context.description.router.frontend,
+            **({"balancer": context.description.router.balancer} if context.balanced else {}),
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
             "source": script_source(context),

@@ -51,7 +51,7 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
     }
     frontend = next((service for service in services if service.kind == "frontend"), None)
     router = next((service for service in services if service.kind == "router"), None)
-    if frontend and router:
+    if router and (frontend or context.balanced):
         section["router"] = _engine(router)
     if _api_key(apis):
         section["engine_api_key"] = _api_key(apis)
@@ -131,7 +131,7 @@ def _api_key(services: t.Iterable[Service]) -> str:
 
 
 def _entry(context: Context, services: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:
-    """The clients' entry: the frontend, else the router, else the first engine; for an external router the URL that the user sets."""
+    """The clients' entry: the frontend, else the balancer, else the router, else the first engine; for an external router the URL that the user sets."""
     url = context.description.kubernetes.router.url
     if context.runtime.in_cluster and url:
         return {
@@ -146,13 +146,18 @@ def _entry(context: Context, services: t.Sequence[Service], apis: list[Service])
         return _frontend(context, frontend)
     router = next((service for service in services if service.kind == "router"), None)
     kind = flavour_of(context).name if router else "direct"
-    entry = router or (apis[0] if apis else None)
+    balancer = next((service for service in services if service.kind == "balancer"), None)
+    if balancer:
+        kind = context.description.router.balancer
+    entry = balancer or router or (apis[0] if apis else None)
     if not entry:
         return {"name": "entry", "url": "", "kind": "direct"}
     name = entry.name if router else "entry"
     found = {**_engine(entry), "name": name, "kind": kind}
     if _api_key(apis) and not (router and router.secret_env):
         found["api_key"] = _api_key(apis)  # nothing between the client and the engine adds the key
+    if balancer:
+        found["refused_paths"] = _refused_paths(context)
     return found
 
 
@@ -162,11 +167,16 @@ def _frontend(context: Context, service: Service) -> dict[str, t.Any]:
     found = _engine(service)
     found["url"] = found["url"].replace("http://", f"{port.protocol}://", 1)
     found.update(kind="nginx", api_key=KEYS)
-    served = context.description.router.frontend_paths
-    found["refused_paths"] = sorted({*flavour_of(context).private, *ADMIN} - set(served))
+    found["refused_paths"] = _refused_paths(context)
     found.update({"server_name": wish.server_name} if wish.server_name else {})
     found.update({"ca_path": wish.ca_file} if wish.ca_file else {})
     return found
+
+
+def _refused_paths(context: Context) -> list[str]:
+    """Paths of operators, which clients must not reach."""
+    served = context.description.router.frontend_paths
+    return sorted({*flavour_of(context).private, *ADMIN} - set(served))
 
 
 def _store(context: Context, masters: t.Sequence[Service], apis: list[Service]) -> dict[str, t.Any]:

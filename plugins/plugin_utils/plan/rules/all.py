@@ -12,6 +12,7 @@ from ...runtimes.registry import runtimes
 from . import (
     additional_config,
     arguments,
+    balancer,
     connectors,
     environment,
     environment_values,
@@ -50,7 +51,7 @@ THEMES: dict[str, t.Iterable[Rule]] = {
     "Arguments of vLLM": (*arguments.RULES, *json_values.RULES, *additional_config.RULES),
     "The model and its serving": (*model.RULES, *serving.RULES),
     "Environment": (*environment.RULES, *environment_values.RULES, *kv_hold.RULES),
-    "Router": (*router.RULES, *router_values.RULES),
+    "Router": (*router.RULES, *router_values.RULES, *balancer.RULES),
     "Names, paths, images, timeouts": runtime.RULES,
     "Security": (*security.RULES, *firewall.RULES),
     **{f"Runtime {item.name}": tuple(item.rules()) for item in runtimes() if tuple(item.rules())},

@@ -140,6 +140,7 @@ def bind_address(case: Case) -> t.Iterator[Finding]:
     for path, address in (
         ("inference_router.bind", router.bind),
         ("inference_router.frontend_bind", router.frontend_bind),
+        ("inference_router.balancer_bind", router.balancer_bind),
     ):
         if address and address != "localhost" and not _is_address(address):
             yield Finding.at(path, address, f"'{address}' is not an IP address")

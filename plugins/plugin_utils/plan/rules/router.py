@@ -265,18 +265,19 @@ def open_router(case: Case) -> t.Iterator[Finding]:
     if not router or case.in_pods:
         return
     address = (flags(case).get("host") or (settings.bind or router.address,))[0]
-    if not _public(address):
+    if not public(address):
         return
     place = path(case, "host") if path(case, "host") != "inference_router.flavour" else "inference_router.bind"
     found = flavour_of(case.context)
     changes = f", including {' and '.join(found.private)}" if found.private else ""
-    beside = ", besides its frontend," if case.named("frontend") else ""
+    door = next((kind for kind in ("frontend", "balancer") if case.named(kind)), "")
+    beside = f", besides its {door}," if door else ""
     port_ = router.port("api").first
     problem = f"the {found.name} router{beside} accepts requests without a key on {bracketed(address)}:{port_}{changes}"
     yield Finding.at(place, settings.bind, problem)
 
 
-def _public(address: str) -> bool:
+def public(address: str) -> bool:
     """Whether an address is all addresses of a host or globally reachable; False for names."""
     try:
         found = ipaddress.ip_address(address)

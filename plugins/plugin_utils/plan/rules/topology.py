@@ -266,8 +266,10 @@ def single(case: Case) -> t.Iterator[Finding]:
         members = [host.name for host in hosts_of(group, case.context.hosts)]
         if kind == "mooncake_master" and case.context.masters:
             continue  # several hosts are wanted
-        if len(members) > 1 and case.named(kind):
-            problem = f"group '{group}' has the hosts {', '.join(members)}; only {members[0]} gets the {kind}"
+        count = sum(service.kind == kind for service in case.services)
+        if len(members) > max(count, 1) and case.named(kind):
+            given = f"{members[0]} gets the {kind}" if count == 1 else f"{count} of them get a {kind}"
+            problem = f"group '{group}' has the hosts {', '.join(members)}; only {given}"
             yield Finding.at(f"{name}.group", group, problem)
 
 

@@ -31,6 +31,12 @@ def frontend(case: Case) -> t.Iterator[Finding]:
     if router.frontend != "none":
         return
     names = [name for name in vars(usual) if name.startswith(("frontend_", "certificate"))]
+    if case.context.balanced:  # it has these, too
+        names = [
+            name
+            for name in names
+            if name not in ("frontend_paths", "frontend_answer_timeout", "frontend_client_timeout")
+        ]
     given = [name for name in names if getattr(router, name) != getattr(usual, name)]
     if given:
         yield Finding.at(f"inference_router.{given[0]}", "", f"{', '.join(given)} is set without a frontend")

@@ -266,3 +266,73 @@ def test_only_the_service_that_loses_its_port_stops():
     running = {"n1": {"outdated": ["router"], "down": ["frontend"], "other": []}}
     result = steps(running, new, old, allow_pause=True)
     assert (result["vacate"], result["roll"]) == ({"n1": ["router"]}, [])
+
+
+TWO = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+CHANGED = {"inference_router": {**TWO["inference_router"], "args": {"max-payload-size": 1000000}}}
+
+
+def test_routers_behind_a_balancer_restart_one_after_the_other():
+    old, new = plan(**TWO), plan(**CHANGED)
+    result = steps(found(["router", "router-1"]), new, old)
+    assert [step["routers"] for step in result["roll"]] == [["router"], ["router-1"]]
+    assert result["roll"][0] == {
+        "services": ["router"],
+        "hosts": ["n1"],
+        "engines": [],
+        "upstream": [],
+        "routers": ["router"],
+    }
+    assert (result["held"], result["refusals"]) == (["router", "router-1"], [])
+    assert "  1. drain, restart and return router; routers that serve meanwhile: 1" in planned_steps(new, old)
+
+
+def test_engines_change_before_routers():
+    new = plan(inference_args={"max-num-seqs": 8}, **CHANGED)
+    result = steps(found([*ENGINES, "router", "router-1"]), new, plan(**TWO))
+    assert [step["routers"] for step in result["roll"]] == [[], [], ["router"], ["router-1"]]
+
+
+@pytest.mark.parametrize(
+    "reason", ["one router", "no balancer yet", "balancer down", "keys", "other engines", "balancer changes"]
+)
+def test_routers_that_cannot_change_one_by_one_need_a_pause(reason):
+    old, new, outdated, down = plan(**TWO), plan(**CHANGED), ["router", "router-1"], []
+    if reason == "one router":
+        old, new, outdated = plan(), plan(inference_router={"args": {"max-payload-size": 1000000}}), ["router"]
+    elif reason == "no balancer yet":
+        old, outdated, down = plan(), ["router"], ["router-1", "balancer"]
+    elif reason == "balancer down":
+        down = ["balancer"]
+    elif reason == "other engines":
+        new, outdated = plan(inference_args={"block-size": 64}, **CHANGED), [*ENGINES, *outdated]
+    elif reason == "balancer changes":
+        outdated = ["balancer"]
+    result = steps(found(outdated, down, secrets=reason == "keys"), new, old)
+    assert not any(step["routers"] for step in result["roll"])
+    expected = {"balancer down": [], "balancer changes": ["balancer"]}.get(
+        reason, [name for name in outdated if name not in ENGINES]
+    )
+    assert result["pauses"].get("all requests go through it, and there is one of it", []) == expected
+
+
+def test_a_service_serves_with_one_of_its_routers():
+    result = steps(found(["decode-0"], down=["router-1"]), plan(**TWO), plan(**TWO))
+    assert [step["services"] for step in result["roll"]] == [["decode-0"]]
+    assert steps(found(["decode-0"], down=["router", "router-1"]), plan(**TWO), plan(**TWO)) == NOTHING
+
+
+def test_a_balancer_in_front_is_no_other_software():
+    """Engines change one by one while a second router and the balancer are added."""
+    new = plan(inference_args={"max-num-seqs": 8}, **TWO)
+    result = steps(found(ENGINES, down=["router-1", "balancer"]), new, plan())
+    assert len(result["roll"]) == 2 and result["pauses"] == {}
+
+
+def test_named_routers_restart_one_after_the_other():
+    both = plan(**TWO)
+    pending = {"n1": {"__service_registered": {"down": []}}}
+    assert [step["routers"] for step in restart(pending, ["n1"], both, ["router", "router-1"])["roll"]] == [
+        ["router"],
+        ["router-1"],
+    ]

@@ -43,6 +43,7 @@ ENGINE_FOLLOWS = ("K8S-MANIFEST", "K8S-ROUTER-IMAGE")
 HOST_DEVICES = {"inventory": hosts(4, APART, inference_devices=list(range(0, 32, 2)))}
 CERTIFIED = {f"{ROUTER}.certificate": "/etc/ssl/one.pem", f"{ROUTER}.certificate_key": "/etc/ssl/one.key"}
 KNOWN = {"inference_secrets.client_keys": "one two"}
+TWO = {f"{ROUTER}.instances": 2, f"{ROUTER}.balancer": "haproxy"}
 
 LOCAL = "ock.mmc.local_service."
 MEMCACHE = {f"{STORE}.backend": "memcache"}
@@ -539,6 +540,16 @@ MISTAKES: tuple[Mistake, ...] = (
     M("FRONTEND-CERTIFICATE", "p2p", {f"{ROUTER}.certificate": "c;pem", f"{ROUTER}.certificate_key": "/k.pem"}),
     W("FRONTEND-PLAIN", "p2p", {f"{ROUTER}.frontend": "nginx", **KNOWN}),
     M("FRONTEND-RUNTIME", "docker", {f"{ROUTER}.frontend": "nginx", **KNOWN, **CERTIFIED}),
+    M("BALANCER-MISSING", "p2p", {f"{ROUTER}.instances": 2}),
+    W("BALANCER-SINGLE", "p2p", {f"{ROUTER}.balancer": "haproxy"}),
+    M("BALANCER-RUNTIME", "docker", {f"{ROUTER}.balancer": "haproxy", **TWO}),
+    M("BALANCER-RUNTIME", "docker", {f"{ROUTER}.instances": 2}),
+    M("BALANCER-RUNTIME", "p2p", {f"{ROUTER}.balancer": "haproxy", f"{ROUTER}.flavour": "none"}),
+    M("BALANCER-OPTION", "pooled", {f"{ROUTER}.args.prometheus-port": 9100, **TWO}),
+    M("BALANCER-BIND", "p2p", {f"{ROUTER}.bind": "10.1.0.1", **TWO}),
+    W("BALANCER-POLICY", "pooled", {f"{ROUTER}.args.policy": "cache_aware", **TWO}),
+    M("BALANCER-SOCKET", "p2p", {"inference_root": "/srv/" + 60 * "r", **TWO}),
+    W("BALANCER-OPEN", "p2p", {f"{ROUTER}.balancer_bind": "0.0.0.0", **TWO}),
     W(
         "ROUTER-BALANCE",
         "p2p",

@@ -1,0 +1,149 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""HAProxy in front of several routers: a router that fails or restarts gets no requests, and the others serve.
+
+It needs HAProxy 2.4 or later (Debian 12 has 2.6, openEuler 22.03 has 2.4). Its administration is a unix socket of the service's user; no port
+gives access to it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ...description.variables import Host
+from ..deployment import Context
+from ..routers.registry import flavour_of
+from ..service import File, Health, Port, Service, Start, Stop, bracketed
+from .client_paths import LISTED, client_paths
+from .frontend import NOT_CLIENTS, filled
+
+NAME = "balancer"
+PROGRAM = "/usr/sbin/haproxy"
+BACKEND = "routers"
+STOP = 60  # seconds in which open streams may end after a stop signal
+
+# Only a connection that was refused is tried at another router: a request that was sent may have been carried out. One connection to a router
+# for each request, because a router that closes an idle connection while a request is sent on it would lose that request. A busy
+# router answers late, so a failed health check ends no stream; those of a host that is gone end by TCP keepalive after 25 s.
+CONFIGURATION = """# Written by ascend.inference: changes here are lost.
+global
+    maxconn 8192
+    no strict-limits
+    nbthread 4
+    hard-stop-after @STOP@s
+    stats socket @SOCKET@ mode 600 level admin
+    log stdout format raw local0 notice
+defaults
+    mode http
+    log global
+    timeout connect 1s
+    timeout check 2s
+    timeout queue 5s
+    timeout client @CLIENT@s
+    timeout http-request @CLIENT@s
+    timeout http-keep-alive @CLIENT@s
+    timeout server @ANSWER@s
+    http-error status 502 content-type application/json string '{"error": {"message": "the router ended during the request", "type": "server_error"}}'
+    http-error status 503 content-type application/json string '{"error": {"message": "no router answers", "type": "server_error"}}'
+    http-error status 504 content-type application/json string '{"error": {"message": "the router did not answer in time", "type": "server_error"}}'
+frontend clients
+    bind @LISTEN@
+    acl for_clients path @PATHS@
+    http-request return status 404 content-type application/json string '{"error": {"message": "there is no such path"}}' unless for_clients
+    http-request deny deny_status 405 if { path @LISTED@ } !{ method GET }
+    http-request deny deny_status 405 if !{ path @LISTED@ } !{ method POST }
+@NOTCLIENTS@    default_backend @BACKEND@
+backend @BACKEND@
+    balance leastconn
+    option httpchk
+    http-check send meth GET uri @HEALTH@
+    http-check expect status 200
+    retries 3
+    retry-on conn-failure
+    option redispatch 1
+    option http-server-close
+    option srvtcpka
+    srvtcpka-idle 10s
+    srvtcpka-intvl 5s
+    srvtcpka-cnt 3
+    default-server check inter 1s fall 2 rise 2 weight 100
+@SERVERS@frontend status
+    bind @STATUS@
+    http-request return status 404 unless { path /health }
+    http-request return status 503 content-type application/json string '{"routers": {}}' if { nbsrv(@BACKEND@) lt 1 }
+    http-request return status 200 content-type application/json lf-string '{"routers": {@STATES@}}'
+"""
+
+
+def balancer_service(context: Context, host: Host, routers: t.Sequence[Service]) -> Service:
+    """HAProxy on the first router's host. Clients, or the frontend, reach the paths of ``client_paths`` and no other."""
+    settings = context.description.router
+    directory, address = context.service_directory(NAME), settings.balancer_bind or host.address
+    reached = host.address if address in ("0.0.0.0", "::") else address
+    configuration = posixpath.join(directory, "haproxy.cfg")
+    fronted = settings.frontend != "none"
+    return Service(
+        name=NAME,
+        kind="balancer",
+        host=host.name,
+        address=reached,
+        argv=(PROGRAM, "-db", "-f", configuration),
+        env={},
+        ports=(
+            Port("api", settings.balancer_port, protocol="http", scope="cluster" if fronted else "client"),
+            Port("metrics", settings.balancer_status_port, protocol="http"),
+        ),
+        files=(File(configuration, _configuration(context, host, routers, address)),),
+        work_directory=directory,
+        start=Start(35, tuple(router.name for router in routers), {"nofile": 1048576}),
+        health=Health(f"http://{bracketed(host.address)}:{settings.balancer_status_port}/health", 120),
+        stop=Stop("USR1", STOP + 10),
+    )
+
+
+def balancer_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
+    """The plan's ``balancer``: how routers are drained and returned while it runs: ``{balancer: {service, host, socket, backend, servers}}``."""
+    balancer = next((service for service in services if service.kind == NAME), None)
+    if not balancer:
+        return {}
+    servers = [service.name for service in services if service.kind == "router"]
+    section = {"service": NAME, "host": balancer.host, "socket": socket_path(context), "backend": BACKEND}
+    return {"balancer": {**section, "servers": servers}}
+
+
+def socket_path(context: Context) -> str:
+    """HAProxy's runtime socket. Only the service's user and root can connect to it."""
+    return posixpath.join(posixpath.dirname(context.digest_file(NAME)), f"{NAME}.sock")
+
+
+def _configuration(context: Context, host: Host, routers: t.Sequence[Service], address: str) -> str:
+    settings = context.description.router
+    servers = "".join(
+        f"    server {router.name} {bracketed(router.address)}:{router.port('api').first}\n" for router in routers
+    )
+    states = ", ".join(f'"{router.name}": %[srv_is_up({BACKEND}/{router.name})]' for router in routers)
+    values = {
+        "SOCKET": socket_path(context),
+        "STOP": str(STOP),
+        "LISTEN": f"{bracketed(address)}:{settings.balancer_port}",
+        "STATUS": f"{bracketed(host.address)}:{settings.balancer_status_port}",  # of the cluster, not of the clients' network
+        "ANSWER": str(settings.frontend_answer_timeout),
+        "CLIENT": str(settings.frontend_client_timeout),
+        "PATHS": " ".join(client_paths(context)),
+        "LISTED": LISTED,
+        "NOTCLIENTS": _not_clients(settings.frontend != "none"),
+        "BACKEND": BACKEND,
+        "HEALTH": flavour_of(context).health_path,
+        "SERVERS": servers,
+        "STATES": states,
+    }
+    return filled(CONFIGURATION, values)
+
+
+def _not_clients(fronted: bool) -> str:
+    """Headers that clients do not choose; the frontend has replaced the id of the request already."""
+    lines = [f"http-request del-header {name}" for name in NOT_CLIENTS]
+    lines += [] if fronted else ["http-request set-header X-Request-Id %[uuid()]"]
+    return "".join(f"    {line}\n" for line in lines)
