@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
+from urllib.parse import urlsplit
 
 from ...description.variables import Host
 from ..deployment import Context
-from ..routers.registry import flavour_of
 from ..service import File, Health, Port, Service, Start, Stop, bracketed
 from .client_paths import LISTED, client_paths
 from .frontend import NOT_CLIENTS, filled
@@ -135,11 +135,16 @@ def _configuration(context: Context, host: Host, routers: t.Sequence[Service], a
         "LISTED": LISTED,
         "NOTCLIENTS": _not_clients(settings.frontend != "none"),
         "BACKEND": BACKEND,
-        "HEALTH": flavour_of(context).health_path,
+        "HEALTH": _health_path(routers[0]),
         "SERVERS": servers,
         "STATES": states,
     }
     return filled(CONFIGURATION, values)
+
+
+def _health_path(router: Service) -> str:
+    """The path that answers 200 when the router has engines: a restarted vllm-router answers 200 at /health before they are added (0.1.17)."""
+    return urlsplit(router.health.url).path if router.health else "/health"
 
 
 def _not_clients(fronted: bool) -> str:

@@ -157,7 +157,9 @@ def test_the_balancer_checks_each_router_and_repeats_no_request_that_was_sent():
     found = plan(("n2", "n3"))
     lines = directives(configuration(found), "backend routers")
     assert lines[-2:] == ["server router 192.0.2.2:8000", "server router-1 192.0.2.3:8020"]
-    assert "http-check send meth GET uri /health" in lines
+    assert "http-check send meth GET uri /v1/models" in lines, "/health is 200 before the router has engines"
+    single = directives(configuration(plan(instances=1)), "backend routers")
+    assert "http-check send meth GET uri /health" in single, "engines of the command line"
     assert "default-server check inter 1s fall 2 rise 2 weight 100" in lines
     assert [line for line in lines if line.startswith("retry-on")] == ["retry-on conn-failure"]
     assert "option redispatch 1" in lines
