@@ -120,7 +120,8 @@ def _unmade(run: Record, result: Record, made: Record, figures: Record) -> t.Ite
 
 def _recovery(run: Record, made: Record) -> t.Iterator[Finding]:
     recovered = made.get("recovered") or {}
-    for name in run["names"] if made else ():
+    leader = (made.get("processes") or recovered) if run["masters"] else ()  # of several masters only the leader is hit
+    for name in (leader or run["names"]) if made else ():
         seconds = recovered.get(name)
         if seconds is None:
             problem = f"{name} did not come back by itself within {run['timeout']} s; the playbook started it"
