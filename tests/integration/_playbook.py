@@ -80,7 +80,7 @@ def play(
     ``within`` is a command that runs another one, ``defaults`` are defaults of modules.
     """
     tasks = [{"ansible.builtin.include_role": {"name": f"ascend.inference.{role}"}, "name": "Role"}]
-    hosts = "{{ 'localhost' | ascend.inference._visible }}"  # loads filters once, as playbooks/shared/controller.yml does
+    hosts = "{{ 'localhost' | ascend.inference._visible }}"  # imports filters once, see playbooks/shared/controller.yml
     book = [{"hosts": hosts, "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
     if facts:
         book[0].update(gather_facts=True, gather_subset=["min"])

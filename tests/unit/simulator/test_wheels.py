@@ -41,7 +41,8 @@ def test_published_vllm_contradicts_the_plugin(venv, tmp_path):
     wheels.stack(tmp_path, "0.13.0", published=True)
     done = pip(venv, tmp_path, "install", "--dry-run", "vllm-ascend==0.13.0", "vllm==0.13.0")
     assert done.returncode != 0
-    assert "conflict" in done.stderr or "No matching distribution found for torch" in done.stderr  # which part pip looks at first differs
+    # Which part pip looks at first differs.
+    assert "conflict" in done.stderr or "No matching distribution found for torch" in done.stderr
 
 
 def test_an_index_that_lacks_a_wheel(venv, tmp_path):
