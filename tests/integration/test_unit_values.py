@@ -44,7 +44,7 @@ PLANTED = [
     ("", "--privileged"),
 ]
 GOOD = [
-    ("service_systemd_start_limit", 7),
+    ("service_systemd_steady", 7),
     ("service_systemd_restart_delay", "0.5"),
     ("service_docker_log_size", "-1"),
     ("service_docker_log_size", "1gb"),

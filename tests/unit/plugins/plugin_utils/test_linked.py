@@ -73,8 +73,6 @@ def unit(name, version, connector="llmdatadist"):
         "__service_systemd_version": str(version),
         "service_systemd_restart_delay": 5,
         "service_systemd_restart_delay_max": 60,
-        "service_systemd_start_limit": 10,
-        "service_systemd_start_interval": 600,
     }
     environment = jinja2.Environment(trim_blocks=True)
     environment.filters["ascend.inference._linked"] = linked
@@ -92,11 +90,11 @@ def test_a_unit_is_part_of_those_that_it_is_linked_with():
 @pytest.mark.parametrize(
     ("version", "lines"),
     [
-        (249, {"StartLimitIntervalSec=600", "StartLimitBurst=10"}),
+        (249, {"StartLimitIntervalSec=0"}),
         (255, {"StartLimitIntervalSec=0", "RestartSteps=6", "RestartMaxDelaySec=60"}),
     ],
 )
-def test_restarts_are_limited_where_their_pause_cannot_grow(version, lines):
+def test_restarts_never_end_and_their_pause_grows_where_systemd_can(version, lines):
     found = {
         line for line in unit("prefill-0", version) if line.startswith(("StartLimit", "RestartSteps", "RestartMax"))
     }
