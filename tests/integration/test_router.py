@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 import subprocess
 import uuid
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.install.installed import gather
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 from ansible_collections.ascend.inference.tests.simulator import wheels
 
@@ -55,6 +57,14 @@ def again(tmp_path, variables, text):
 def test_from_a_tree(tmp_path, variables):
     variables.update(router_script_origin="tree", router_script_tree=str(tmp_path / "tree"))
     again(tmp_path, variables, "print('one')\n")
+    script = pathlib.Path(variables["router_script"])
+    known = gather([], [], [str(script), str(script.parent / "vllm/logger.py")])
+    (script.parent / "vllm/logger.py").chmod(0o600)
+    done = play(tmp_path, "router", **variables, router_installed=known)
+    assert (done.code, done.changed) == (0, 0), "the files that the facts name are not read again"
+    known = gather([], [], [str(script), str(script.parent / "vllm/logger.py")])
+    done = play(tmp_path, "router", **variables, router_installed=known)
+    assert (done.code, done.changed) == (0, 1), done.output
 
 
 @docker
