@@ -26,7 +26,7 @@ case $name in
         .ci/docker-up
         ;;
     parsers)
-        .ci/apt libibverbs1 libnuma1 librdmacm1 # mooncake_master is linked against them
+        RUNLEVEL=1 .ci/apt etcd-server libibverbs1 libnuma1 librdmacm1 # mooncake_master is linked against the libraries
         [ -z "${LONG:-}" ] || set -- --releases all "$@"
         ;;
 esac

@@ -70,7 +70,7 @@ clients:
   returned: success
   type: float
   sample: 16
-keys:
+stored_keys:
   description: Its keys.
   returned: success
   type: float
@@ -79,7 +79,7 @@ before:
   description: The leader, clients and keys before the failover, with the same keys.
   returned: with O(state=followed)
   type: dict
-  sample: {"leader": "mooncake-master-0", "clients": 16, "keys": 200}
+  sample: {"leader": "mooncake-master-0", "clients": 16, "stored_keys": 200}
 leaderless:
   description: Seconds between the last answer of the old leader and the first of the new one; null if there was no new leader.
   returned: with O(state=followed)

@@ -88,6 +88,15 @@ def _master(version: str, argv: t.Sequence[str]) -> str:
     return errors[0][:300] if errors else f"no answer on /health within {PATIENCE} s"
 
 
+def etcd(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
+    """The distribution's etcd reads all options before it prints its version and ends."""
+    verdicts = []
+    for command in commands:
+        done = subprocess.run(["etcd", *command[1:], "--version"], text=True, capture_output=True, check=False)
+        verdicts.append(done.stderr.strip().partition("\n")[0] or "refused" if done.returncode else "")
+    return verdicts
+
+
 def vllm_router(version: str, commands: t.Sequence[t.Sequence[str]]) -> Verdicts:
     """vllm-router's own parser."""
     python = environments.router(version).parent / "python"

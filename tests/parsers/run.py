@@ -6,7 +6,7 @@
     run.py --releases first-class|all|NAME     every command of every family of deployments, and of the inventories
 
 Engines are judged by the argument parser of the vLLM that the release pins, mooncake_master by its own binary (which is
-started), vllm-router and the release's proxies by their own reading of the command line. Each judge first has to refuse
+started), etcd by that of the distribution, vllm-router and the release's proxies by their own reading of the command line. Each judge first has to refuse
 a wrong command; one that does not is no judge.
 """
 
@@ -23,6 +23,7 @@ import judges
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
+CONFIGURED = ("frontend", "balancer")  # nginx and HAProxy read files, which tests/integration gives to them
 ENGINES = ("prefill", "decode", "colocated", "encode")
 MINE = re.compile(r"--(host|port|data-parallel-(rank|start-rank|address|rpc-port))$")
 
@@ -36,6 +37,8 @@ def judge_of(plan: dict[str, t.Any], service: dict[str, t.Any]) -> tuple[str, st
         return "vllm", release.vllm
     if service["kind"] == "mooncake_master":
         return "mooncake_master", release.mooncake
+    if service["kind"] == "etcd":
+        return "etcd", "package"
     flavour = plan["software"]["router"]["flavour"]
     package = FLAVOURS[flavour].package
     return (flavour, package.requirement.partition("==")[2]) if package else ("proxy", plan["release"])
@@ -46,6 +49,8 @@ def collect(named: t.Iterable[tuple[str, dict[str, t.Any]]], found: dict[tuple[s
     for label, plan in named:
         seen = set()
         for service in plan["services"]:
+            if service["kind"] in CONFIGURED:
+                continue
             argv = tuple(service["argv"])
             shape = tuple("" if index and MINE.match(argv[index - 1]) else word for index, word in enumerate(argv))
             if service["kind"] in ("router", "mooncake_master") or (service["kind"], shape) not in seen:
@@ -71,7 +76,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--releases", default="first-class", help="first-class, all, or the name of one")
-    parser.add_argument("--only", default="", help="one judge: vllm, mooncake_master, vllm_router or proxy")
+    parser.add_argument("--only", default="", help="one judge: vllm, mooncake_master, etcd, vllm_router or proxy")
     options = parser.parse_args()
     found: dict[tuple[str, str], Commands] = {}
     chosen = deployments.releases(options.releases)

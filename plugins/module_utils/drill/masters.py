@@ -70,7 +70,7 @@ def follow(
         "leaderless": leaderless,
         "clients_after": clients_after,
         "clients": seen.clients,
-        "keys": seen.keys,
+        "stored_keys": seen.keys,
     }
 
 

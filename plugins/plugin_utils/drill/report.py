@@ -69,7 +69,9 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
 
 
 def _failover(store: Record) -> dict[str, t.Any]:
-    return {key: store.get(key) for key in ("before", "leader", "leaderless", "clients_after", "clients", "keys")}
+    return {
+        key: store.get(key) for key in ("before", "leader", "leaderless", "clients_after", "clients", "stored_keys")
+    }
 
 
 def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
@@ -88,8 +90,8 @@ def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
         problem = f"{store['leader']} has {store['clients']:.0f} of {before['clients']:.0f} clients"
         fix = "Read the engines' logs: they have to mount their segments again."
         yield _finding(run, "DRILL-CLIENTS", problem, fix, "The memory of the others is not used.")
-    if seconds is not None and run["keeps_keys"] and store["keys"] < KEPT * before["keys"]:
-        problem = f"{store['keys']:.0f} of {before['keys']:.0f} keys are left, although the masters have an OpLog"
+    if seconds is not None and run["keeps_keys"] and store["stored_keys"] < KEPT * before["stored_keys"]:
+        problem = f"{store['stored_keys']:.0f} of {before['stored_keys']:.0f} keys are left, although the masters have an OpLog"
         fix = "Compare --cluster_id and enable_oplog of all masters, and read the new leader's log."
         yield _finding(run, "DRILL-KEYS", problem, fix, "All prompts are computed again until the store is filled.")
 

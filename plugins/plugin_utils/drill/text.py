@@ -79,8 +79,8 @@ def _failover(store: Record) -> str:
         else f"its clients were back after {store['clients_after']:.1f} s"
     )
     return (
-        f"{store['leader']} led after {store['leaderless']:.1f} s without a leader, {back}; keys of the store: {before['keys']:.0f} before, "
-        f"{store['keys']:.0f} after."
+        f"{store['leader']} led after {store['leaderless']:.1f} s without a leader, {back}; keys of the store: {before['stored_keys']:.0f} before, "
+        f"{store['stored_keys']:.0f} after."
     )
 
 

@@ -166,7 +166,7 @@ def binders(case: Case) -> t.Iterator[Finding]:
     for view in case.engine_views if case.npu else ():
         wanted = str(view.env.get("CPU_AFFINITY_CONF") or "0").strip()
         ours = view.mapping("additional-config").get("enable_cpu_binding", case.context.release.binds_cpus)
-        if wanted.split(",")[0] != "0" and ours and truth(str(ours)):
+        if wanted.partition(",")[0] != "0" and ours and truth(str(ours)):
             problem = (
                 f"CPU_AFFINITY_CONF={wanted} binds threads, and vLLM-Ascend's enable_cpu_binding binds them as well"
             )

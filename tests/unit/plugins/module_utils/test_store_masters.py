@@ -137,10 +137,12 @@ def followed(seen, timeout=60.0):
 def test_a_failover_is_measured_from_the_last_answer_of_the_old_leader():
     old, none = masters.Seen("a", 4, 210), masters.Seen("")
     found = followed([old, old, none, none, masters.Seen("b", 0, 210), masters.Seen("b", 4, 210)])
-    assert (found["leader"], found["clients"], found["keys"]) == ("b", 4, 210)
+    assert (found["leader"], found["clients"], found["stored_keys"]) == ("b", 4, 210)
     assert 0 < found["leaderless"] < found["clients_after"]
     again = followed([old, none, masters.Seen("a", 4, 0)])
-    assert (again["leader"], again["keys"]) == ("a", 0) and again["leaderless"], "the old one may be elected again"
+    assert (again["leader"], again["stored_keys"]) == ("a", 0) and again["leaderless"], (
+        "the old one may be elected again"
+    )
 
 
 def test_a_failover_that_does_not_happen():

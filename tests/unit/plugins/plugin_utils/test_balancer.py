@@ -28,7 +28,7 @@ TWO = {"instances": 2, "balancer": "haproxy"}
 NGINX = {"frontend": "nginx", "certificate": "/c", "certificate_key": "/k"}
 
 
-def plan(routers=("n1",), router=TWO, deployed=None, instances=2, **more):
+def plan(routers=("n1",), router=None, deployed=None, instances=2, **more):
     """Engines on n1; the group of the routers has the hosts ``routers``."""
     groups = {"n1": ["prefill", "decode"]}
     for name in routers:
@@ -39,7 +39,7 @@ def plan(routers=("n1",), router=TWO, deployed=None, instances=2, **more):
     variables = {
         **CPU,
         "inference_pools": {"prefill": {"instances": instances}, "decode": {"instances": instances}},
-        "inference_router": router,
+        "inference_router": TWO if router is None else router,
         **more,
     }
     return launch_plan(variables, hosts, (), deployed and deployed["placement"])

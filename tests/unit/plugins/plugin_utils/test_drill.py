@@ -228,9 +228,9 @@ def test_of_several_masters_the_leader_is_hit(elected):
 def failover(plan, **changes):
     """Ids and text of the findings about the store, if its leader was killed."""
     drill = runs(plan, {"faults": [{"kind": "mooncake_master"}]})
-    before = {"leader": "mooncake-master-0", "clients": 16.0, "keys": 200.0}
+    before = {"leader": "mooncake-master-0", "clients": 16.0, "stored_keys": 200.0}
     store = {"before": before, "leader": "mooncake-master-1", "leaderless": 9.5, "clients_after": 10.1, "clients": 16.0}
-    given = {**result(), "store": {**store, "keys": 205.0, **changes}}
+    given = {**result(), "store": {**store, "stored_keys": 205.0, **changes}}
     report = drill_report(plan, drill, [given])
     return {finding["id"] for finding in report["faults"][0]["findings"]}, " ".join(drill_text(report))
 
@@ -242,6 +242,6 @@ def test_figures_of_a_failover(elected):
     assert "mooncake-master-1 led after 9.5 s without a leader, its clients were back after 10.1 s" in text
     assert "keys of the store: 200 before, 205 after" in text
     assert failover(elected, leaderless=15.1)[0] == {"DRILL-LEADER"}
-    assert failover(elected, leaderless=None, clients_after=None, keys=0.0)[0] == {"DRILL-LEADER"}
+    assert failover(elected, leaderless=None, clients_after=None, stored_keys=0.0)[0] == {"DRILL-LEADER"}
     assert failover(elected, clients_after=None, clients=3.0)[0] == {"DRILL-CLIENTS"}
-    assert failover(elected, keys=0.0)[0] == ({"DRILL-KEYS"} if keeps else set())
+    assert failover(elected, stored_keys=0.0)[0] == ({"DRILL-KEYS"} if keeps else set())
