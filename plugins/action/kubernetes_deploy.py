@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
             left = {name: max(0, int(limits[name] - elapsed)) for name in limits}
             if found.get("pods_seen"):
                 left["pods_timeout"] = left["timeout"]  # that of a controller that creates none
-            again = {**arguments, **left, "pause": SLICE, "resume": True}
+            again = {**arguments, **left, "pause": SLICE, "resume": True, "stuck": found.get("stuck") or {}}
             found = merged(found, self._slice(again, task_vars))
         result.update(found)
         return result

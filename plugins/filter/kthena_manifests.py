@@ -12,7 +12,13 @@ version_added: 0.1.0
 author: The ascend.inference contributors (@ascend-inference)
 description:
   - Returns the Kubernetes objects of a plan as text, in the order in which they are applied.
+positional: form
 options:
+  form:
+    description: V(text) for one text, V(files) for a file for each object and a kustomization.
+    type: str
+    choices: [text, files]
+    default: text
   _input:
     description: The plan.
     type: dict
@@ -27,19 +33,24 @@ EXAMPLES = """
 
 RETURN = """
 _value:
-  description: YAML documents.
-  type: str
+  description: YAML documents; with O(form=files) a dictionary of them by file name.
+  type: raw
 """
 
 import typing as t
 
+from ansible.errors import AnsibleFilterError
+
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.runtimes.kubernetes.manifest_text import manifests
+from ..plugin_utils.runtimes.kubernetes.manifest_text import manifest_files, manifests
 
 
-def kthena_manifests(plan: t.Any) -> str:
+def kthena_manifests(plan: t.Any, form: str = "text") -> t.Any:
     """Adapter: a plan as plain data."""
-    return manifests(plain(plan))
+    try:
+        return (manifest_files if form == "files" else manifests)(plain(plan))
+    except ValueError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 class FilterModule:

@@ -16,9 +16,9 @@ description:
     the labels of the deployment, the Secret and the record of verified plans included.
   - Then submits all objects and a pod of each template as dry runs. Nothing is written before the server accepts all of them.
     Only a namespace that has to be created is created before, because a dry run needs it.
-  - Applies ConfigMaps, Secret and engines, waits for the engines, applies services and router with the engines' addresses,
-    waits for the router, and removes objects of the deployment that are no longer planned.
-  - If an object before or of the engines cannot be applied, the objects applied before it get back their previous content.
+  - Applies all objects, waits for the engines and the router, and removes objects of the deployment that are no longer planned,
+    except ConfigMaps that a running pod mounts.
+  - If an object cannot be applied, the objects applied before it get back their previous content.
   - A request that fails because the server is temporarily unavailable is repeated twice.
 attributes:
   action:
@@ -65,6 +65,16 @@ options:
     description: Timeout for the router to become ready, in seconds.
     type: int
     default: 300
+  stuck_timeout:
+    description:
+      - Seconds after which a pod of the plan that cannot pull its image, cannot be created or has crashed three times ends the wait.
+      - Five times as long for a pod that no node can take.
+    type: int
+    default: 60
+  stuck:
+    description: RV(stuck) of a run that returned RV(waiting).
+    type: dict
+    default: {}
   pause:
     description:
       - Return with RV(waiting) after so many seconds of waiting for the engines.
@@ -72,7 +82,7 @@ options:
     type: int
     default: 0
   resume:
-    description: Go on after a RV(waiting), without checks, and without applying the engines again.
+    description: Go on after a RV(waiting), without checks, and without applying the objects again.
     type: bool
     default: false
 seealso:
@@ -100,7 +110,7 @@ created:
   returned: always
   type: list
   elements: str
-  sample: [ConfigMap/deepseek-pd-cm, ModelServing/deepseek-pd]
+  sample: [ConfigMap/deepseek-pd-decode-0f3b3a11c2, ModelServing/deepseek-pd]
 updated:
   description: Objects that were changed.
   returned: always
@@ -119,6 +129,11 @@ progress:
   type: list
   elements: str
   sample: ["decode: 1 pods of 2"]
+stuck:
+  description: Seconds for which pods have been in a state that waiting does not change.
+  returned: always
+  type: dict
+  sample: {"deepseek-pd-0-decode-0-0: ImagePullBackOff": 20}
 waiting:
   description: Whether O(pause) ended before the engines were ready.
   returned: success
@@ -145,6 +160,8 @@ ARGUMENTS = dict(
     pods_timeout={"type": "int", "default": 120},
     seen_timeout={"type": "int", "default": 60},
     router_timeout={"type": "int", "default": 300},
+    stuck_timeout={"type": "int", "default": 60},
+    stuck={"type": "dict", "default": {}},
     pause={"type": "int", "default": 0},
     resume={"type": "bool", "default": False},
     **WRITER,

@@ -19,6 +19,10 @@ options:
     description: Fail if there are no pods of the deployment. In check mode they may be missing.
     type: bool
     default: false
+  query_services:
+    description: Also return the state of each service, with its version and counters. Engines and router are asked from this machine.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.attributes.info_module
@@ -100,6 +104,24 @@ diagnosis:
   description: Why the engines are not ready, in several lines, with the last warnings of the namespace; empty if they are ready.
   returned: success
   type: str
+services:
+  description: A row for each service, as M(ascend.inference.service_status) returns it.
+  returned: success and O(query_services)
+  type: list
+  elements: dict
+findings:
+  description: Findings of the deployment.
+  returned: success and O(query_services)
+  type: list
+  elements: str
+unreadable:
+  description: Always V(false); hosts may have a plan that cannot be read.
+  returned: success and O(query_services)
+  type: bool
+plan_digest:
+  description: Digest of the plan that was applied last; empty if none was.
+  returned: success and O(query_services)
+  type: str
 hidden:
   description: What the user has no permission to read.
   returned: success
@@ -114,12 +136,16 @@ from ..module_utils.kubernetes.arguments import CONNECTION, run
 from ..module_utils.kubernetes.errors import KubernetesProblem
 from ..module_utils.kubernetes.info import info
 
-ARGUMENTS = dict(CONNECTION, require_pods={"type": "bool", "default": False})
+ARGUMENTS = dict(
+    CONNECTION,
+    require_pods={"type": "bool", "default": False},
+    query_services={"type": "bool", "default": False},
+)
 
 
 def found(cluster, params):
     """The module's result."""
-    result = info(cluster, params["plan"])
+    result = info(cluster, params["plan"], params["query_services"])
     if params["require_pods"] and not result["pods"] and not cluster.check:
         raise KubernetesProblem(
             "Namespace {} has no pods of {}. Deploy it first: the playbook deploy or site.".format(

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.kinds import path_of
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -127,6 +128,47 @@ class Fake:
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
         urllib.request.urlopen(request, timeout=60).close()
 
+    def delete(self, path):
+        """Remove an object."""
+        request = urllib.request.Request(self.url + path, method="DELETE")
+        urllib.request.urlopen(request, timeout=60).close()
+
+    def apply(self, thing, manager):
+        """Server-side apply by another manager."""
+        path = path_of(thing["kind"], "default", thing["metadata"]["name"])
+        headers = {"Content-Type": "application/apply-patch+yaml"}
+        url = f"{self.url}{path}?fieldManager={manager}"
+        request = urllib.request.Request(url, json.dumps(thing).encode(), headers, method="PATCH")
+        urllib.request.urlopen(request, timeout=60).close()
+
+    @staticmethod
+    def wait(holds):
+        """Until it holds, at most 60 s."""
+        end = time.monotonic() + 60
+        while not holds():
+            assert time.monotonic() < end
+            time.sleep(0.5)
+
+    def ask(self, model):
+        """Send a request to the router's node port; its HTTP status."""
+        body = json.dumps({"model": model, "prompt": "x", "max_tokens": 4}).encode()
+        url = f"http://127.0.0.1:{self.node_port}/v1/completions"
+        headers = {"Content-Type": "application/json"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as answer:
+                answer.read()
+                time.sleep(0.1)
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return 0
+
+    def engines(self):
+        """Names and uids of the engines' pods."""
+        found = self.pods()
+        return {name: found[name] for name in found if "-router-" not in name}
+
     def pods(self):
         """Names and uids of the pods."""
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in self.get(CORE + "pods")["items"]}
@@ -140,13 +182,14 @@ class Fake:
         roles = self.get(WORKLOAD + "/deepseek-pd")["spec"]["template"]["roles"]
         return {role["name"]: role["entryTemplate"]["spec"]["containers"][0]["image"] for role in roles}
 
-    def play(self, playbook, *arguments, change=None, good=True, **variables):
+    def play(self, playbook, *arguments, change=None, good=True, secret=True, **variables):
         """Run a playbook of the collection with the inventory; returns its output."""
         description = inventory_variables()
         description["inference_kubernetes"]["router"] = {"service_type": "NodePort", "node_port": self.node_port}
         if change:
             change(description)
-        description["inference_secrets"] = {"api_key": SECRET}
+        if secret:
+            description["inference_secrets"] = {"api_key": SECRET}
         over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **variables}
         file = self.directory / VARIABLES_FILE
         file.write_text(json.dumps({**description, **over}))

@@ -16,6 +16,7 @@ import os
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects
 from ansible_collections.ascend.inference.tests.e2e import _kthena as cluster_of
 from ansible_collections.ascend.inference.tests.e2e import _secrets
 from ansible_collections.ascend.inference.tests.e2e._kthena import CORE, DEPLOYMENTS, NETWORKING, WORKLOAD, changed
@@ -28,7 +29,8 @@ LOUD = ("-vvv", "--diff")  # everything that a run can print; only where the tes
 NODES = [part for number in (1, 2) for part in ("--node", f"node{number}=huawei.com/ascend-1980:16")]
 MIRROR = "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"
 BROKEN = "example.com/broken:v0.13.0-a3"
-UNMANAGED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "deepseek-pd-cm"}, "data": {"a": "b"}}
+THEIRS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-another-owner"}, "data": {"a": "b"}}
+UNMANAGED = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "deepseek-pd-router"}, "spec": {"ports": []}}
 PLAY = """
 - hosts: all
   gather_facts: false
@@ -75,6 +77,17 @@ def kthena_router(variables):
         pool["args"]["additional-config"] = {}
 
 
+def replaced_pod_is_followed(cluster):
+    """While requests come, a decode pod is deleted; Ansible does nothing, and the new pod gets requests."""
+    name = next(name for name in cluster.engines() if "-decode-" in name)
+    cluster.delete(CORE + "pods/" + name)
+    answers = [cluster.ask("ds_r1") for dummy in range(60)]
+    assert answers.count(200) >= 59, answers
+    alive = {item["status"].get("podIP") for item in cluster.get(CORE + "pods")["items"]}
+    assert len(cluster.engines()) == 3
+    assert len(alive) == 5
+
+
 def of_role(pods, role):
     """Those pods of one role."""
     return {name: pods[name] for name in pods if f"-{role}-" in name}
@@ -82,36 +95,34 @@ def of_role(pods, role):
 
 def test_the_whole_cycle(cluster):
     """Check, deploy, again, scale, a broken update, roll back, another image and router, remove."""
-    cluster.post(CORE + "configmaps", {**UNMANAGED, "metadata": {"name": "of-another-owner"}})
+    cluster.post(CORE + "configmaps", THEIRS)
     cluster.play("site", "--check")
     assert cluster.pods() == {}, "check mode created something"
     assert cluster.names(CORE + "configmaps") == ["of-another-owner"], "check mode created something"
 
     output = cluster.play("site", *LOUD)
-    first = cluster.pods()
+    first = cluster.engines()
     assert sorted(first) == ["deepseek-pd-0-decode-0-0", "deepseek-pd-0-prefill-0-0"]
     assert "VERIFIED: ds_r1" in output
     assert "prompt tokens were transferred" in output, "no request went through the proxy to both engines"
-    targets = cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]
-    assert sorted(targets) == ["DECODE_0", "PREFILL_0"]
-    assert all(targets.values())
     coded = cluster.get(CORE + "secrets/deepseek-pd-secrets")["data"]["api_key"]
     assert base64.b64decode(coded).decode() == cluster_of.SECRET
 
     output = cluster.play("site")
     assert changed(output) == 0, "the second run changed something"
     assert "VERIFIED" in output
-    assert cluster.pods() == first
+    assert cluster.engines() == first
 
     output = cluster.play("site", "--diff", change=two_decodes)
     assert '+          "replicas": 2' in output, "--diff did not show the change"
-    second = cluster.pods()
+    second = cluster.engines()
     assert first.items() < second.items(), "scaling touched pods that were there"
     assert len(second) == 3
-    assert cluster.get(CORE + "configmaps/deepseek-pd-targets")["data"]["DECODE_1"]
     assert "pairs of ranks transferred KV" in output
     assert "decode-1 rank 0" in output, "the proxy does not know the new pod"
     image = cluster.images()
+    replaced_pod_is_followed(cluster)
+    second = cluster.engines()
 
     output = cluster.play("deploy", *LOUD, change=broken_decode, good=False, kthena_timeout=15)
     assert f'Back-off pulling image "{BROKEN}"' in output.replace("\\", "")
@@ -142,11 +153,14 @@ def test_the_whole_cycle(cluster):
 
 def test_each_playbook_alone(cluster):
     """The playbooks of a cluster plan for themselves; verify is kubernetes_verified, and the cycle has the rollback."""
+    cluster.play("check")
+    assert cluster.names(CORE + "configmaps") == cluster.names(WORKLOAD) == [], "check created something"
     cluster.play("kubernetes")
-    assert len(cluster.pods()) == 2
+    assert len(cluster.engines()) == 2
     assert "VERIFIED: ds_r1" in cluster.play("verify")
-    output = cluster.play("status", good=False)  # it knows nothing about pods, and names the command that does
-    assert "Fix: kubectl -n default get modelserving,pods" in output
+    output = cluster.play("status", inference_status_fail=False)
+    assert "3 of 3 services run" in output, output
+    assert "decode-0" in output
     cluster.play("kubernetes_remove")
     assert cluster.pods() == {}
     assert cluster.names(WORKLOAD) == []
@@ -184,7 +198,7 @@ CASES = {  # name: arguments of the fake, inference_kubernetes, expected message
         {},
         "is forbidden: violates PodSecurity restricted",
     ),
-    "unmanaged": ((), {}, "ConfigMap/deepseek-pd-cm: the object exists in default and was not made by this role"),
+    "unmanaged": ((), {}, "Service/deepseek-pd-router: the object exists in default and was not made by this role"),
 }
 TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}
 
@@ -194,7 +208,7 @@ def test_missing_requirements_are_reported_before_any_change(tmp_path):
     cases = {**CASES, "no_deployments": (("--no-deployments",), {"serving": {"template": TOPOLOGY}}, "")}
     fakes = {name: cluster_of.Fake(tmp_path / name, *cases[name][0]) for name in cases}
     try:
-        fakes["unmanaged"].post(CORE + "configmaps", UNMANAGED)
+        fakes["unmanaged"].post(CORE + "services", UNMANAGED)
         fakes["away"].stop()
         output = run_over(tmp_path, cases, fakes)
         for name, (_unused, _variables, expected) in CASES.items():
@@ -203,11 +217,10 @@ def test_missing_requirements_are_reported_before_any_change(tmp_path):
             )
             if name == "away":
                 continue
-            kept = ["deepseek-pd-cm"] if name == "unmanaged" else []
-            assert fakes[name].names("/api/v1/configmaps") == kept, name
+            assert fakes[name].names("/api/v1/configmaps") == [], name
             if name != "no_kthena":
                 assert fakes[name].names(WORKLOAD) == [], name
-        assert fakes["unmanaged"].get(CORE + "configmaps/deepseek-pd-cm")["data"] == {"a": "b"}
+        assert fakes["unmanaged"].get(CORE + "services/deepseek-pd-router")["spec"]["ports"] == []
         assert "No controller has observed Deployment" in output
         assert cluster_of.message(output, "no_deployments") == ""
         assert len(fakes["no_deployments"].pods()) == 2
@@ -245,10 +258,28 @@ def test_the_manifests_are_printed_as_kubectl_takes_them(tmp_path):
     """inference_plan_only prints every object of the plan and ends; no cluster is asked."""
     file = tmp_path / "plan.json"
     options = ("-e", "inference_plan_only=true", "-e", f"inference_plan_file={file}")
+    options += ("-e", f"inference_manifests_dir={tmp_path}/deploy")
     ran = cluster_of.run(tmp_path, "-i", cluster_of.SEED, *options, "ascend.inference.site")
     assert ran.returncode == 0, ran.stdout
     text = ran.stdout[ran.stdout.index("\n---\n") : ran.stdout.index("\n...\n")]
-    assert list(yaml.safe_load_all(text)) == json.loads(file.read_text())["objects"]
+    assert list(yaml.safe_load_all(text)) == objects(json.loads(file.read_text()))
     assert "\n    exec vllm serve /models/DeepSeek-R1-Distill-Qwen-1.5B \\\n" in text, "a script is no block"
     assert "[WARNING]" not in ran.stdout
-    assert changed(ran.stdout) == 1, "more than the plan's file was written"
+    folder = tmp_path / "deploy"
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    assert [yaml.safe_load((folder / name).read_text())["kind"] for name in kustomization["resources"]][
+        -1
+    ] == "Deployment"
+    assert changed(ran.stdout) == 3, "more than the plan's file and the manifests was written"
+
+
+@pytest.mark.long
+def test_manifests_of_a_folder_serve_without_ansible(cluster):
+    """As Argo CD applies them; then verify proves the service, and site agrees with what is there."""
+    folder = cluster.directory / "deploy"
+    cluster.play("site", secret=False, inference_plan_only=True, inference_manifests_dir=str(folder))
+    for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
+        cluster.apply(yaml.safe_load((folder / name).read_text()), "argocd")
+    cluster.wait(lambda: cluster.ask("ds_r1") == 200)
+    assert "VERIFIED: ds_r1" in cluster.play("verify", secret=False)
+    assert changed(cluster.play("deploy", secret=False)) == 0

@@ -1,21 +1,17 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Addresses of pods and router, and the plan with them."""
+"""Addresses of pods and router, and the plan with them, for verification."""
 
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 
 from .names import (
     SERVING_ENTRY,
     SERVING_GROUP,
     SERVING_ROLE,
     SERVING_ROLE_ID,
-    TARGETS_CHECKSUM,
-    address_of,
     is_pod,
     label,
     natural,
@@ -24,18 +20,17 @@ from .readiness import alive
 
 
 def addresses(plan, pods):
-    """The variables of the plan and the pods' addresses: ``{"PREFILL_0": "10.0.0.1"}``.
+    """The placeholders of the plan and the pods' addresses: ``{"prefill-0.pod": "10.0.0.1"}``.
 
     Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's entry pods are
     numbered in the order of their groups, then of their role id.
     """
-    found, variables = {}, plan["kubernetes"]["targets"]["variables"]
+    found = {}
     for role in plan["kubernetes"]["roles"]:
         entries = [item for item in alive(pods) if label(item, SERVING_ENTRY) == "true"]
         mine = [item for item in entries if label(item, SERVING_ROLE) == role]
         mine.sort(key=lambda item: (natural(label(item, SERVING_GROUP)), natural(label(item, SERVING_ROLE_ID))))
-        known = sorted((name for name in variables if name.startswith(role.upper() + "_")), key=natural)
-        for name, pod in zip(known, mine):
+        for name, pod in zip(plan["kubernetes"]["roles"][role]["entries"], mine):
             found[name] = str((pod.get("status") or {}).get("podIP", ""))
     return found
 
@@ -58,35 +53,23 @@ def endpoint(plan, service, pods):
 
 
 def resolved(plan, pods, service=None):
-    """The plan with the pods' addresses in it: in the services, in the verify section, in the proxy's targets.
+    """The plan with the pods' addresses in it: in the services and in the verify section.
 
     ``service`` is the router's Service: verification uses its address.
     """
-    known, variables = addresses(plan, pods), plan["kubernetes"]["targets"]["variables"]
+    known = addresses(plan, pods)
     result = copy.deepcopy(plan)
     result["verify"] = _delegated_to_controller(result.get("verify", {}))
     for name in known:
         if known[name]:
             for part in ("services", "verify"):
                 if part in result:
-                    result[part] = _replaced(result[part], address_of(variables[name]), known[name])
+                    result[part] = _replaced(result[part], name, known[name])
     own, reached = plan["kubernetes"]["router"], endpoint(plan, service, pods)
     if reached and own["service"]:
         name = "{}.{}.svc:{}".format(own["service"], plan["kubernetes"]["namespace"], own["port"])
         result["verify"] = _replaced(result["verify"], name, reached)
-    _fill_targets(result, {name: known.get(name, "") for name in sorted(variables)})
     return result
-
-
-def _fill_targets(plan, data):
-    """The ConfigMap of targets, and its mark in the pods that read it: they are replaced when it changes."""
-    mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode("utf-8")).hexdigest()[:16]
-    for item in plan["objects"]:
-        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
-            item["data"] = data
-        annotations = item.get("spec", {}).get("template", {}).get("metadata", {}).get("annotations", {})
-        if TARGETS_CHECKSUM in annotations:
-            annotations[TARGETS_CHECKSUM] = mark
 
 
 def _delegated_to_controller(value):

@@ -67,6 +67,10 @@ class Client:
 
     def request(self, method, path, query=None, body=None, form="application/json"):
         """The server's answer as data; ``Refused`` or ``Unreachable``."""
+        return json.loads(self.text(method, path, query, body, form))
+
+    def text(self, method, path, query=None, body=None, form="application/json"):
+        """The server's answer as text."""
         try:
             answer = self.requests.request(
                 method,
@@ -77,7 +81,7 @@ class Client:
                 serialize=False,
                 _request_timeout=TIMEOUT,
             )
-            return json.loads(answer.data.decode("utf-8"))
+            return answer.data.decode("utf-8", "replace")
         except ApiException as error:
             raise self._refusal(error) from error
         except (HTTPError, OSError) as error:

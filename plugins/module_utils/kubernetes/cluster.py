@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 
 from .client import APPLY
-from .errors import Refused, Unreachable
+from .errors import KubernetesProblem, Refused, Unreachable
 from .kinds import KINDS, path_of
 
+LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
 
 
@@ -45,6 +46,16 @@ class Cluster:
                 return []
             raise
         return [dict(item, kind=kind, apiVersion=KINDS[kind][0]) for item in items]  # a list's items have neither
+
+    def log(self, pod, container, previous):
+        """The last lines of a container's log, or of the one before its last restart; empty if they cannot be read."""
+        query = {"container": container, "tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
+        if previous:
+            query["previous"] = "true"
+        try:
+            return self.client.text("get", path_of("Pod", self.namespace, pod) + "/log", query)
+        except KubernetesProblem:
+            return ""
 
     def apply(self, manifest, dry=False, force=None):
         """Server-side apply; returns the object as it is then, or in a dry run would be."""

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-from .addresses import resolved
 from .changes import Changes, content
-from .diagnosis import diagnosis
+from .diagnosis import diagnosis, failed_containers
 from .errors import KubernetesProblem, Refused, Unreachable
-from .manifests import pods, secret, staged
-from .names import address
+from .manifests import objects, pods, secret
+from .names import SERVING_ROLE, address, label
 from .ownership import stale
 from .preflight import problems, report
-from .readiness import is_seen, pending_pods, pending_rollout, pending_serving
+from .readiness import alive, config_maps_of, is_seen, pending_pods, pending_rollout, pending_serving
 from .state import State, pods_of, serving_of, warnings_of
+from .stuck import stuck
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 
@@ -29,11 +29,14 @@ class Deployment:
     def __init__(self, cluster, plan, options, secrets):
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
-        self.state, self.pods_seen = None, False
+        self.state, self.pods_seen, self.engines = None, False, []
+        self.since = {key: cluster.now() - seconds for key, seconds in options["stuck"].items()}
 
     def result(self):
         """What was changed and seen until now."""
-        return dict(self.changes.result(), progress=self.progress, warnings=self.warnings, pods_seen=self.pods_seen)
+        stuck = {key: int(self.cluster.now() - self.since[key]) for key in self.since}
+        seen = {"progress": self.progress, "warnings": self.warnings, "pods_seen": self.pods_seen, "stuck": stuck}
+        return dict(self.changes.result(), **seen)
 
     def run(self):
         """All of it. ``Waiting`` if ``pause`` ended first; then a run with ``resume`` goes on."""
@@ -43,15 +46,11 @@ class Deployment:
             if self.state.is_namespace_missing and not self._make_namespace():
                 return
             self._try()
-            self._apply_engines()
+            self._apply_all()
         if not self.cluster.check:
             self._wait_for_engines()
-        router = self._apply_rest()
-        if router and not self.cluster.check:
-            self._wait_for_router(router)
-        for thing in stale(self.plan, list(self.state.live.values())):
-            self.cluster.delete(thing)
-            self.changes.add(thing, None)
+            self._wait_for_router()
+        self._prune()
 
     def _check(self):
         found = problems(self.plan, self.state, self.options, self.secrets)
@@ -60,6 +59,9 @@ class Deployment:
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]
             self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
+        if "secret" in self.state.hidden:
+            name = self.plan["kubernetes"]["secrets"]["name"]
+            self.warnings.append(f"Cannot read Secret {name}; whether it has the needed keys was not checked.")
 
     def _make_namespace(self):
         """Returns whether there is a namespace then: in a dry run nothing can be tried in one that is not there."""
@@ -72,11 +74,8 @@ class Deployment:
 
     # Trying
 
-    def _first(self):
-        return secret(self.plan, self.secrets) + staged(self.plan, "before") + staged(self.plan, "engines")
-
-    def _last(self):
-        return resolved(self.plan, pods_of(self.cluster, self.plan))
+    def _objects(self):
+        return secret(self.plan, self.secrets) + objects(self.plan)
 
     def _try(self):
         """Every object, and a pod of every template, in dry runs: nothing is written unless all of them are accepted.
@@ -84,7 +83,7 @@ class Deployment:
         A ModelServing whose pods the server refuses is accepted all the same, and its controller only logs it.
         """
         refused = []
-        for manifest in self._first() + staged(self._last(), "after"):
+        for manifest in self._objects():
             refused += self._tried(manifest, self.cluster.apply)
         for manifest in pods(self.plan):
             refused += self._tried(manifest, self._create_pod)
@@ -105,6 +104,9 @@ class Deployment:
                 self.warnings.append(
                     f"Pods were not dry-run: {error}. The controllers create them with their own permissions."
                 )
+                return []
+            if manifest["kind"] == "Pod" and error.is_over_quota() and self.state.running:
+                self.warnings.append(f"{error}. This is no problem if the pods that are replaced make room.")
                 return []
             if manifest["kind"] == "Pod" and error.code == 409:
                 return []  # a pod of this name is there
@@ -130,11 +132,11 @@ class Deployment:
         self.state.live[place] = after
         return changed
 
-    def _apply_engines(self):
-        """The Secret, what engines read, the engines. If one of them fails, those before it get back what they had."""
+    def _apply_all(self):
+        """All objects. If one of them fails, those before it get back what they had."""
         done = []
         try:
-            for manifest in self._first():
+            for manifest in self._objects():
                 before = self.state.live.get(address(manifest))
                 if self._apply(manifest):
                     done.append((manifest, before))
@@ -159,12 +161,17 @@ class Deployment:
             ", ".join(address(manifest) for manifest, before in done)
         )
 
-    def _apply_rest(self):
-        """Services and the router with the engines' addresses; returns the router's Deployment, if there is one."""
-        plan = self._last()
-        for manifest in staged(plan, "after"):
-            self._apply(manifest)
-        return self.state.live.get("Deployment/{}".format(self.plan["kubernetes"]["router"]["service"]))
+    def _prune(self):
+        """Remove what is no longer planned, but no ConfigMap that a pod of another revision still needs."""
+        running = pods_of(self.cluster, self.plan)
+        for item in self.plan["objects"]:
+            if item["kind"] == "Deployment":
+                running += self.cluster.list("Pod", item["spec"]["selector"]["matchLabels"])
+        used = {f"ConfigMap/{name}" for pod in alive(running) for name in config_maps_of(pod)}
+        for thing in stale(self.plan, list(self.state.live.values())):
+            if address(thing) not in used:
+                self.cluster.delete(thing)
+                self.changes.add(thing, None)
 
     # Waiting
 
@@ -178,8 +185,9 @@ class Deployment:
             text = "; ".join(lacks)
             if not self.progress or self.progress[-1] != text:
                 self.progress.append(text)
-            if elapsed >= options["timeout" if self.pods_seen else "pods_timeout"]:
-                raise KubernetesProblem(self._diagnosis(elapsed))
+            overdue = self._overdue()
+            if overdue or elapsed >= options["timeout" if self.pods_seen else "pods_timeout"]:
+                raise KubernetesProblem(self._diagnosis(elapsed, overdue))
             if options["pause"] and elapsed >= options["pause"]:
                 raise Waiting
             self.cluster.sleep(self.cluster.poll)
@@ -193,24 +201,51 @@ class Deployment:
             if isinstance(error, Refused) and not error.is_passing():
                 raise
             return [str(error)]
-        self.pods_seen = self.pods_seen or bool(found)
+        self.pods_seen, self.engines = self.pods_seen or bool(found), found
         return pending_serving(serving) + pending_pods(self.plan, found)
 
-    def _diagnosis(self, elapsed):
-        text = diagnosis(
-            self.plan,
-            serving_of(self.cluster, self.plan),
-            pods_of(self.cluster, self.plan),
-            warnings_of(self.cluster),
-        )
-        return (
-            f"{text}\nThe wait ended after {elapsed:.0f} s (kthena_timeout; kthena_pods_timeout until there are pods).\n"
-            "The playbook kubernetes_rollback brings the last verified plan back."
-        )
+    def _overdue(self):
+        """Pods that have been in a state for too long that waiting does not change."""
+        now, found = self.cluster.now(), stuck(self.plan, self.engines)
+        self.since = {key: self.since.get(key, now) for key in found}
+        return [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
 
-    def _wait_for_router(self, router):
-        begin, name = self.cluster.now(), router["metadata"]["name"]
-        while pending_rollout(router):
+    def _diagnosis(self, elapsed, overdue):
+        found = pods_of(self.cluster, self.plan)
+        lines = [diagnosis(self.plan, serving_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
+        lines += self._refusals(found)
+        for pod, container, restarted in failed_containers(found):
+            text = self.cluster.log(pod, container, restarted).rstrip("\n")
+            lines += (
+                [f"  last lines of {container} in {pod}:"] + ["    " + line for line in text.splitlines()]
+                if text
+                else []
+            )
+        reason = "kthena_timeout; kthena_pods_timeout until there are pods"
+        if overdue:
+            reason = "kthena_stuck_timeout: waiting does not help {}".format(", ".join(overdue))
+        lines.append(f"The wait ended after {elapsed:.0f} s ({reason}).")
+        return "\n".join([*lines, "The playbook kubernetes_rollback brings the last verified plan back."])
+
+    def _refusals(self, found):
+        """Why the server refuses pods that are missing: their controller does not report it."""
+        lines = []
+        lacks = [text.split(":", 1)[0] for text in pending_pods(self.plan, found) if " pods of " in text]
+        for manifest in pods(self.plan):
+            if label(manifest, SERVING_ROLE) in lacks:
+                try:
+                    self.cluster.create(manifest, True)
+                except Refused as error:
+                    if not error.is_missing_right() and error.code != 409:
+                        lines.append(f"  the server refuses pods: {error}")
+                except Unreachable as error:
+                    lines.append(f"  {error}")
+        return lines
+
+    def _wait_for_router(self):
+        begin, name = self.cluster.now(), self.plan["kubernetes"]["router"]["service"]
+        router = self.cluster.get("Deployment", name) if name else None
+        while router and pending_rollout(router):
             elapsed = self.cluster.now() - begin
             if not is_seen(router) and elapsed >= self.options["seen_timeout"]:
                 self.warnings.append(

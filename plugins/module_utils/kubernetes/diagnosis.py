@@ -35,6 +35,17 @@ def diagnosis(plan, serving, pods, events):
     return "\n".join(lines)
 
 
+def failed_containers(pods):
+    """``(pod, container, whether it ended)`` of containers that ended, or that run and are not ready."""
+    for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
+        for container in (pod.get("status") or {}).get("containerStatuses") or []:
+            state = container.get("state") or {}
+            ended = "terminated" in state or "terminated" in (container.get("lastState") or {})
+            if ended or ("running" in state and not container.get("ready")):
+                restarted = ended and "terminated" not in state
+                yield pod["metadata"]["name"], container["name"], restarted
+
+
 def _concerns(event, names, name):
     about = event.get("involvedObject", {})
     is_group = about.get("kind") == "PodGroup" and str(about.get("name", "")).startswith(name + "-")

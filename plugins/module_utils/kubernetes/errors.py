@@ -27,6 +27,10 @@ class Refused(KubernetesProblem):
         """Whether the same request may be accepted a little later."""
         return self.code in (408, 429, 500, 502, 503, 504)
 
+    def is_over_quota(self):
+        """Whether a ResourceQuota has no room."""
+        return self.code == 403 and "exceeded quota" in str(self)
+
     def is_missing_right(self):
         """Whether RBAC refused it. Admission answers with 403 too, but about an object and not about a user."""
         return self.code == 403 and " cannot " in str(self) and " resource " in str(self)

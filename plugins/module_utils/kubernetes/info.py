@@ -12,16 +12,18 @@ from .names import SERVING_ROLE, label, natural
 from .ownership import is_managed
 from .readiness import is_ready, pending_pods, pending_serving
 from .state import SERVING_CRD, State, pods_of, serving_of, warnings_of
+from .status import status
 
 
-def info(cluster, plan):
-    """The module's result: the resolved plan, the objects, the pods, and what is missing."""
+def info(cluster, plan, with_status=False):
+    """The module's result: the resolved plan, the objects, the pods, and what is missing; with the state of each service."""
     state, pods, serving = State(cluster, plan), pods_of(cluster, plan), serving_of(cluster, plan)
     missing, crd = pending_serving(serving) + pending_pods(plan, pods), state.crds[SERVING_CRD]
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
-    resource = plan["kubernetes"]["resource"]
+    resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)
     return {
-        "resolved_plan": resolved(plan, pods, service),
+        **(status(cluster, plan, found, state.running, serving) if with_status else {}),
+        "resolved_plan": found,
         "kthena_version": crd_version(crd) if crd else "",
         "namespace_exists": not state.is_namespace_missing,
         "nodes": {

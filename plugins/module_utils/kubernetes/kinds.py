@@ -14,17 +14,28 @@ KINDS = {
     "ModelServer": (NETWORKING, "modelservers", True),
     "Deployment": ("apps/v1", "deployments", True),
     "Service": ("v1", "services", True),
+    "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets", True),
     "ModelServing": (WORKLOAD, "modelservings", True),
     "Secret": ("v1", "secrets", True),
     "ConfigMap": ("v1", "configmaps", True),
     "Pod": ("v1", "pods", True),
     "Event": ("v1", "events", True),
+    "ResourceQuota": ("v1", "resourcequotas", True),
     "Namespace": ("v1", "namespaces", False),
     "Node": ("v1", "nodes", False),
     "CustomResourceDefinition": (CRDS, "customresourcedefinitions", False),
 }
 # What a deployment may consist of, in the order in which it may go: configuration last.
-OWN = ("ModelRoute", "ModelServer", "Deployment", "Service", "ModelServing", "Secret", "ConfigMap")
+OWN = (
+    "ModelRoute",
+    "ModelServer",
+    "Deployment",
+    "Service",
+    "PodDisruptionBudget",
+    "ModelServing",
+    "Secret",
+    "ConfigMap",
+)
 
 
 def path_of(kind, namespace, name=""):

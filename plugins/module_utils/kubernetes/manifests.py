@@ -18,22 +18,16 @@ from .names import (
     SERVING_NAME,
     SERVING_ROLE,
     SERVING_ROLE_ID,
-    address,
 )
 
 
-def staged(plan, stage):
-    """The plan's objects of one stage: ``before``, ``engines`` or ``after``."""
-    by_name = {address(item): item for item in plan["objects"]}
-    return [_marked(plan, by_name[name]) for name in plan["kubernetes"]["stages"][stage]]
-
-
-def _marked(plan, manifest):
-    """The start scripts carry the plan's digest: they are applied first, so they tell which plan was tried last."""
-    result = copy.deepcopy(manifest)
-    if address(manifest) == "ConfigMap/{}".format(plan["kubernetes"]["scripts"]):
-        result["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
-    return result
+def objects(plan):
+    """The plan's objects in apply order; the ModelServing carries the plan's digest, which tells what was applied last."""
+    found = copy.deepcopy(plan["objects"])
+    for item in found:
+        if item["kind"] == "ModelServing":
+            item["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
+    return found
 
 
 def own_labels(plan):
@@ -51,12 +45,18 @@ def _beside(plan, kind, name, component, data):
 
 
 def secret(plan, values):
-    """The Secret with the values that the plan refers to, as a list of one, or of none if it refers to none."""
-    wanted = plan["kubernetes"]["secrets"]
-    if not wanted["keys"]:
+    """The Secret with the values that the plan refers to, as a list of one; of none if there are none, or if it is made elsewhere."""
+    if not writes_secret(plan):
         return []
+    wanted = plan["kubernetes"]["secrets"]
     data = {key: base64.b64encode(str(values[key]).encode("utf-8")).decode("ascii") for key in wanted["keys"]}
     return [_beside(plan, "Secret", wanted["name"], "secrets", data)]
+
+
+def writes_secret(plan):
+    """Whether the deployment has a Secret of its own."""
+    wanted = plan["kubernetes"]["secrets"]
+    return bool(wanted["keys"]) and not wanted["existing"]
 
 
 def record_name(plan):
@@ -73,7 +73,7 @@ def written(plan):
     """``{"KIND/NAME": (kind, name)}`` of every object that is ever written for the plan."""
     found = [(item["kind"], item["metadata"]["name"]) for item in plan["objects"]]
     found.append(("ConfigMap", record_name(plan)))
-    if plan["kubernetes"]["secrets"]["keys"]:
+    if writes_secret(plan):
         found.append(("Secret", plan["kubernetes"]["secrets"]["name"]))
     return {f"{kind}/{name}": (kind, name) for kind, name in found}
 
@@ -81,12 +81,10 @@ def written(plan):
 def pods(plan):
     """A pod for each template of the plan, as a controller will ask for it: the server refuses it to the controller only."""
     kubernetes, found = plan["kubernetes"], []
-    for serving in staged(plan, "engines"):
-        for role in serving["spec"]["template"]["roles"]:
-            for key in ("entryTemplate", "workerTemplate"):
-                if key in role:
-                    found.append(_engine(kubernetes, role, key))
     for item in plan["objects"]:
+        if item["kind"] == "ModelServing":
+            for role in item["spec"]["template"]["roles"]:
+                found += [_engine(kubernetes, role, key) for key in ("entryTemplate", "workerTemplate") if key in role]
         if item["kind"] == "Deployment":
             template = item["spec"]["template"]
             name = "{}-check".format(item["metadata"]["name"][:57])

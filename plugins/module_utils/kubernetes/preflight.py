@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..tools.finding import Finding
 from .capacity import crd_version, node_shortage
 from .ownership import foreign
+from .quota import quota_shortage
 from .state import ROUTER_CRDS, SERVING_CRD
 
 VERSIONS = ("", "v0.4.0", "v1.0.0")  # that a CRD can be recognized as, oldest first
@@ -15,7 +16,7 @@ VERSIONS = ("", "v0.4.0", "v1.0.0")  # that a CRD can be recognized as, oldest f
 
 def problems(plan, state, options, secrets):
     """Findings; ``options`` has ``adopt``, ``check_nodes`` and ``create_namespace``."""
-    found = _secrets(plan, secrets)
+    found = _existing_secret(plan, state) if plan["kubernetes"]["secrets"]["existing"] else _secrets(plan, secrets)
     if "crds" not in state.hidden:
         found += _kthena(plan, state)
     if state.is_namespace_missing and not options["create_namespace"]:
@@ -24,6 +25,7 @@ def problems(plan, state, options, secrets):
         found.append(Finding(f"namespace {name}", "K8S-NAMESPACE", "the cluster does not have it", fix))
     if options["check_nodes"]:
         found += node_shortage(plan, state.nodes)
+    found += quota_shortage(plan, state.quotas, state.running)
     if not options["adopt"]:
         found += foreign(plan, list(state.live.values()))
     return found
@@ -42,6 +44,24 @@ def _secrets(plan, secrets):
         Finding(f"secret {key}", "K8S-SECRET", "the plan refers to it, and it has no value", fix, why=why)
         for key in missing
     ]
+
+
+def _existing_secret(plan, state):
+    wanted = plan["kubernetes"]["secrets"]
+    if "secret" in state.hidden:
+        return []
+    has = (state.secret or {}).get("data") or {}
+    where, why = "in namespace {}".format(plan["kubernetes"]["namespace"]), "Pods that refer to it do not start."
+    missing = [key for key in wanted["keys"] if key not in has]
+    if not missing:
+        return []
+    problem = (
+        f"it does not exist {where}" if state.secret is None else "it lacks the keys {}".format(", ".join(missing))
+    )
+    fix = "Create it with the keys {}, or correct inference_kubernetes.secrets.existing.".format(
+        ", ".join(wanted["keys"])
+    )
+    return [Finding("Secret/{}".format(wanted["name"]), "K8S-SECRET", problem, fix, why=why)]
 
 
 def _kthena(plan, state):

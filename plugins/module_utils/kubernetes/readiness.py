@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .names import CONFIG_CHECKSUM, SERVING_ENTRY, SERVING_ROLE, label
+from .names import SERVING_ROLE, label
 
 
 def pending_serving(serving):
@@ -43,7 +43,7 @@ def pending_pods(plan, pods):
     for name, role in sorted(kubernetes["roles"].items()):
         mine = [item for item in alive(pods) if label(item, SERVING_ROLE) == name]
         wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
-        current = [item for item in mine if _is_current(item, role)]
+        current = [item for item in mine if is_current(plan, item)]
         ready = [item for item in current if is_ready(item)]
         if len(mine) != wanted:
             found.append(f"{name}: {len(mine)} pods of {wanted}")
@@ -54,15 +54,18 @@ def pending_pods(plan, pods):
     return found
 
 
-def _is_current(pod, role):
-    annotations = pod["metadata"].get("annotations") or {}
-    if (
-        label(pod, SERVING_ENTRY) == "true"
-        and role["checksum"]
-        and annotations.get(CONFIG_CHECKSUM) != role["checksum"]
-    ):
+def is_current(plan, pod):
+    """Whether a pod has the planned image and start scripts."""
+    role = plan["kubernetes"]["roles"].get(label(pod, SERVING_ROLE))
+    if role is None:
         return False
-    return role["image"] in [container.get("image") for container in pod["spec"]["containers"]]
+    images = [container.get("image") for container in pod["spec"]["containers"]]
+    return role["image"] in images and role["config_map"] in config_maps_of(pod)
+
+
+def config_maps_of(pod):
+    """The names of the ConfigMaps that a pod mounts."""
+    return {(item.get("configMap") or {}).get("name", "") for item in pod["spec"].get("volumes") or []}
 
 
 def alive(pods):

@@ -29,6 +29,11 @@ class State:
             self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
+        self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []
+        self.running = deployed_pods(cluster, plan)
+        wanted, self.secret = kubernetes["secrets"], None
+        if wanted["existing"] and wanted["keys"]:
+            self.secret = self._unless_hidden("secret", cluster.get, "Secret", wanted["name"])
         # Whoever made them: what is to be written, by name; the deployment's, by labels.
         self.live = {}
         for kind in OWN:
@@ -53,6 +58,11 @@ class State:
     def is_namespace_missing(self):
         """Whether the namespace is known not to be there."""
         return self.namespace is None and "namespace" not in self.hidden
+
+
+def deployed_pods(cluster, plan):
+    """All pods of the deployment: of engines of every revision, and of its Deployments."""
+    return pods_of(cluster, plan) + cluster.list("Pod", own_labels(plan))
 
 
 def pods_of(cluster, plan):

@@ -12,29 +12,32 @@ from .errors import KubernetesProblem
 from .manifests import record, record_name
 from .names import PLAN_DIGEST
 from .ownership import foreign
+from .state import serving_of
 
 
-def applied_digest(scripts):
-    """The digest of the plan that was applied last, from the start scripts' ConfigMap; empty if there is none."""
-    annotations = (scripts["metadata"].get("annotations") or {}) if scripts else {}
+def applied_digest(serving):
+    """The digest of the plan that was applied last, from the ModelServing; empty if there is none."""
+    annotations = (serving["metadata"].get("annotations") or {}) if serving else {}
     return str(annotations.get(PLAN_DIGEST, ""))
 
 
-def rollback_plan(kept, scripts):
+def rollback_plan(kept, serving):
     """The plan to roll back to: the last verified one that is not the one that was applied last.
 
-    ``kept`` is the ConfigMap of verified plans, ``scripts`` that of the start scripts, each None if it is not there.
+    ``kept`` is the ConfigMap of verified plans, ``serving`` the ModelServing, each None if it is not there.
     """
     data = (kept.get("data") or {}) if kept else {}
     for key in ("verified.json", "previous.json"):
         if data.get(key):
             plan = json.loads(data[key])
-            if plan.get("digest") == applied_digest(scripts):
+            if plan.get("digest") == applied_digest(serving):
                 continue
-            if plan.get("plan_version") != PLAN_VERSION:
+            # Plans with stages were made before the router followed the pods by itself.
+            if plan.get("plan_version") != PLAN_VERSION or "stages" in plan.get("kubernetes", {}):
                 raise KubernetesProblem(
-                    f"The last verified plan has version {plan.get('plan_version', 'none')}, this collection applies version "
-                    f"{PLAN_VERSION}. Fix: run kubernetes_rollback with the version of the collection that deployed it; or set "
+                    f"The last verified plan was made by another version of the collection, whose format (version "
+                    f"{plan.get('plan_version', 'none')}) this one does not apply. Fix: run kubernetes_rollback "
+                    "with the version of the collection that deployed it; or set "
                     f"inference_release {plan.get('release')} and run site."
                 )
             return plan
@@ -57,16 +60,16 @@ def record_verified(kept, plan):
 
 
 def read(cluster, plan):
-    """The record and the start scripts of the plan's deployment; each None if it is not there."""
-    return cluster.get("ConfigMap", record_name(plan)), cluster.get("ConfigMap", plan["kubernetes"]["scripts"])
+    """The record and the ModelServing of the plan's deployment; each None if it is not there."""
+    return cluster.get("ConfigMap", record_name(plan)), serving_of(cluster, plan)
 
 
 def write(cluster, plan):
     """Record the plan as verified; returns whether that changed the record."""
-    kept, scripts = read(cluster, plan)
-    if cluster.check and not scripts:
+    kept, serving = read(cluster, plan)
+    if cluster.check and not serving:
         return False  # nothing of it runs yet
-    if not cluster.check and applied_digest(scripts) != plan["digest"]:
+    if not cluster.check and applied_digest(serving) != plan["digest"]:
         raise KubernetesProblem(
             "The cluster runs another plan than the one that is to be recorded as verified. Deploy it first."
         )

@@ -53,17 +53,36 @@ class ClusterRouter:
     )
     url: str = documented("URL for clients, with kthena_router or none; the verification uses it.", "")
     image: str = documented("Image of the proxy. Default: the image of the engines.", typed("image"))
-    replicas: int = documented("Replicas of the proxy.", number(1, 1))
+    replicas: int = documented("Replicas of the proxy, on different nodes where possible.", number(2, 1))
     service_type: str = documented(
         "Type of the Service in front of the proxy.", choice("ClusterIP", "NodePort", "LoadBalancer")
     )
     node_port: int = documented("Port of the Service on every node. 0: assigned by the cluster.", number(0, 0, 65535))
     host_network: bool = documented("Run the proxy in the network of its node.", False)
-    requests: dict[str, str] = documented("Resource requests of the proxy.", factory(dict))
-    limits: dict[str, str] = documented("Resource limits of the proxy.", factory(dict))
+    run_as_root: bool = documented(
+        "Run the proxy as root. Otherwise as nobody, under the restricted Pod Security Standard; with ports below 1024 always as root.",
+        False,
+    )
+    requests: dict[str, str] = documented(
+        "Resource requests of the proxy. Default, if there are no limits either: cpu 1, memory 2Gi.", factory(dict)
+    )
+    limits: dict[str, str] = documented(
+        "Resource limits of the proxy. Default, if there are no requests either: cpu 4, memory 8Gi.", factory(dict)
+    )
     node_selector: dict[str, str] = documented("Labels that a node must have to run the proxy.", factory(dict))
     timeout: str = documented("Timeout of a request through kthena-router, as a duration such as 300s.", "300s")
     retries: int = documented("Retries of a request through kthena-router.", number(3, 0))
+
+
+@dataclass(frozen=True)
+class ClusterSecrets:
+    """The Secret that pods read. Values are never part of manifests."""
+
+    existing: str = documented(
+        "Name of a Secret that is made elsewhere, with the keys of inference_secrets that are in use, such as api_key. "
+        "inference_secrets still needs the values, for the verification. Default: the role writes a Secret.",
+        "",
+    )
 
 
 @dataclass(frozen=True)
@@ -89,7 +108,7 @@ class Kubernetes:
         "What Kthena recreates after a pod fails.", choice("RoleRecreate", "ServingGroupRecreate", "None")
     )
     rollout: str = documented(
-        "Strategy of updates. Default: role by role, or the whole group if the recovery policy recreates groups.",
+        "Strategy of updates. Default: role by role; group by group with several groups, or if the recovery policy recreates groups.",
         choice("", "RoleRollingUpdate", "ServingGroupRollingUpdate"),
     )
     restart_grace_period: int = documented(
@@ -108,6 +127,7 @@ class Kubernetes:
     image_pull_policy: str = documented(
         "Pull policy of images. Default: the one of the cluster.", choice("", "IfNotPresent", "Always", "Never")
     )
+    secrets: ClusterSecrets = documented("The Secret of the pods.", factory(ClusterSecrets))
     service_account: str = documented("Service account of the pods.", "")
     model_path: str = documented("Directory on the node that holds the model. Default: inference_model.path.", "")
     model_claim: str = documented("PersistentVolumeClaim that holds the model, instead of a directory on the node.", "")
@@ -136,7 +156,11 @@ class Kubernetes:
 
     @property
     def rollout_type(self) -> str:
-        """Rollout by role if single pods are recreated, else by group, as Kthena's webhook requires."""
+        """Rollout by role if single pods are recreated, else by group, as Kthena's webhook requires.
+
+        By role all groups lose the same role at once (API of Kthena), so several groups are replaced one by one.
+        """
         if self.rollout:
             return self.rollout
-        return "ServingGroupRollingUpdate" if self.recovery_policy == "ServingGroupRecreate" else "RoleRollingUpdate"
+        by_group = self.groups > 1 or self.recovery_policy == "ServingGroupRecreate"
+        return "ServingGroupRollingUpdate" if by_group else "RoleRollingUpdate"

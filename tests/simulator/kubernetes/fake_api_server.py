@@ -33,8 +33,10 @@ PLAIN = {
         ("secrets", "Secret", True),
         ("services", "Service", True),
         ("events", "Event", True),
+        ("resourcequotas", "ResourceQuota", True),
     ],
     "apps/v1": [("deployments", "Deployment", True)],
+    "policy/v1": [("poddisruptionbudgets", "PodDisruptionBudget", True)],
     "apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
 }
 OWN_CRDS = (
@@ -93,6 +95,7 @@ class Api:
 
     def __init__(self, store, crds, refuse_pods=""):
         self.store, self.refuse_pods = store, refuse_pods
+        self.rights = None  # rules of a Role for the only user; None: may do everything
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
         self.schemas = {}
         for crd in crds:
@@ -134,6 +137,26 @@ class Api:
                 found.append({"name": version.split("/")[0], "versions": [served], "preferredVersion": served})
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
 
+    def permit(self, verb, version, plural, namespace):
+        """Refused if the user's Role does not allow it; a Role is of one namespace."""
+        if self.rights is None:
+            return
+        group = version.split("/")[0] if "/" in version else ""
+        for rule in self.rights if namespace else []:
+            if group in rule["apiGroups"] and plural in rule["resources"] and verb in rule["verbs"]:
+                return
+        scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+        text = f'{plural} is forbidden: User "limited" cannot {verb} resource "{plural}" in API group "{group}" {scope}'
+        raise Refused(403, "Forbidden", text)
+
+    def exists(self, plural, namespace, name):
+        """Whether there is such an object."""
+        try:
+            self.store.get(plural, namespace, name)
+        except Refused:
+            return False
+        return True
+
     def judge(self, thing, old):
         """Fill in defaults and reject invalid objects; pods by special rules, custom resources by their CRD."""
         kind, name = thing.get("kind"), thing.get("metadata", {}).get("name", "")
@@ -149,6 +172,9 @@ class Api:
             raise Refused(403, "Forbidden", f'pods "{name}" is forbidden: {self.refuse_pods}')
         if kind == "Pod":
             found += fake_pods.problems(thing.get("spec", {}))
+            fake_pods.within_quota(self.store, thing["metadata"].get("namespace", ""), thing)
+        if kind == "ConfigMap" and (old or {}).get("immutable") and thing.get("data") != old.get("data"):
+            found.append("data: Forbidden: field is immutable when `immutable` is set")
         if kind == "Service":
             thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
             thing["spec"].setdefault("type", "ClusterIP")
@@ -182,8 +208,8 @@ class Handler(BaseHTTPRequestHandler):
         """Disable logging."""
 
     def answer(self, code, body):
-        """Send JSON."""
-        data = json.dumps(body).encode()
+        """Send JSON, or text as it is."""
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(code)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
@@ -245,12 +271,19 @@ class Handler(BaseHTTPRequestHandler):
         if namespace and verb in ("create", "patch"):
             self.api.store.get("namespaces", "", namespace)
         dry = "All" in query.get("dryRun", []) or (body or {}).get("dryRun") == ["All"]
+        needed = ["list" if verb == "get" and not name else verb]
+        if verb == "patch" and not self.api.exists(plural, namespace, name):
+            needed.append("create")  # server-side apply of a new object
+        for each in needed:
+            self.api.permit(each, version, "/".join([plural, *rest[2:]]), namespace if spaced else "")
         call = getattr(self, "on_" + verb)
         return call(version, plural, kind, (namespace if spaced else "") or "", name, query, body, dry)
 
     def on_get(self, version, plural, kind, namespace, name, query, body, dry):
         """One object, a list, or a watch."""
         store = self.api.store
+        if name and urlsplit(self.path).path.endswith(f"/pods/{name}/log"):
+            return self.log(store.get(plural, namespace, name), query)
         if name:
             return self.answer(200, store.get(plural, namespace, name))
         if query.get("watch", ["false"])[0] in ("true", "1", "True"):
@@ -258,6 +291,14 @@ class Handler(BaseHTTPRequestHandler):
         items = store.list(plural, namespace or None, matcher(query))
         head = {"resourceVersion": str(store.version)}
         return self.answer(200, {"kind": kind + "List", "apiVersion": version, "metadata": head, "items": items})
+
+    def log(self, pod, query):
+        """A container's log; only one that has restarted has a previous one."""
+        status = pod["status"]["containerStatuses"][0]
+        if query.get("previous", ["false"])[0] == "true" and "lastState" not in status:
+            text = f'previous terminated container "{status["name"]}" in pod "{pod["metadata"]["name"]}" not found'
+            raise Refused(400, "BadRequest", text)
+        self.answer(200, f"the log of {query['container'][0]}\nRuntimeError: no NPU\n")
 
     def watch(self, plural, namespace, matches, query):
         """Send changes, one per line, until the timeout."""

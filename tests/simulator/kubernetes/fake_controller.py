@@ -42,6 +42,7 @@ class Controller(threading.Thread):
                 self.serve(serving)
             self.orphans()
             self.pods()
+            self.quotas()
             if self.deployments:
                 self.deploy()
 
@@ -101,6 +102,8 @@ class Controller(threading.Thread):
                 mine = [pod for pod in self.own(serving, role=name) if not self.is_old(serving, pod)]
                 if "maxUnavailable" in roles.get(name, {}) and not all(ready(pod) for pod in mine):
                     continue
+                if len(self.own(serving, role=name)) < self.wanted(serving, roles.get(name, {})):
+                    continue  # the pod before was not created again yet
                 ids = sorted({label(pod, "role-id") for pod in old if label(pod, "role") == name})
                 chosen = ids[-1:] if "maxUnavailable" in roles.get(name, {}) else ids
                 for pod in old:
@@ -119,6 +122,11 @@ class Controller(threading.Thread):
                     max(memory["groups"]) + 1
                 ]
         return True
+
+    @staticmethod
+    def wanted(serving, role):
+        """The number of a role's pods."""
+        return serving["spec"].get("replicas", 1) * role.get("replicas", 1) * (role.get("workerReplicas", 0) + 1)
 
     @staticmethod
     def is_old(serving, pod):
@@ -160,8 +168,7 @@ class Controller(threading.Thread):
             head["annotations"] = dict((template.get("metadata") or {}).get("annotations") or {})
             pod = {"apiVersion": "v1", "kind": "Pod", "metadata": head, "spec": copy.deepcopy(template["spec"])}
             pod["status"] = {"phase": "Pending"}
-            with contextlib.suppress(Refused):  # it exists, or it is still terminating
-                self.store.create("pods", serving["metadata"]["namespace"], pod)
+            self.create_pod(serving["metadata"]["namespace"], pod)
 
     def report(self, serving, memory, held):
         """Write the status; during a role's update Available with no updated group was observed."""
@@ -210,9 +217,13 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def orphans(self):
-        """Remove pods whose ModelServing no longer exists."""
+        """Remove pods whose ModelServing or Deployment no longer exists."""
         names = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.store.list("modelservings")}
+        deployments = {item["metadata"]["uid"] for item in self.store.list("deployments")}
         for pod in self.store.list("pods"):
+            owners = {owner["uid"] for owner in pod["metadata"].get("ownerReferences", [])}
+            if owners - deployments:
+                self.terminate(pod)
             owner = label(pod, "name")
             if owner and (pod["metadata"]["namespace"], owner) not in names:
                 self.terminate(pod)
@@ -240,19 +251,23 @@ class Controller(threading.Thread):
     def started(self, pod):
         """The status of a pod that has run for a while."""
         image = pod["spec"]["containers"][0]["image"]
-        good, name = "broken" not in image, pod["spec"]["containers"][0]["name"]
+        name, bad = pod["spec"]["containers"][0]["name"], [part for part in ("broken", "crash") if part in image]
+        good, more = not bad, {"restartCount": 0}
         state = {"running": {"startedAt": now()}}
-        if not good:
+        if "broken" in bad:
             message = f'Back-off pulling image "{image}"'
             state = {"waiting": {"reason": "ImagePullBackOff", "message": message}}
             self.tell(pod, "Failed", message)
+        if "crash" in bad:
+            state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s restarting failed container"}}
+            more = {"restartCount": 3, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}
         self.next_address += 1
         return {
             "phase": "Running" if good else "Pending",
             "podIP": f"{self.network}.{self.next_address}",
             "hostIP": f"{self.network}.{self.next_address}",
             "conditions": [{"type": "Ready", "status": "True" if good else "False", "lastTransitionTime": now()}],
-            "containerStatuses": [{"name": name, "image": image, "ready": good, "restartCount": 0, "state": state}],
+            "containerStatuses": [{"name": name, "image": image, "ready": good, "state": state, **more}],
         }
 
     def tell(self, pod, reason, message):
@@ -270,19 +285,67 @@ class Controller(threading.Thread):
         with contextlib.suppress(Refused):  # the event exists already
             self.store.create("events", head["namespace"], event)
 
+    def quotas(self):
+        """What the pods of a namespace use."""
+        for item in self.store.list("resourcequotas"):
+            head, hard = item["metadata"], item["spec"]["hard"]
+            running = [fake_pods.uses(pod) for pod in self.store.list("pods", head["namespace"])]
+            used = {key: f"{sum(each.get(key, 0) for each in running):g}" for key in hard}
+            self.store.set_status("resourcequotas", head["namespace"], head["name"], {"hard": hard, "used": used})
+
     def deploy(self):
-        """Deployments are complete a few steps after a new generation."""
+        """Deployments create their pods, replace those of an older template once new ones are ready, and report it."""
         for item in self.store.list("deployments"):
-            head, count = item["metadata"], item["spec"].get("replicas", 1)
+            head, spec = item["metadata"], item["spec"]
             memory = self.seen.setdefault(head["uid"], {"generation": 0, "step": 0})
             if memory["generation"] != head["generation"]:
                 memory.update(generation=head["generation"], step=0)
             memory["step"] += 1
-            done = count if memory["step"] > 3 else 0
-            status = {"observedGeneration": head["generation"], "replicas": count, "updatedReplicas": count}
-            self.store.set_status(
-                "deployments", head["namespace"], head["name"], dict(status, availableReplicas=done, readyReplicas=done)
-            )
+            mark, count = revision(spec), spec.get("replicas", 1)
+            live = [pod for pod in self.of(head) if not pod["metadata"].get("deletionTimestamp")]
+            mine = [pod for pod in live if pod["metadata"]["labels"]["pod-template-hash"] == mark]
+            recreate = (spec.get("strategy") or {}).get("type") == "Recreate"
+            if recreate and len(self.of(head)) > len(mine):
+                self.terminate_all([pod for pod in live if pod not in mine])
+                continue
+            for dummy in range(len(mine), count):
+                memory["made"] = memory.get("made", 0) + 1
+                self.start_pod(item, f"{head['name']}-{mark}-{memory['made']}", mark)
+            fresh = [pod for pod in mine if ready(pod)]
+            self.terminate_all(mine[count:] + ([pod for pod in live if pod not in mine] if len(fresh) == count else []))
+            status = {"observedGeneration": head["generation"], "replicas": len(live), "updatedReplicas": len(mine)}
+            available = len([pod for pod in live if ready(pod)])
+            status.update(availableReplicas=available, readyReplicas=available)
+            self.store.set_status("deployments", head["namespace"], head["name"], status)
+
+    def of(self, head):
+        """The pods of a Deployment."""
+        return [
+            pod
+            for pod in self.store.list("pods", head["namespace"])
+            if any(owner["uid"] == head["uid"] for owner in pod["metadata"].get("ownerReferences", []))
+        ]
+
+    def terminate_all(self, pods):
+        """Terminate several."""
+        for pod in pods:
+            self.terminate(pod)
+
+    def start_pod(self, owner, name, mark):
+        """One pod of a Deployment, unless the server refuses it."""
+        template = copy.deepcopy(owner["spec"]["template"])
+        head = template.setdefault("metadata", {})
+        head["labels"] = dict(head.get("labels") or {}, **{"pod-template-hash": mark})
+        reference = {"kind": "Deployment", "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+        head.update(name=name, ownerReferences=[reference])
+        pod = {"apiVersion": "v1", "kind": "Pod", **template, "status": {"phase": "Pending"}}
+        self.create_pod(owner["metadata"]["namespace"], pod)
+
+    def create_pod(self, namespace, pod):
+        """Create a pod; the quota of the namespace applies to controllers too."""
+        with contextlib.suppress(Refused):  # it exists, it is still terminating, or the server refuses it
+            fake_pods.within_quota(self.store, namespace, pod)
+            self.store.create("pods", namespace, pod)
 
 
 def label(thing, name):
@@ -297,8 +360,8 @@ def ready(pod):
 
 
 def revision(role):
-    """A hash of the role's templates, without the number of replicas."""
-    parts = {key: role.get(key) for key in ("entryTemplate", "workerTemplate", "workerReplicas")}
+    """A hash of the templates of a role or a Deployment, without the number of replicas."""
+    parts = {key: role.get(key) for key in ("template", "entryTemplate", "workerTemplate", "workerReplicas")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:10]
 
 

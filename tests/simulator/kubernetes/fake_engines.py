@@ -1,19 +1,22 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SIMULATED engines and proxy at the addresses of the fake API server's pods: nothing here computes a language model.
+"""Simulated engines at the addresses of the fake's pods, and the router's pod.
 
 Each ready pod of a ModelServing gets an engine of ``pd_cluster`` at its address (of a loopback network) and container port.
-The proxy listens at the node port of the Service and sends requests to the addresses in the ConfigMap of targets, like its pod:
-with wrong targets, or with those of deleted pods, its requests fail.
+The proxy listens at the node port of the Service. It sends requests to the loopback addresses of its start script, where the
+forwarder of the ConfigMap that the router's pod mounts listens, the very file; only its DNS is simulated, from the selectors of the
+Services and the pods that are ready. So a wrong script, Service or selector, and a pod that is not followed, make requests fail.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import re
+import shlex
 import sys
 import threading
 import time
@@ -25,6 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import pd_cluster
 
 LABEL = "modelserving.volcano.sh/"
+COMPONENT = "app.kubernetes.io/component"
 
 
 class Api:
@@ -41,30 +45,97 @@ class Api:
         except (OSError, urllib.error.HTTPError):
             return {}
 
-    def pods(self):
-        """Ready pods: {uid: (name, role, address, port)}."""
-        found = {}
+    def ready(self):
+        """Pods that are ready and not terminating."""
+        found = []
         for item in self.get("pods").get("items", []):
-            head, status = item["metadata"], item.get("status") or {}
-            ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", []))
-            if ready and not head.get("deletionTimestamp"):
-                port = item["spec"]["containers"][0]["ports"][0]["containerPort"]
-                found[head["uid"]] = (head["name"], head["labels"][LABEL + "role"], status["podIP"], port)
+            conditions = (item.get("status") or {}).get("conditions", [])
+            ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+            if ready and not item["metadata"].get("deletionTimestamp"):
+                found.append(item)
         return found
+
+    def pods(self):
+        """Ready pods of engines: {uid: (name, role, address, port)}."""
+        found = {}
+        for item in self.ready():
+            head = item["metadata"]
+            if LABEL + "role" in head.get("labels", {}):
+                port = item["spec"]["containers"][0]["ports"][0]["containerPort"]
+                found[head["uid"]] = (head["name"], head["labels"][LABEL + "role"], item["status"]["podIP"], port)
+        return found
+
+    def lookup(self, name):
+        """What the DNS of the cluster has for a headless Service."""
+        found = self.get("services/" + name.split(".")[0])
+        if not found or found["spec"]["clusterIP"] != "None":
+            return []
+        wanted = found["spec"]["selector"].items()
+        return sorted(
+            item["status"]["podIP"] for item in self.ready() if wanted <= item["metadata"].get("labels", {}).items()
+        )
+
+
+class RouterPod:
+    """Runs the forwarder of the router's pod, from the ConfigMap that the newest ready pod mounts."""
+
+    def __init__(self, api):
+        self.api, self.name, self.slots, self.loop = api, "", [], None
+
+    def step(self):
+        """Restart it when the pod mounts another ConfigMap."""
+        pods = [item for item in self.api.ready() if item["metadata"]["labels"].get(COMPONENT) == "router"]
+        volumes = max(pods, key=lambda item: item["metadata"]["creationTimestamp"])["spec"]["volumes"] if pods else []
+        name = next((item["configMap"]["name"] for item in volumes if "configMap" in item), "")
+        if name == self.name:
+            return
+        if self.loop:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.loop = None
+        self.name, self.slots = name, []
+        if name:
+            self.start(self.api.get("configmaps/" + name)["data"])
+
+    def start(self, data):
+        """Listen as the start script says."""
+        program = types.ModuleType("forwarder")
+        sys.modules["forwarder"] = program
+        exec(compile(data["router-forwarder.py"], "forwarder.py", "exec"), program.__dict__)
+        program.lookup, program.POLL = self.api.lookup, 0.3
+        words = shlex.split(data["router.sh"], comments=True)
+        self.slots = [program.slot(words[place + 1]) for place, word in enumerate(words) if word == "--engine"]
+        forwarder, self.loop = program.Forwarder(self.slots), asyncio.new_event_loop()
+        threading.Thread(target=self.serve, args=(self.loop, forwarder), daemon=True).start()
+
+    @staticmethod
+    def serve(loop, forwarder):
+        """Until the loop is stopped; its sockets are closed with it."""
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(forwarder.listen())
+        loop.create_task(forwarder.follow())
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+    def role(self, role):
+        """The engines that the proxy knows."""
+        mine = [item for item in self.slots if item.name.split(".")[0].endswith("-" + role)]
+        return [types.SimpleNamespace(url=f"http://{item.address}:{item.port}") for item in mine]
 
 
 class Engines:
     """Keeps one simulated engine for each ready pod."""
 
     def __init__(self, api, model, directory):
-        self.api, self.running = api, {}
+        self.api, self.running, self.router = api, {}, RouterPod(api)
         self.cluster = types.SimpleNamespace(
             model=model, directory=directory, block_size=128, max_model_len=2000, ranks=1, api_key="", entry_key=""
         )
-        self.cluster.tokenize, self.cluster.store, self.cluster.role = True, None, self.targets
+        self.cluster.tokenize, self.cluster.store, self.cluster.role = True, None, self.router.role
         self.cluster.rank_header, self.cluster.bootstrap = True, False
         self.cluster.data_parallel = 1  # until the commands are known
-        self.ports = {}
 
     def step(self):
         """Start engines of new pods, stop engines of deleted pods."""
@@ -75,21 +146,14 @@ class Engines:
             self.running.pop(uid).stop()
         for uid in set(pods) - set(self.running):
             name, role, address, port = pods[uid]
-            self.ports[role] = port
             engine = type("Engine", (pd_cluster.Engine,), {"address": (address, port)})
             self.running[uid] = engine(name, role, self.cluster)
+        self.router.step()
 
     def data_parallel(self):
         """The largest --data-parallel-size of the commands in ConfigMaps; all engines of this simulator have the same."""
         text = json.dumps(self.api.get("configmaps"))
         return max([1, *map(int, re.findall(r"--data-parallel-size[^0-9]{1,9}(\d+)", text))])
-
-    def targets(self, role):
-        """The engines of a role according to the ConfigMap of targets."""
-        maps = self.api.get("configmaps").get("items", [])
-        data = next((item.get("data") or {} for item in maps if item["metadata"]["name"].endswith("-targets")), {})
-        names = [name for name in sorted(data) if name.startswith(role.upper() + "_")]
-        return [types.SimpleNamespace(url=f"http://{data[name]}:{self.ports.get(role, 0)}") for name in names]
 
 
 class Proxy(pd_cluster.Router):

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from fake_store import Refused
+
+SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9}
+
 
 def problems(spec):
     """All violations in a pod's specification."""
@@ -41,3 +45,41 @@ def _port(port, where, host_network):
     if host_network and port.get("hostPort", number) != number:
         found.append(f"{where}.hostPort: must match `containerPort` when `hostNetwork` is true")
     return found
+
+
+def amount(text):
+    """The number of a quantity."""
+    for suffix, factor in SUFFIXES.items():
+        if str(text).endswith(suffix):
+            return float(str(text)[: -len(suffix)]) * factor
+    return float(text)
+
+
+def uses(pod):
+    """What a pod counts for in a quota: ``{"requests.cpu": 4.0}``."""
+    found = {"pods": 1.0}
+    for container in pod["spec"].get("containers", []):
+        resources = container.get("resources") or {}
+        limits = resources.get("limits") or {}
+        for kind, amounts in (("limits.", limits), ("requests.", {**limits, **(resources.get("requests") or {})})):
+            for name, value in amounts.items():
+                found[kind + name] = found.get(kind + name, 0) + amount(value)
+    found.update({name: found[f"requests.{name}"] for name in ("cpu", "memory") if f"requests.{name}" in found})
+    return found
+
+
+def within_quota(store, namespace, pod):
+    """Refused in the words of a server if a ResourceQuota does not have what the pod needs, or if the pod does not say it."""
+    wanted = uses(pod)
+    running = [uses(item) for item in store.list("pods", namespace)]
+    for quota in store.list("resourcequotas", namespace):
+        name, hard = quota["metadata"]["name"], quota["spec"]["hard"]
+        start = f'pods "{pod["metadata"]["name"]}" is forbidden: '
+        missing = [key for key in sorted(hard) if key not in wanted and key.startswith(("requests.", "limits."))]
+        if missing:
+            raise Refused(403, "Forbidden", f"{start}failed quota: {name}: must specify {','.join(missing)}")
+        for key in sorted(hard):
+            used = sum(item.get(key, 0) for item in running)
+            if used + wanted.get(key, 0) > amount(hard[key]):
+                text = f"requested: {key}={wanted[key]:g}, used: {key}={used:g}, limited: {key}={hard[key]}"
+                raise Refused(403, "Forbidden", f"{start}exceeded quota: {name}, {text}")

@@ -159,3 +159,73 @@ def test_no_state_on_the_way_is_called_ready(world):
                 assert images == {image, "i:1"}
             step()
     assert ready > 5
+
+
+def test_a_broken_update_stops_after_one_pod(world):
+    """Recorded on a real server: one of two decodes was kept."""
+    store, api, step = world
+    two = copy.deepcopy(SERVING)
+    role = two["spec"]["template"]["roles"][1]
+    role.update(replicas=2, maxUnavailable=1)
+    apply(store, api, two)
+    step(12)
+    role["entryTemplate"]["spec"]["containers"][0]["image"] = "broken"
+    apply(store, api, two)
+    step(30)
+    images = [pod["spec"]["containers"][0]["image"] for pod in store.list("pods")]
+    assert sorted(images) == ["broken", "i:1", "i:1"]
+
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "r"},
+    "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "image": "i:1"}]}}},
+}
+
+
+def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
+    store, api, dummy = world
+    controller = Controller(store)
+    apply_to = {"plural": "deployments", "namespace": "n", "manager": "m", "force": False, "dry_run": False}
+
+    def state():
+        return sorted(pod["spec"]["containers"][0]["image"] for pod in store.list("pods"))
+
+    store.apply(thing=copy.deepcopy(DEPLOYMENT), judge=api.judge, **apply_to)
+    for dummy in range(8):
+        controller.step()
+    assert state() == ["i:1", "i:1"]
+    assert store.get("deployments", "n", "r")["status"]["availableReplicas"] == 2
+    before = {pod["status"]["podIP"] for pod in store.list("pods")}
+    changed = copy.deepcopy(DEPLOYMENT)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
+    store.apply(thing=changed, judge=api.judge, **apply_to)
+    controller.step()
+    assert state() == ["i:1", "i:1", "i:2", "i:2"]
+    for dummy in range(12):
+        controller.step()
+    assert state() == ["i:2", "i:2"]
+    assert not before & {pod["status"]["podIP"] for pod in store.list("pods")}, "a new pod has the old address"
+    store.remove("deployments", "n", "r")
+    for dummy in range(6):
+        controller.step()
+    assert state() == []
+
+
+def test_a_quota_refuses_in_the_words_of_a_server(world):
+    store, api, dummy = world
+    hard = {"requests.cpu": "5"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": hard}}
+    store.create("resourcequotas", "n", quota)
+    container = {"name": "c", "image": "i"}
+    pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}}
+    with pytest.raises(Refused, match="failed quota: q: must specify requests.cpu"):
+        api.judge(pod, None)
+    container["resources"] = {"requests": {"cpu": "3500m"}}
+    api.judge(pod, None)
+    store.create("pods", "n", dict(pod, metadata={"name": "other"}))
+    with pytest.raises(
+        Refused, match="exceeded quota: q, requested: requests.cpu=3.5, used: requests.cpu=3.5, limited"
+    ):
+        api.judge(pod, None)

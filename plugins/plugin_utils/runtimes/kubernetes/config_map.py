@@ -1,19 +1,25 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""ConfigMaps: the start scripts, and the addresses for the proxy."""
+"""ConfigMaps with the start scripts: one for each role and each Deployment, immutable, named after its content.
+
+A changed script is another ConfigMap, so the template of its pods changes, and pods of the old revision keep what they were
+started with, also when their containers restart.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import posixpath
 import typing as t
 
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .hosts import variable
+from .forwarding import forwarded, loopbacks
 from .identity import identified
-from .names import Manifest, manifest, scripts_name, targets_name
+from .names import Manifest, is_engine, manifest
 from .script import script
 
 ENGINE_VARIABLES = ("GROUP_NAME", "ROLE_ID", "START_ID")
@@ -31,44 +37,35 @@ def part_name(service: Service) -> str:
     return service.kind if service.rank == 0 else f"{service.kind}-{service.rank}"
 
 
-def is_engine(service: Service) -> bool:
-    """Whether a role of the ModelServing runs it."""
-    return service.kind in ("prefill", "decode", "colocated", "encode")
-
-
-def entries(services: t.Iterable[Service]) -> list[Service]:
-    """The process of each engine instance that has the API."""
-    return [service for service in services if is_engine(service) and service.health]
-
-
-def files(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
-    """The ConfigMap's files for one pod: its start script, and the files of its service."""
-    part, entry = part_name(service), ""
+def paths(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, tuple[str, str]]:
+    """What one pod mounts: ``{key of the ConfigMap: (path, content)}``; its start script, and the files of its service."""
+    part, entry, literal = part_name(service), "", {}
     if is_engine(service) and service.rank:
         entry = template_of(services, service.kind)[0].address
+    if service.kind == "router":
+        service, literal = forwarded(context, services, service), loopbacks(context, services)
     known = ENGINE_VARIABLES if is_engine(service) else ()
-    others = {} if is_engine(service) else {target.address: name for name, target in target_names(services).items()}
-    found = {f"{part}.sh": script(identified(context, service), known, entry, others)}
+    text = script(identified(context, service), known, entry, literal)
+    found = {f"{part}.sh": (posixpath.join(service.work_directory, f"{part}.sh"), text)}
     for file in service.files:
-        found[f"{part}-{posixpath.basename(file.path)}"] = file.content
+        found[f"{part}-{posixpath.basename(file.path)}"] = (file.path, file.content)
     return found
 
 
-def target_names(services: t.Iterable[Service]) -> dict[str, Service]:
-    """The variables that hold the engines' addresses, as the proxy's command line refers to them."""
-    return {variable(entry.address): entry for entry in entries(services)}
+def config_map(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
+    """The ConfigMap of the role or the Deployment that ``service`` belongs to."""
+    part = service.kind if is_engine(service) else service.name
+    data = {}
+    for each in template_of(services, service.kind) if is_engine(service) else [service]:
+        found = paths(context, services, each)
+        data.update({key: found[key][1] for key in found})
+    mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:10]
+    name = f"{context.description.deployment}-{part}-{mark}"
+    return manifest(context, "v1", "ConfigMap", name, part, immutable=True, data=data)
 
 
-def start_scripts(context: Context, services: t.Sequence[Service]) -> Manifest:
-    """The ConfigMap with every start script."""
-    data: dict[str, str] = {}
-    for service in services:
-        if is_pod(service.host) and (service.instance == 0 or not is_engine(service)):
-            data.update(files(context, services, service))
-    return manifest(context, "v1", "ConfigMap", scripts_name(context), "scripts", data=data)
-
-
-def targets(context: Context, services: t.Sequence[Service]) -> Manifest:
-    """The ConfigMap with the engines' addresses; empty until pods have them."""
-    data = {name: "" for name in sorted(target_names(services))}
-    return manifest(context, "v1", "ConfigMap", targets_name(context), "targets", data=data)
+def config_maps(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """All of them."""
+    firsts = {service.kind if is_engine(service) else service.name: service for service in reversed(services)}
+    pods = [firsts[part] for part in reversed(firsts) if is_pod(firsts[part].host)]
+    return [config_map(context, services, service) for service in pods]

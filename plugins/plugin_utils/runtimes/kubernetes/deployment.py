@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
-from ....module_utils.kubernetes.names import CONFIG_CHECKSUM, TARGETS_CHECKSUM
+from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .config_map import files
-from .names import Manifest, checksum, labels, manifest, targets_name
+from .forwarding import entries, entry_labels
+from .names import Manifest, labels, manifest
 from .pod import PROBE_PERIOD, environment, script_mounts, script_volume
 from .services import WORKSPACE
+
+NOBODY = 65534
+RESOURCES = {"limits": {"cpu": "4", "memory": "8Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}
+FIRST_UNPRIVILEGED = 1024
+LEAVING = 5  # seconds
 
 
 def object_name(context: Context, service: Service) -> str:
@@ -25,10 +31,7 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
     """The Deployment of one service."""
     router = context.description.kubernetes.router
     own = labels(context, service.name)
-    template = {
-        "metadata": {"labels": own, "annotations": _annotations(context, services, service)},
-        "spec": _pod(context, services, service),
-    }
+    template = {"metadata": {"labels": own}, "spec": _pod(context, services, service)}
     spec = {
         "replicas": router.replicas if service.kind == "router" else 1,
         "selector": {"matchLabels": own},
@@ -36,13 +39,6 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
         "template": template,
     }
     return manifest(context, "apps/v1", "Deployment", object_name(context, service), service.name, spec=spec)
-
-
-def _annotations(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, str]:
-    found = {CONFIG_CHECKSUM: checksum(*files(context, services, service).values())}
-    if service.kind == "router":
-        found[TARGETS_CHECKSUM] = ""  # set when the pods have addresses
-    return found
 
 
 def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
@@ -61,21 +57,68 @@ def _pod(context: Context, services: t.Sequence[Service], service: Service) -> M
     spec: Manifest = {
         "terminationGracePeriodSeconds": service.stop.timeout,
         "containers": [container],
-        "volumes": [script_volume(context)],
+        "volumes": [script_volume(context, services, service)],
     }
     if settings.image_pull_policy:
         container["imagePullPolicy"] = settings.image_pull_policy
     if settings.image_pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
     if service.kind == "router":
-        container["envFrom"] = [{"configMapRef": {"name": targets_name(context)}}]
+        _harden(spec, settings.router.run_as_root or service.port("api").first < FIRST_UNPRIVILEGED)
+        spec["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": labels(context, service.name)},
+            }
+        ]
+        # Until all nodes know that it leaves, new connections still come.
+        container["lifecycle"] = {"preStop": {"exec": {"command": ["sleep", str(LEAVING)]}}}
+        spec["terminationGracePeriodSeconds"] += LEAVING
         amounts = {"limits": dict(settings.router.limits), "requests": dict(settings.router.requests)}
-        container["resources"] = {key: amounts[key] for key in amounts if amounts[key]}
+        container["resources"] = {key: amounts[key] for key in amounts if amounts[key]} or copy.deepcopy(RESOURCES)
         if settings.router.node_selector:
             spec["nodeSelector"] = dict(settings.router.node_selector)
         if settings.router.host_network:
             spec["hostNetwork"] = True
+            spec["dnsPolicy"] = "ClusterFirstWithHostNet"  # to resolve the engines' Services
     return spec
+
+
+def _harden(spec: Manifest, is_root: bool) -> None:
+    """The restricted Pod Security Standard: neither the proxy nor the forwarder needs any privilege."""
+    (container,) = spec["containers"]
+    if is_root:
+        return
+    spec["securityContext"] = {
+        "runAsNonRoot": True,
+        "runAsUser": NOBODY,
+        "runAsGroup": NOBODY,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    container["securityContext"]["capabilities"] = {"drop": ["ALL"]}
+    container["env"].append({"name": "HOME", "value": "/tmp"})  # nobody has none
+    container["volumeMounts"].append({"name": "tmp", "mountPath": "/tmp"})
+    spec["volumes"].append({"name": "tmp", "emptyDir": {}})
+
+
+def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """PodDisruptionBudgets: a drain takes one router, and one instance of a role, at a time. None where there is only one."""
+    found, router = {}, context.description.kubernetes.router
+    for service in services:
+        if service.kind == "router" and is_pod(service.host) and router.replicas > 1:
+            found[service.name] = {"maxUnavailable": 1, "selector": {"matchLabels": labels(context, service.name)}}
+    for kind in context.description.pools.present():
+        count = len([service for service in entries(services) if service.kind == kind])
+        if count > 1:  # maxUnavailable needs a controller that the server can scale
+            selector = {"matchLabels": entry_labels(context, kind)}
+            found[kind] = {"minAvailable": count - 1, "selector": selector}
+    name = context.description.deployment
+    return [
+        manifest(context, "policy/v1", "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part])
+        for part in found
+    ]
 
 
 def _probe(service: Service) -> Manifest:

@@ -4,7 +4,7 @@
 """The inventory of a cluster: its nodes are unknown, so each pod is planned as a separate host.
 
 An address is known only when the pod runs. ``prefill-0.pod`` is its placeholder in the plan; a start script has ``${POD_IP}``
-for the pod's own and ``${PREFILL_0}`` for another's. So hosts and clusters share placement, ports and renderers.
+for the pod's own, and the router's a loopback address for each engine's (``forwarding.py``). So hosts and clusters share placement, ports and renderers.
 """
 
 from __future__ import annotations
@@ -19,11 +19,6 @@ from ...plan.placement import _span
 
 ROUTER, MASTER = "router", "mooncake-master"
 SHARED_API_PORT = 7100
-
-
-def variable(address: str) -> str:
-    """The shell variable with this address in other pods: ``PREFILL_0`` for ``prefill-0.pod``."""
-    return address[: -len(".pod")].upper().replace("-", "_")
 
 
 def service_name(description: Description, name: str) -> str:

@@ -9,7 +9,8 @@ import typing as t
 
 import yaml
 
-NOTE = "# ConfigMap {name} is filled with the pods' addresses by the role kthena, not by kubectl.\n"
+from ....module_utils.kubernetes.manifests import objects, writes_secret
+from ....module_utils.kubernetes.names import COMPONENT
 
 
 class _Dumper(yaml.SafeDumper):
@@ -37,13 +38,29 @@ _Dumper.ignore_aliases = lambda *_unused: True  # type: ignore[method-assign]  #
 
 
 def manifests(plan: t.Mapping[str, t.Any]) -> str:
-    """The plan's objects as YAML documents, in apply order; each begins with ``---``, and ``...`` ends the last.
+    """The plan's objects as YAML documents, in apply order; each begins with ``---``, and ``...`` ends the last."""
+    return "".join(document(item) for item in objects(plan)) + "...\n"
 
-    The targets are empty: the addresses for the router are known only when pods run.
+
+def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """A file for each object, and the kustomization that lists them: ``{"kustomization.yaml": ...}``.
+
+    Names have no hash, so that a change of a ConfigMap is a change of its file. Raises ``ValueError`` if pods need a Secret that the
+    role would write, because a file must not have its values.
     """
-    parts = []
-    for item in plan["objects"]:
-        if item["kind"] == "ConfigMap" and item["metadata"]["name"] == plan["kubernetes"]["targets"]["config_map"]:
-            parts.append(NOTE.format(name=item["metadata"]["name"]))
-        parts.append(yaml.dump(item, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))
-    return "".join(parts) + "...\n"
+    secrets = plan["kubernetes"]["secrets"]
+    if writes_secret(plan):
+        raise ValueError(
+            f"The pods need a Secret with {', '.join(secrets['keys'])}, and its values must not be in files. "
+            "Fix: create the Secret elsewhere, and set inference_kubernetes.secrets.existing to its name."
+        )
+    files = {}
+    for item in objects(plan):
+        files[f"{item['kind'].lower()}-{item['metadata']['labels'][COMPONENT]}.yaml"] = document(item)
+    head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    return {**files, "kustomization.yaml": document({**head, "resources": list(files)})}
+
+
+def document(item: t.Any) -> str:
+    """One of them."""
+    return str(yaml.dump(item, Dumper=_Dumper, sort_keys=False, explicit_start=True, width=1000))

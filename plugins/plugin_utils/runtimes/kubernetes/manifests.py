@@ -7,39 +7,29 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.kubernetes.names import CONFIG_CHECKSUM, is_pod
+from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service, listed
-from .config_map import start_scripts, target_names, targets, template_of
-from .deployment import deployment, object_name, service_object
+from .config_map import config_map, config_maps, template_of
+from .deployment import budgets, deployment, object_name, service_object
+from .forwarding import entries, headless
 from .model_serving import model_serving
-from .names import Manifest, scripts_name, secrets_name, targets_name
+from .names import Manifest, secrets_name
 from .routing import model_route, model_server
 
 
-def stages(context: Context, services: t.Sequence[Service]) -> dict[str, list[Manifest]]:
-    """The objects by stage: configuration of engines, engines, routing."""
-    master = [service for service in services if service.kind == "mooncake_master"]
-    before = [start_scripts(context, services)]
-    for item in master:
-        before += [service_object(context, item), deployment(context, services, item)]
-    after: list[Manifest] = []
-    for service in services:
-        if service.kind == "router" and is_pod(service.host):
-            after += [
-                targets(context, services),
-                service_object(context, service),
-                deployment(context, services, service),
-            ]
-    if context.description.kubernetes.router.mode == "kthena_router":
-        after += [model_server(context, services), model_route(context)]
-    return {"before": before, "engines": [model_serving(context, services)], "after": after}
-
-
 def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
-    """Every object of the deployment, in apply order."""
-    found = stages(context, services)
-    return [item for stage in ("before", "engines", "after") for item in found[stage]]
+    """Every object of the deployment, in apply order: what pods read, Services, engines, routing."""
+    alone = [service for service in services if service.kind in ("mooncake_master", "router") and is_pod(service.host)]
+    found = config_maps(context, services)
+    if any(service.kind == "router" for service in alone):
+        found += headless(context, services)
+    found += [service_object(context, service) for service in alone] + budgets(context, services)
+    found.append(model_serving(context, services))
+    found += [deployment(context, services, service) for service in alone]
+    if context.description.kubernetes.router.mode == "kthena_router":
+        found += [model_server(context, services), model_route(context)]
+    return found
 
 
 def cluster_part(
@@ -51,8 +41,7 @@ def cluster_part(
     in ``kubernetes.router``.
     """
     settings, description = context.description.kubernetes, context.description
-    found = stages(context, services)
-    roles = {role["name"]: role for role in found["engines"][0]["spec"]["template"]["roles"]}
+    roles = {role["name"]: role for role in model_serving(context, services)["spec"]["template"]["roles"]}
     router = next((service for service in services if service.kind == "router" and is_pod(service.host)), None)
     return {
         "hosts": [],
@@ -64,11 +53,10 @@ def cluster_part(
             "scheduler": settings.scheduler,
             "name": description.deployment,
             "groups": settings.groups,
-            "stages": {stage: [_address(item) for item in found[stage]] for stage in found},
-            "roles": {name: _role(services, name, roles[name]) for name in roles},
-            "scripts": scripts_name(context),
+            "roles": {name: _role(context, services, name, roles[name]) for name in roles},
             "secrets": {
                 "name": secrets_name(context),
+                "existing": bool(settings.secrets.existing),
                 "keys": sorted(
                     {key for service in services for key in service.secret_env.values() if is_pod(service.host)}
                 ),
@@ -80,19 +68,11 @@ def cluster_part(
                 "port": router.port("api").first if router else 0,
                 "hosts": [host for host in hosts if not is_pod(host["name"])],
             },
-            "targets": {
-                "config_map": targets_name(context),
-                "variables": {name: target.name for name, target in sorted(target_names(services).items())},
-            },
         },
     }
 
 
-def _address(manifest: Manifest) -> str:
-    return f"{manifest['kind']}/{manifest['metadata']['name']}"
-
-
-def _role(services: t.Sequence[Service], name: str, role: Manifest) -> dict[str, t.Any]:
+def _role(context: Context, services: t.Sequence[Service], name: str, role: Manifest) -> dict[str, t.Any]:
     template = role.get("entryTemplate", {})
     pods = template_of(services, name)
     return {
@@ -100,5 +80,6 @@ def _role(services: t.Sequence[Service], name: str, role: Manifest) -> dict[str,
         "pods": role["workerReplicas"] + 1,
         "devices": len(pods[0].devices) if pods else 0,
         "image": template["spec"]["containers"][0]["image"] if template else "",
-        "checksum": template.get("metadata", {}).get("annotations", {}).get(CONFIG_CHECKSUM, ""),
+        "config_map": config_map(context, services, pods[0])["metadata"]["name"] if pods else "",
+        "entries": [service.address for service in entries(services) if service.kind == name],
     }

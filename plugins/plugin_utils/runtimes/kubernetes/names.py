@@ -5,28 +5,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import typing as t
 
 from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF
 from ...plan.deployment import Context
+from ...plan.service import Service
 
 Manifest = dict[str, t.Any]
 
 
-def scripts_name(context: Context) -> str:
-    """Name of the ConfigMap with the start scripts."""
-    return f"{context.description.deployment}-cm"
-
-
-def targets_name(context: Context) -> str:
-    """Name of the ConfigMap with the engines' addresses for the proxy."""
-    return f"{context.description.deployment}-targets"
+def is_engine(service: Service) -> bool:
+    """Whether a role of the ModelServing runs it."""
+    return service.kind in ("prefill", "decode", "colocated", "encode")
 
 
 def secrets_name(context: Context) -> str:
     """Name of the Secret with the deployment's secrets."""
-    return f"{context.description.deployment}-secrets"
+    return context.description.kubernetes.secrets.existing or f"{context.description.deployment}-secrets"
 
 
 def labels(context: Context, component: str) -> dict[str, str]:
@@ -46,11 +41,6 @@ def manifest(context: Context, version: str, kind: str, name: str, component: st
         },
         **rest,
     }
-
-
-def checksum(*texts: str) -> str:
-    """A short checksum of the texts: a change in a pod's annotations replaces the pod."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def merged(base: t.Any, patch: t.Any) -> t.Any:

@@ -9,7 +9,6 @@ import posixpath
 import typing as t
 
 from ....module_utils.kubernetes.names import (
-    CONFIG_CHECKSUM,
     SERVING_GROUP,
     SERVING_NAME,
     SERVING_ROLE,
@@ -18,8 +17,8 @@ from ....module_utils.kubernetes.names import (
 from ...description.kubernetes import Mount
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .config_map import files, is_engine, part_name
-from .names import Manifest, checksum, merged, scripts_name, secrets_name
+from .config_map import config_map, part_name, paths
+from .names import Manifest, is_engine, merged, secrets_name
 from .services import WORKSPACE
 
 EXECUTABLE = 0o755  # decimal 493 in JSON
@@ -44,13 +43,11 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
             )
     spec["terminationGracePeriodSeconds"] = service.stop.timeout
     spec["containers"] = [merged(_container(context, services, service), own.container)]
-    spec["volumes"] = _volumes(context)
+    spec["volumes"] = _volumes(context, script_volume(context, services, service))
     spec.update(_scheduling(context, service, own.node_selector))
-    annotations = {**own.annotations, CONFIG_CHECKSUM: checksum(*files(context, services, service).values())}
-    metadata: Manifest = {"annotations": annotations}
-    if own.labels:
-        metadata["labels"] = dict(own.labels)
-    return {"metadata": metadata, "spec": merged(spec, own.spec)}
+    given = {"annotations": dict(own.annotations), "labels": dict(own.labels)}
+    metadata = {key: given[key] for key in given if given[key]}
+    return {**({"metadata": metadata} if metadata else {}), "spec": merged(spec, own.spec)}
 
 
 def _container(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
@@ -108,15 +105,14 @@ def probes(service: Service) -> Manifest:
 
 def script_mounts(context: Context, services: t.Sequence[Service], service: Service) -> list[Manifest]:
     """The start script and the service's files, each mounted at its own path."""
-    part = part_name(service)
-    paths = {f"{part}.sh": posixpath.join(WORKSPACE, f"{part}.sh")}
-    paths.update({f"{part}-{posixpath.basename(file.path)}": file.path for file in service.files})
-    return [{"name": "config", "mountPath": paths[key], "subPath": key} for key in paths]
+    found = paths(context, services, service)
+    return [{"name": "config", "mountPath": found[key][0], "subPath": key} for key in found]
 
 
-def script_volume(context: Context) -> Manifest:
+def script_volume(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
     """The volume with the start scripts, executable."""
-    return {"name": "config", "configMap": {"name": scripts_name(context), "defaultMode": EXECUTABLE}}
+    name = config_map(context, services, service)["metadata"]["name"]
+    return {"name": "config", "configMap": {"name": name, "defaultMode": EXECUTABLE}}
 
 
 def _model_root(context: Context) -> str:
@@ -145,7 +141,7 @@ def _mounts(context: Context) -> list[Manifest]:
     return found
 
 
-def _volumes(context: Context) -> list[Manifest]:
+def _volumes(context: Context, scripts: Manifest) -> list[Manifest]:
     settings, root = context.description.kubernetes, _model_root(context)
     found: list[Manifest] = []
     if root and settings.model_claim:
@@ -158,7 +154,7 @@ def _volumes(context: Context) -> list[Manifest]:
     found.append({"name": "dshm", "emptyDir": memory})
     if settings.driver_mounts:
         found += [{"name": name, "hostPath": {"path": path}} for name, path in DRIVER_FILES]
-    found.append(script_volume(context))
+    found.append(scripts)
     return found + [_volume(mount) for mount in settings.mounts]
 
 

@@ -10,7 +10,7 @@ import typing as t
 from ....module_utils.kubernetes.names import SERVING_ENTRY, SERVING_GROUP, SERVING_NAME, SERVING_ROLE
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .config_map import entries
+from .forwarding import entries
 from .manifest.kthena_shapes import NETWORKING
 from .names import Manifest, manifest
 

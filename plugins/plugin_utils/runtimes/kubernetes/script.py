@@ -22,16 +22,16 @@ done
 
 
 def script(
-    service: Service, variables: t.Collection[str], entry: str = "", others: t.Mapping[str, str] | None = None
+    service: Service, variables: t.Collection[str], entry: str = "", literal: t.Mapping[str, str] | None = None
 ) -> str:
     """The bash script that starts ``service`` in its pod.
 
     ``variables`` are the names of the pod's variables besides POD_IP; ``entry`` is the address, in the plan, of the pod that
-    runs the instance's first rank, if it is another one; ``others`` are the variables with further addresses.
+    runs the instance's first rank, if it is another one; ``literal`` has what stands for further addresses of the plan.
     """
-    held = {service.address: "POD_IP", **(others or {})} | ({entry: "ENTRY_IP"} if entry else {})
+    held = {service.address: "POD_IP"} | ({entry: "ENTRY_IP"} if entry else {})
     known = {*held.values(), *variables}
-    swap = {address: "${" + name + "}" for address, name in held.items()}
+    swap = {address: "${" + name + "}" for address, name in held.items()} | dict(literal or {})
     lines = ["#!/bin/bash", f"# Starts {service.kind}. Written by ascend.inference: changes here are lost."]
     lines += [f"if [ -f {shlex.quote(path)} ]; then . {shlex.quote(path)}; fi" for path in service.source]
     lines.append("set -eu")

@@ -24,6 +24,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.status.plan impor
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 PLAN = plan(pools__decode__instances=2)
+CONFIG_MAP = PLAN["kubernetes"]["roles"]["prefill"]["config_map"]
 LABEL = "modelserving.volcano.sh/"
 
 
@@ -51,12 +52,20 @@ def pod(role, number, address="10.0.0.1", group="demo-0", ready="True", **head):
                 LABEL + "group-name": group,
                 LABEL + "entry": "true",
             },
-            "annotations": {"ascend.inference/config-sha256": mine["checksum"]},
             **head,
         },
-        "spec": {"containers": [{"image": mine["image"]}]},
+        "spec": {
+            "containers": [{"image": mine["image"]}],
+            "volumes": [{"configMap": {"name": mine["config_map"]}}, {"hostPath": {"path": "/x"}}],
+        },
         "status": {"phase": "Running", "podIP": address, "conditions": [{"type": "Ready", "status": ready}]},
     }
+
+
+def older(thing):
+    """The pod with the start scripts of another revision."""
+    volumes = [{"configMap": {"name": "demo-prefill-0123456789"}}]
+    return {**thing, "spec": {**thing["spec"], "volumes": volumes}}
 
 
 ALL = [pod("prefill", 0, "10.0.0.1"), pod("decode", 1, "10.0.0.3"), pod("decode", 0, "10.0.0.2")]
@@ -86,7 +95,7 @@ def test_available_alone_is_not_ready(resource, lacks):
         (ALL[:2], "decode: 1 pods of 2"),
         ([*ALL[:2], pod("decode", 0, ready="False")], "decode: 1 of 2 pods are ready"),
         ([*ALL, pod("decode", 7, deletionTimestamp="now")], ""),
-        ([*ALL[1:], pod("prefill", 0, annotations={})], "prefill: 1 of 1 pods are of an older revision"),
+        ([*ALL[1:], older(ALL[0])], "prefill: 1 of 1 pods are of an older revision"),
     ],
 )
 def test_pods_of_the_revision(pods, lacks):
@@ -95,25 +104,21 @@ def test_pods_of_the_revision(pods, lacks):
 
 
 def test_addresses_follow_labels_and_not_names():
-    assert addresses.addresses(PLAN, ALL) == {"PREFILL_0": "10.0.0.1", "DECODE_0": "10.0.0.2", "DECODE_1": "10.0.0.3"}
+    first, *others = ("10.0.0.1", "10.0.0.2", "10.0.0.3")
+    found = addresses.addresses(PLAN, ALL)
+    assert found == {"prefill-0.pod": first, "decode-0.pod": others[0], "decode-1.pod": others[1]}
     late = [pod("prefill", 0, "10.0.0.9", group="demo-12"), pod("prefill", 0, "10.0.0.8", group="demo-3")]
-    assert addresses.addresses(plan(kubernetes__groups=2), late) == {"PREFILL_0": "10.0.0.8", "PREFILL_1": "10.0.0.9"}
+    found = addresses.addresses(plan(kubernetes__groups=2), late)
+    assert found == {"prefill-0.pod": "10.0.0.8", "prefill-1.pod": "10.0.0.9"}
 
 
-def test_the_resolved_plan_has_addresses_and_a_new_mark_for_the_proxy():
+def test_the_resolved_plan_has_addresses_and_its_objects_stay():
     resolved = addresses.resolved(PLAN, ALL)
     decode = next(service for service in resolved["services"] if service["name"] == "decode-1")
     assert decode["address"] == "10.0.0.3"
     assert decode["health"]["url"] == "http://10.0.0.3:7300/health"
     assert resolved["verify"]["prefill"][0]["url"] == "http://10.0.0.1:7200"
-    by_name = {f"{item['kind']}/{item['metadata']['name']}": item for item in resolved["objects"]}
-    assert by_name["ConfigMap/demo-targets"]["data"]["DECODE_1"] == "10.0.0.3"
-    marks = {
-        item["objects"][-1]["spec"]["template"]["metadata"]["annotations"]["ascend.inference/targets-sha256"]
-        for item in (resolved, addresses.resolved(PLAN, ALL), addresses.resolved(PLAN, ALL[:2]))
-    }
-    assert len(marks) == 2
-    assert "${PREFILL_0}" in by_name["ConfigMap/demo-cm"]["data"]["router.sh"], "the script itself stays"
+    assert resolved["objects"] == PLAN["objects"]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +194,7 @@ def live(kind, name, ours=True):
 
 def test_only_what_is_managed_may_go_and_configuration_goes_last():
     there = [
-        live("ConfigMap", "demo-cm"),
+        live("ConfigMap", CONFIG_MAP),
         live("ConfigMap", "demo-verified"),
         live("ModelServing", "demo"),
         live("ModelRoute", "demo"),
@@ -200,8 +205,8 @@ def test_only_what_is_managed_may_go_and_configuration_goes_last():
     assert names == ["ModelRoute/demo", "ConfigMap/demo-old"]
     kinds = [item["kind"] for item in ownership.stale(PLAN, there, False)]
     assert kinds == ["ModelRoute", "ModelServing", "ConfigMap", "ConfigMap", "ConfigMap"]
-    (theirs,) = ownership.foreign(PLAN, [live("ConfigMap", "demo-cm", ours=False)])
-    assert (theirs.path, theirs.id, bool(theirs.why)) == ("ConfigMap/demo-cm", "K8S-FOREIGN", True)
+    (theirs,) = ownership.foreign(PLAN, [live("ConfigMap", CONFIG_MAP, ours=False)])
+    assert (theirs.path, theirs.id, bool(theirs.why)) == (f"ConfigMap/{CONFIG_MAP}", "K8S-FOREIGN", True)
     assert ownership.foreign(PLAN, there) == []
 
 
@@ -222,11 +227,12 @@ def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_
     assert verified.rollback_plan(kept(data), applied("3")) == second
     with pytest.raises(KubernetesProblem, match="a rollback is not possible"):
         verified.rollback_plan(None, applied("1"))
-    older = verified.record_verified(None, {**first, "plan_version": PLAN_VERSION - 1})
-    with pytest.raises(
-        KubernetesProblem, match="with the version of the collection that deployed it; or set inference_release 0.1"
-    ):
-        verified.rollback_plan(kept(older), applied("2"))
+    for other in ({"plan_version": PLAN_VERSION - 1}, {"kubernetes": {"stages": {}}}):
+        older = verified.record_verified(None, {**first, **other})
+        with pytest.raises(
+            KubernetesProblem, match="with the version of the collection that deployed it; or set inference_release 0.1"
+        ):
+            verified.rollback_plan(kept(older), applied("2"))
 
 
 def test_the_crd_tells_its_version():

@@ -10,14 +10,17 @@ import copy
 import json
 import pathlib
 import sys
+import textwrap
 import types
 
 import pytest
 
-pytest.importorskip("yaml", reason="a target plans nothing")
+yaml = pytest.importorskip("yaml", reason="a target plans nothing")
 pytest.importorskip("ansible.errors", reason="a target plans nothing")
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import arguments, cluster
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import arguments, cluster, status
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -27,6 +30,8 @@ import fake_store
 from fake_controller import Controller
 
 PLAN = plan()
+SCRIPTS = PLAN["kubernetes"]["roles"]["prefill"]["config_map"]
+CONFIG_MAPS = sorted(item["metadata"]["name"] for item in PLAN["objects"] if item["kind"] == "ConfigMap")
 VALUE = "a-value-of-the-test"
 PODSECURITY = "violates PodSecurity restricted"
 NODES = {"allocatable": {"example.com/npu": "16"}}
@@ -69,6 +74,10 @@ class Server:
         except fake_store.Refused as error:
             raise Refused(error.code, error.reason, error.message) from error
         return json.loads(json.dumps(call.result))
+
+    def text(self, method, path, query):
+        """As ``Client.text``."""
+        return self.request(method, path, query)
 
     def sleep(self, seconds):
         """A second is a step of the controllers."""
@@ -120,10 +129,9 @@ def test_deploy_applies_once_and_waits_until_it_serves(module):
     assert not done["failed"], done["msg"]
     assert set(done["created"]) == {*map(place, PLAN["objects"])}
     assert done["progress"][0].startswith("the controller has observed generation None of 1")
-    targets = server.store.get("configmaps", "serving", "demo-targets")["data"]
-    assert all(targets.values())
+    assert len([name for name in server.names("pods") if name.startswith("demo-router-")]) == 2
     status = server.store.get("deployments", "serving", "demo-router")["status"]
-    assert status["availableReplicas"] == 1
+    assert status["availableReplicas"] == 2
     written = len(server.written)
     again = module(server, "deploy")
     assert (again["changed"], again["diff"], again["progress"]) == (False, [], [])
@@ -154,7 +162,7 @@ def test_check_mode_writes_nothing_and_shows_what_it_would(module):
 
 
 @pytest.mark.parametrize(
-    "what", ["Secret/demo-secrets", "ConfigMap/demo-verified", "ConfigMap/demo-cm", "Service/demo-router"]
+    "what", ["Secret/demo-secrets", "ConfigMap/demo-verified", f"ConfigMap/{SCRIPTS}", "Service/demo-router"]
 )
 def test_nothing_is_written_while_one_object_is_not_ours(module, what):
     """The Secret and the record of verified plans are checked like all others."""
@@ -186,6 +194,41 @@ def test_a_secret_is_applied_and_never_shown(module):
     assert not module(server, "deploy", planned)["changed"]
     done = module(server, "remove", planned)
     assert "Secret/demo-secrets" in done["removed"]
+
+
+def test_a_secret_of_somebody_else_is_read_and_neither_written_nor_removed(module):
+    server = Server()
+    planned = plan(secrets={"api_key": VALUE}, kubernetes__secrets={"existing": "of-vault"})
+    done = module(server, "deploy", planned, secrets={})
+    assert "Secret/of-vault: it does not exist in namespace serving" in done["msg"]
+    server.add("secrets", "serving", {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": {"other": "eA=="}})
+    assert "it lacks the keys api_key" in module(server, "deploy", planned, secrets={})["msg"]
+    assert server.written == []
+    server.store.remove("secrets", "serving", "of-vault")
+    theirs = {"kind": "Secret", "metadata": {"name": "of-vault"}, "data": {"api_key": "eA=="}}
+    server.add("secrets", "serving", theirs)
+    before = server.store.get("secrets", "serving", "of-vault")
+    done = module(server, "deploy", planned, secrets={})
+    assert not done["failed"], done["msg"]
+    module(server, "remove", planned)
+    assert server.store.get("secrets", "serving", "of-vault") == before
+    server.fail = refuse("get", "secrets/of-vault", Refused(403, "Forbidden", "no"))
+    done = module(server, "deploy", planned, secrets={})
+    assert "Cannot read Secret of-vault" in done["warnings"][0]
+
+
+def test_manifests_that_another_manager_applied_serve_and_are_recorded(module):
+    """GitOps: nothing of the modules is needed to serve; verified and rollback work, and deploy changes nothing."""
+    server = Server()
+    other = cluster.Cluster(server, "serving", "argocd")
+    for item in objects(PLAN):
+        other.apply(item)
+    server.sleep(12)
+    assert module(server, "info")["ready"]
+    assert server.store.get("deployments", "serving", "demo-router")["status"]["availableReplicas"] == 2
+    assert module(server, "verified")["changed"]
+    done = module(server, "deploy")
+    assert (done["failed"], done["changed"]) == (False, False)
 
 
 def test_every_reason_against_a_plan_at_once(module):
@@ -228,7 +271,7 @@ def refuse(verb, name, error, only_dry=False):
         ("services/demo-router", "Service/demo-router"),
         ("deployments/demo-router", "Deployment/demo-router"),
         ("modelservings/demo", "ModelServing/demo"),
-        ("configmaps/demo-targets", "ConfigMap/demo-targets"),
+        (f"configmaps/{SCRIPTS}", f"ConfigMap/{SCRIPTS}"),
     ],
 )
 def test_nothing_is_written_before_all_of_it_passed_the_dry_run(module, name, expected):
@@ -294,7 +337,7 @@ def test_a_server_that_is_away_is_asked_again_and_not_called_a_refusal(module):
 
 
 def test_a_failed_apply_leaves_what_was(module):
-    """With the webhook down after the dry run, the start scripts get back what they had, or go if there were none."""
+    """With the webhook down after the dry run, what was written before it goes again, and what runs keeps its scripts."""
     server = Server()
 
     def fail(method, path, dry):
@@ -304,29 +347,66 @@ def test_a_failed_apply_leaves_what_was(module):
     server.fail = fail
     done = module(server, "deploy")
     assert "ModelServing/demo was not applied: failed calling webhook" in done["msg"]
-    assert "(ConfigMap/demo-cm) have their previous content again" in done["msg"]
-    assert server.names("configmaps") == []
+    assert f"ConfigMap/{SCRIPTS}" in done["msg"] and "have their previous content again" in done["msg"]
+    assert server.names("configmaps") == server.names("services") == []
     assert not done["changed"]
 
     server.fail = lambda method, path, dry: None
     module(server, "deploy")
-    before = server.store.get("configmaps", "serving", "demo-cm")
     server.fail = fail
     changed = plan(pools__decode__args={"max-num-seqs": 7})
     done = module(server, "deploy", changed)
     assert done["failed"]
-    after = server.store.get("configmaps", "serving", "demo-cm")
-    assert (after["data"], after["metadata"]["annotations"]) == (before["data"], before["metadata"]["annotations"])
+    assert server.names("configmaps") == CONFIG_MAPS
     server.fail = lambda method, path, dry: None
     assert not module(server, "deploy")["changed"]
     assert not module(server, "deploy", changed)["failed"]
+
+
+def test_a_router_that_cannot_be_applied_takes_the_engines_back_too(module):
+    server = Server()
+    module(server, "deploy")
+    before = server.store.get("modelservings", "serving", "demo")["spec"]
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("deployments/demo-router") and not dry:
+            raise Refused(500, "InternalError", "later")
+
+    server.fail = fail
+    done = module(server, "deploy", other_image())
+    assert "Deployment/demo-router was not applied" in done["msg"]
+    assert server.store.get("modelservings", "serving", "demo")["spec"] == before
+
+
+def test_a_config_map_goes_when_no_pod_mounts_it(module):
+    """A failed update keeps the scripts of the pods that still run; a finished one removes them."""
+    server = Server()
+    module(server, "deploy")
+    old = PLAN["kubernetes"]["roles"]["decode"]["config_map"]
+    args = {"args": {"max-num-seqs": 7}}
+    decode = {"container": {"image": "example.com/broken:v0.13.0-a3"}}
+    broken = plan(pools__decode=args, kubernetes__pods={"decode": decode})
+    assert module(server, "deploy", broken, timeout=20)["failed"]
+    assert old in server.names("configmaps")
+    changed = plan(pools__decode=args)
+    assert f"ConfigMap/{old}" in module(server, "deploy", changed)["removed"]
+
+    pod = {"metadata": {"name": "p", "labels": {"modelserving.volcano.sh/name": "demo"}}, "kind": "Pod"}
+    volumes = [{"name": "config", "configMap": {"name": "demo-decode-0123456789"}}]
+    server.add("pods", "serving", dict(pod, spec={"containers": [{"name": "c", "image": "i"}], "volumes": volumes}))
+    head = {"name": "demo-decode-0123456789", "labels": changed["objects"][0]["metadata"]["labels"]}
+    server.add("configmaps", "serving", {"kind": "ConfigMap", "metadata": head})
+    assert not module(server, "deploy", changed)["removed"], "a pod of a partition mounts it"
+    server.store.remove("pods", "serving", "p")
+    assert module(server, "deploy", changed)["removed"] == ["ConfigMap/demo-decode-0123456789"]
 
 
 def test_engines_that_do_not_get_ready_are_explained(module):
     server = Server()
     module(server, "deploy")
     broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:v0.13.0-a3"}}})
-    done = module(server, "deploy", broken, timeout=30)
+    done = module(server, "deploy", broken, stuck_timeout=30)
+    assert "kthena_stuck_timeout: waiting does not help demo-0-decode-0-0: ImagePullBackOff" in done["msg"]
     assert 'ImagePullBackOff Back-off pulling image "example.com/broken:v0.13.0-a3"' in done["msg"]
     assert "kubernetes_rollback" in done["msg"]
     assert server.seconds < 60
@@ -334,6 +414,115 @@ def test_engines_that_do_not_get_ready_are_explained(module):
     found = module(server, "info", broken)
     assert not found["ready"]
     assert "Back-off pulling image" in found["diagnosis"]
+
+
+def test_a_crash_loop_ends_the_wait_with_the_end_of_the_log(module):
+    server = Server()
+    crashing = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/crash:1"}}})
+    done = module(server, "deploy", crashing, stuck_timeout=10)
+    for text in ("CrashLoopBackOff", "decode exited with 1 (Error)", "last lines of decode", "RuntimeError: no NPU"):
+        assert text in done["msg"]
+    assert server.seconds < 40
+
+
+def test_the_time_that_a_pod_is_stuck_goes_on_in_the_next_slice(module):
+    server = Server()
+    broken = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/broken:1"}}})
+    done = module(server, "deploy", broken, pause=20)
+    assert done["waiting"]
+    (seconds,) = done["stuck"].values()
+    assert 5 < seconds < 20
+    before = server.seconds
+    done = module(server, "deploy", broken, resume=True, stuck=done["stuck"], stuck_timeout=25)
+    assert done["failed"]
+    assert server.seconds - before == 25 - seconds
+
+
+def test_a_pod_that_no_node_takes_gets_more_time(module):
+    server = Server()
+    late = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/2 nodes"}]
+    server.controller.started = lambda pod: {"phase": "Pending", "conditions": late}
+    done = module(server, "deploy", stuck_timeout=6)
+    assert "Unschedulable: 0/2 nodes" in done["msg"]
+    assert 30 <= server.seconds < 45
+
+
+QUOTA = {"kind": "ResourceQuota", "metadata": {"name": "q"}}
+
+
+def test_a_quota_is_summed_before_anything_is_written(module):
+    """Each pod alone fits; the two do not."""
+    server = Server()
+    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"requests.cpu": "7", "limits.memory": "1Ti"}}))
+    router = {"limits": {"memory": "1Gi", "cpu": "1"}, "replicas": 1}
+    done = module(server, "deploy", plan(kubernetes__router=router))
+    assert "ResourceQuota/q: the plan needs 9 more requests.cpu, and 7 of 7 are free" in done["msg"]
+    assert "limits.memory" not in done["msg"]
+    assert server.written == []
+
+
+def test_a_quota_has_room_for_what_runs_already(module):
+    server = Server()
+    router = {"limits": {"memory": "1Gi", "cpu": "1"}, "replicas": 1}
+    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"cpu": "9", "pods": "3"}}))
+    assert not module(server, "deploy", plan(kubernetes__router=router))["failed"]
+    other = plan(kubernetes__router=router, pools__decode__args={"max-num-seqs": 7})
+    done = module(server, "deploy", other)
+    assert not done["failed"], done["msg"]
+    more = plan(kubernetes__router=router, pools__decode__instances=2)
+    assert "the plan needs 4 more cpu, and 0 of 9 are free" in module(server, "deploy", more)["msg"]
+    assert "the plan needs 1 more pods" in module(server, "deploy", more)["msg"]
+
+
+def test_a_quota_that_others_use_up_meanwhile_is_named_by_the_server(module):
+    server = Server()
+    seen = []
+
+    def fail(method, path, dry):
+        if method == "patch" and path.endswith("modelservings/demo") and not dry and not seen:
+            seen.append(True)
+            server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"requests.cpu": "5"}}))
+
+    server.fail = fail
+    done = module(server, "deploy", plan(kubernetes__router={"mode": "none"}), timeout=15)
+    assert "the server refuses pods: " in done["msg"]
+    assert "exceeded quota: q, requested: requests.cpu=4, used: requests.cpu=4, limited: requests.cpu=5" in done["msg"]
+
+
+def guide_role():
+    """The rules of the Role in the guide."""
+    text = (ROOT / "docs/docsite/rst/guide_kthena.rst").read_text(encoding="utf-8")
+    block = text[text.index("   apiVersion: rbac.authorization.k8s.io/v1") :]
+    block = block[: block.index("\n\n")]
+    return yaml.safe_load(textwrap.dedent(block))["rules"]
+
+
+def test_the_role_of_the_guide_is_enough_for_the_whole_cycle(module):
+    server, planned = Server(), with_secret()
+    server.api.rights = guide_role()
+    done = module(server, "deploy", planned)
+    assert not done["failed"], done["msg"]
+    assert len(done["warnings"]) == 4  # nodes, and pods of three templates
+    assert not module(server, "verified", planned)["failed"]
+    assert module(server, "info", planned)["hidden"] == ["crds", "namespace", "nodes"]
+    crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
+    done = module(server, "deploy", plan(kubernetes__pods=crash), stuck_timeout=5)
+    assert "RuntimeError: no NPU" in done["msg"]
+    done = module(server, "remove", planned)
+    assert not done["failed"], done["msg"]
+    assert server.names("modelservings") == server.names("deployments") == server.names("secrets") == []
+
+
+@pytest.mark.parametrize("what", ["configmaps", "secrets", "services", "deployments", "modelservings", "pods"])
+def test_no_right_of_the_role_is_more_than_needed(module, what):
+    server = Server()
+    rules = [dict(rule, resources=[name for name in rule["resources"] if name != what]) for rule in guide_role()]
+    assert rules != guide_role()
+    server.api.rights = rules
+    done = module(server, "deploy", with_secret())
+    assert done["failed"]
+    assert f'resource "{what}"' in done["msg"]
+    assert server.written == []
 
 
 def test_a_controller_that_makes_no_pods_is_named_early(module):
@@ -351,12 +540,11 @@ def test_a_router_that_nobody_runs_is_a_warning_and_one_that_fails_is_not(module
     assert "No controller has observed Deployment demo-router within 5 s" in done["warnings"][0]
 
     server = Server()
-    server.controller.deploy = lambda: [
-        server.store.set_status("deployments", "serving", "demo-router", {"observedGeneration": 1, "replicas": 1})
-    ]
+    started = server.controller.started
+    server.controller.started = lambda pod: dict(started(pod), **({} if "role" in str(pod) else {"conditions": []}))
     done = module(server, "deploy", router_timeout=5)
     assert "Deployment demo-router is not after 5 s" in done["msg"]
-    assert "availableReplicas is 0 of 1" in done["msg"]
+    assert "availableReplicas is 0 of 2" in done["msg"]
 
 
 def test_a_wait_can_be_gone_on_with(module):
@@ -367,8 +555,7 @@ def test_a_wait_can_be_gone_on_with(module):
     before = len(server.written)
     done = module(server, "deploy", resume=True)
     assert not done["waiting"]
-    assert ("patch", "demo") not in server.written[before:]
-    assert "Deployment/demo-router" in done["created"]
+    assert server.written[before:] == []
 
 
 def test_what_is_no_longer_planned_goes(module):
@@ -376,7 +563,14 @@ def test_what_is_no_longer_planned_goes(module):
     module(server, "deploy")
     server.add("configmaps", "serving", {"kind": "ConfigMap", "metadata": {"name": "of-somebody-else"}})
     done = module(server, "deploy", plan(kubernetes__router={"mode": "none"}))
-    assert done["removed"] == ["Deployment/demo-router", "Service/demo-router", "ConfigMap/demo-targets"]
+    router = next(name for name in CONFIG_MAPS if "router" in name)
+    services = [f"Service/demo-{name}" for name in ("decode", "prefill", "router")]
+    assert done["removed"] == [
+        "Deployment/demo-router",
+        *services,
+        "PodDisruptionBudget/demo-router",
+        f"ConfigMap/{router}",
+    ]
     assert server.names("deployments") == []
     assert "of-somebody-else" in server.names("configmaps")
 
@@ -385,7 +579,7 @@ def test_verified_plans_are_recorded_and_read(module):
     server, second = Server(), other_image()
     module(server, "deploy")
     assert not module(server, "verified", check=True)["failed"]
-    assert server.names("configmaps") == ["demo-cm", "demo-targets"]
+    assert server.names("configmaps") == CONFIG_MAPS
     assert module(server, "verified")["changed"]
     assert not module(server, "verified")["changed"]
     done = module(server, "verified", state="read")
@@ -414,10 +608,10 @@ def test_remove_keeps_configuration_until_pods_are_gone(module):
     server.controller.orphans = lambda: None
     done = module(server, "remove", timeout=5)
     assert "Pods are still there after 5 s: demo-0-decode-0-0" in done["msg"]
-    assert "demo-cm" in server.names("configmaps")
+    assert SCRIPTS in server.names("configmaps")
     del server.controller.orphans
     done = module(server, "remove")
-    assert done["removed"] == ["ConfigMap/demo-cm", "ConfigMap/demo-targets"]
+    assert done["removed"] == [f"ConfigMap/{name}" for name in CONFIG_MAPS]
     assert server.names("configmaps") == server.names("modelservings") == server.names("pods") == []
     assert not module(server, "remove")["changed"]
 
@@ -439,6 +633,73 @@ def test_info_has_all_of_it_in_one_call(module):
     assert [item["role"] for item in done["pods"]] == ["decode", "prefill"]
     assert done["resolved_plan"]["verify"]["entry"]["url"].startswith("http://10.96.0.")
     assert all(item["address"] in json.dumps(done["resolved_plan"]["verify"]) for item in done["pods"])
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """What engines and router answer: all of them are well."""
+    asked = []
+
+    def ask(target, path, body, timeout):
+        asked.append(target.url + path)
+        bodies = {"/version": '{"version": "0.13.0"}', "/metrics": "vllm:num_requests_running 2.0\n"}
+        return Reply(200, bodies.get(path, "{}"), 0.1, "")
+
+    monkeypatch.setattr(status, "ask", ask)
+    return asked
+
+
+def test_the_status_has_a_row_for_each_service(module, answers):
+    server = Server()
+    done = module(server, "info", query_services=True)
+    assert done["findings"] == ["the cluster has no ModelServing demo in serving. Fix: run site"]
+    assert [row["state"] for row in done["services"]] == ["absent"] * 3
+    module(server, "deploy")
+    del answers[:]
+    done = module(server, "info", query_services=True)
+    rows = {row["service"]: row for row in done["services"]}
+    assert sorted(rows) == ["decode-0", "prefill-0", "router"]
+    assert done["findings"] == [text for row in done["services"] for text in row["findings"]] == []
+    assert {row["state"] for row in done["services"]} == {"running"}
+    assert rows["decode-0"]["version"] == "0.13.0"
+    assert rows["decode-0"]["requests"]["running"] == 2
+    pods = {item["role"]: item["address"] for item in done["pods"]}
+    assert f"http://{pods['decode']}:7300/health" in answers
+    assert any(url.startswith("http://10.96.0.") and url.endswith(":8000/healthcheck") for url in answers)
+    done = module(server, "info", plan(pools__decode__args={"max-num-seqs": 7}), query_services=True)
+    texts = {row["service"]: " ".join(row["findings"]) for row in done["services"]}
+    assert "deployed with other settings than the inventory" in texts["decode-0"]
+
+
+def test_the_status_says_what_a_pod_lacks_when_all_is_down(module, answers):
+    server = Server()
+    crash = {name: {"container": {"image": "example.com/crash:1"}} for name in ("decode", "prefill")}
+    broken = plan(kubernetes__pods=crash)
+    module(server, "deploy", broken, stuck_timeout=5)
+    done = module(server, "info", broken, query_services=True)
+    rows = {row["service"]: row for row in done["services"]}
+    assert (rows["decode-0"]["state"], rows["decode-0"]["restarts"]) == ("waiting", 3)
+    assert "CrashLoopBackOff" in " ".join(rows["decode-0"]["findings"])
+    assert "RuntimeError: no NPU" in " ".join(rows["decode-0"]["log"])
+
+
+def test_the_status_knows_pods_of_several_nodes_and_of_another_revision(module, answers):
+    server = Server()
+    server.add("nodes", "", {"kind": "Node", "metadata": {"name": "n3"}, "status": NODES})
+    wide = plan(pools__decode__data_parallel_size=32)
+    done = module(server, "deploy", wide)
+    assert not done["failed"], done["msg"]
+    done = module(server, "info", wide, query_services=True)
+    assert [row["service"] for row in done["services"] if row["state"] == "running"] == [
+        row["service"] for row in done["services"]
+    ]
+    assert len(done["services"]) == 4
+    server.controller.update = lambda serving, memory: False  # no pod is replaced
+    other = plan(pools__decode__data_parallel_size=32, pools__decode__args={"max-num-seqs": 7})
+    module(server, "deploy", other, timeout=5)
+    done = module(server, "info", other, query_services=True)
+    old = [row["service"] for row in done["services"] if any("runs with other" in text for text in row["findings"])]
+    assert old and all(name.startswith("decode") for name in old)
 
 
 def test_what_is_missing_on_this_machine_is_said(module, monkeypatch, run_module):

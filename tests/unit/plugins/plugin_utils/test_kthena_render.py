@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -62,7 +63,7 @@ PREFILL = {
         {"name": "hccn-conf", "hostPath": {"path": "/etc/hccn.conf"}},
         {"name": "hccn-tool", "hostPath": {"path": "/usr/local/Ascend/driver/tools/hccn_tool"}},
         {"name": "ascend-install-info", "hostPath": {"path": "/etc/ascend_install.info"}},
-        {"name": "config", "configMap": {"name": "demo-cm", "defaultMode": 493}},
+        {"name": "config", "configMap": {"name": "demo-prefill-HASH", "defaultMode": 493}},
     ],
 }
 ROUTER_SCRIPT = """\
@@ -70,19 +71,28 @@ ROUTER_SCRIPT = """\
 # Starts router. Written by ascend.inference: changes here are lost.
 set -eu
 export TORCH_DEVICE_BACKEND_AUTOLOAD=0
-exec python3 /vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1/load_balance_proxy_server_example.py \\
+exec python3 /workspace/forwarder.py \\
+  --engine 127.139.32.1:7300=demo-decode.serving.svc/0/1 \\
+  --engine 127.139.0.1:7200=demo-prefill.serving.svc/0/1 \\
+  -- python3 /vllm-workspace/vllm-ascend/examples/disaggregated_prefill_v1/load_balance_proxy_server_example.py \\
   --host "${POD_IP}" \\
   --port 8000 \\
-  --prefiller-hosts "${PREFILL_0}" \\
+  --prefiller-hosts 127.139.0.1 \\
   --prefiller-ports 7200 \\
-  --decoder-hosts "${DECODE_0}" \\
+  --decoder-hosts 127.139.32.1 \\
   --decoder-ports 7300
 """
 
 
 def scripts(planned):
-    """The start scripts."""
-    return next(item["data"] for item in objects(planned, "ConfigMap") if item["metadata"]["name"] == "demo-cm")
+    """The start scripts and files of all pods."""
+    return {key: item["data"][key] for item in objects(planned, "ConfigMap") for key in item["data"]}
+
+
+def place(thing):
+    """``KIND/NAME``, without the hash of a ConfigMap."""
+    name = thing["metadata"]["name"]
+    return f"{thing['kind']}/{re.sub('-[0-9a-f]{10}$', '', name)}"
 
 
 def test_the_model_serving():
@@ -105,8 +115,8 @@ def test_the_model_serving():
     }
     assert template["restartGracePeriodSeconds"] == 60
     prefill = template["roles"][0]
-    assert list(prefill["entryTemplate"]["metadata"]["annotations"]) == ["ascend.inference/config-sha256"]
-    assert prefill["entryTemplate"]["spec"] == PREFILL
+    name = plan()["kubernetes"]["roles"]["prefill"]["config_map"]
+    assert json.loads(json.dumps(prefill["entryTemplate"]).replace(name, "demo-prefill-HASH")) == {"spec": PREFILL}
     assert {key: prefill[key] for key in prefill if key != "entryTemplate"} == {
         "name": "prefill",
         "replicas": 1,
@@ -117,11 +127,15 @@ def test_the_model_serving():
 
 def test_apply_order_and_what_is_printed_is_right():
     planned = plan()
-    assert [f"{item['kind']}/{item['metadata']['name']}" for item in planned["objects"]] == [
-        "ConfigMap/demo-cm",
-        "ModelServing/demo",
-        "ConfigMap/demo-targets",
+    assert [place(item) for item in planned["objects"]] == [
+        "ConfigMap/demo-decode",
+        "ConfigMap/demo-prefill",
+        "ConfigMap/demo-router",
+        "Service/demo-decode",
+        "Service/demo-prefill",
         "Service/demo-router",
+        "PodDisruptionBudget/demo-router",
+        "ModelServing/demo",
         "Deployment/demo-router",
     ]
     assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
@@ -189,13 +203,32 @@ def test_scaling_changes_numbers_and_no_template():
     assert roles(two)["decode"]["replicas"] == 2
     for name in ("prefill", "decode"):
         assert roles(first)[name]["entryTemplate"] == roles(two)[name]["entryTemplate"]
-    assert sorted(objects(two, "ConfigMap")[1]["data"]) == ["DECODE_0", "DECODE_1", "PREFILL_0"]
+    assert "127.139.32.2:7300=demo-decode.serving.svc/1/2" in scripts(two)["router.sh"]
+    assert "--decoder-hosts 127.139.32.1 127.139.32.2" in scripts(two)["router.sh"]
 
 
-def test_a_changed_script_marks_its_own_role_only():
+def test_a_changed_script_is_another_config_map_of_its_own_role_only():
     first, two = plan(), plan(pools__decode__args={"max-num-seqs": 9})
     assert roles(first)["prefill"] == roles(two)["prefill"]
-    assert roles(first)["decode"]["entryTemplate"]["metadata"] != roles(two)["decode"]["entryTemplate"]["metadata"]
+    names = [{item["metadata"]["name"] for item in objects(each, "ConfigMap")} for each in (first, two)]
+    (name,) = names[1] - names[0]
+    assert name.startswith("demo-decode-")
+    assert name in json.dumps(roles(two)["decode"]["entryTemplate"]["spec"]["volumes"])
+    assert all(item["immutable"] for item in objects(two, "ConfigMap"))
+
+
+def test_the_router_finds_the_pods_of_each_role_that_are_ready():
+    spec = objects(plan(), "Service")[0]["spec"]
+    labels = {"name": "demo", "role": "decode", "entry": "true"}
+    assert spec["selector"] == {f"modelserving.volcano.sh/{key}": labels[key] for key in labels}
+    assert (spec["clusterIP"], spec.get("publishNotReadyAddresses", False)) == ("None", False)
+    pod = objects(plan(), "Deployment")[0]["spec"]["template"]["spec"]
+    mounts = {item["mountPath"]: item.get("subPath") for item in pod["containers"][0]["volumeMounts"]}
+    assert "def lookup(" in scripts(plan())[mounts["/workspace/forwarder.py"]]
+    on_node = objects(plan(kubernetes__router={"host_network": True}), "Deployment")[0]["spec"]["template"]["spec"]
+    assert on_node["dnsPolicy"] == "ClusterFirstWithHostNet", "cluster names are unknown there"
+    other = plan(deployment="other", kubernetes__router={"host_network": True})
+    assert "127.139." not in scripts(other)["router.sh"], "two routers on one node would listen at the same addresses"
 
 
 def test_v0_4_0_has_no_max_unavailable():
@@ -221,15 +254,20 @@ def test_an_instance_over_two_nodes_has_a_worker():
 
 def test_groups_multiply_instances_and_not_roles():
     planned = plan(kubernetes__groups=2)
-    assert objects(planned, "ModelServing")[0]["spec"]["replicas"] == 2
+    spec = objects(planned, "ModelServing")[0]["spec"]
+    assert spec["replicas"] == 2
+    assert spec["rolloutStrategy"] == {"type": "ServingGroupRollingUpdate"}, "all groups would lose a role at once"
+    assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
     assert roles(planned)["decode"]["replicas"] == 1
-    assert sorted(objects(planned, "ConfigMap")[1]["data"]) == ["DECODE_0", "DECODE_1", "PREFILL_0", "PREFILL_1"]
+    assert planned["kubernetes"]["roles"]["prefill"]["entries"] == ["prefill-0.pod", "prefill-1.pod"]
+    assert "/1/2" in scripts(planned)["router.sh"]
 
 
 def test_kthena_router_has_one_port_and_separate_nodes():
     own = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
     planned = plan(kubernetes__router={"mode": "kthena_router"}, pools=own)
-    assert [item["kind"] for item in planned["objects"]] == ["ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
+    kinds = ["ConfigMap", "ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
+    assert [item["kind"] for item in planned["objects"]] == kinds
     spec = objects(planned, "ModelServer")[0]["spec"]
     assert spec["workloadPort"] == {"port": 7100, "protocol": "http"}
     assert spec["kvConnector"] == {"type": "mooncake"}
@@ -241,8 +279,8 @@ def test_kthena_router_has_one_port_and_separate_nodes():
 
 def test_a_store_brings_its_master_into_the_cluster():
     planned = plan(kv_transfer="mooncake+store")
-    kinds = [f"{item['kind']}/{item['metadata']['name']}" for item in planned["objects"]]
-    assert kinds[:3] == ["ConfigMap/demo-cm", "Service/demo-mooncake-master", "Deployment/demo-mooncake-master"]
+    places = {place(item) for item in planned["objects"]}
+    assert places > {f"{kind}/demo-mooncake-master" for kind in ("ConfigMap", "Service", "Deployment")}
     assert "demo-mooncake-master.serving.svc:" in scripts(planned)["prefill-mooncake.json"]
     assert '--rpc_address="${POD_IP}"' in scripts(planned)["mooncake-master.sh"]
 
@@ -268,3 +306,27 @@ def test_the_plan_is_equal_however_it_is_written():
     assert json.dumps(plan()) == json.dumps(plan())
     text = yaml.safe_dump(plan()["objects"])
     assert "&id" not in text, "objects share parts: their YAML is unreadable"
+
+
+def test_the_router_is_spread_limited_and_unprivileged():
+    spec = objects(plan(), "Deployment")[0]["spec"]
+    pod, (container,) = spec["template"]["spec"], spec["template"]["spec"]["containers"]
+    assert spec["replicas"] == 2
+    assert pod["topologySpreadConstraints"][0]["labelSelector"] == spec["selector"]
+    assert container["resources"]["limits"] == {"cpu": "4", "memory": "8Gi"}
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["seccompProfile"]
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    assert pod["terminationGracePeriodSeconds"] == 35
+    for changes in ({"router": {"port": 80}}, {"kubernetes__router": {"run_as_root": True}}):
+        rooted = objects(plan(**changes), "Deployment")[0]["spec"]["template"]["spec"]
+        assert "securityContext" not in rooted
+    limited = objects(plan(kubernetes__router={"limits": {"cpu": "1"}}), "Deployment")[0]["spec"]["template"]["spec"]
+    assert limited["containers"][0]["resources"] == {"limits": {"cpu": "1"}}
+
+
+def test_a_drain_takes_one_of_several():
+    planned = plan(pools__decode__instances=3, kubernetes__router={"replicas": 1})
+    (budget,) = objects(planned, "PodDisruptionBudget")
+    assert (budget["metadata"]["name"], budget["spec"]["minAvailable"]) == ("demo-decode", 2)
+    assert budget["spec"]["selector"]["matchLabels"]["modelserving.volcano.sh/entry"] == "true"
+    assert [item.text() for item in check_manifest(budget)] == []

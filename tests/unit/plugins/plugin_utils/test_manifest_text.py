@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import manifests
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import (
+    manifest_files,
+    manifests,
+)
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 
 def text_of(value):
     """A plan with one object that holds the value, as text."""
     config_map = {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": value}}
-    return manifests({"objects": [config_map], "kubernetes": {"targets": {"config_map": "y"}}})
+    return manifests({"objects": [config_map], "digest": "d"})
 
 
 @pytest.mark.parametrize(
@@ -32,8 +36,28 @@ def test_other_words_stand_as_they_are(word):
 def test_the_plans_objects_come_back_and_scripts_can_be_read():
     planned = plan()
     text = manifests(planned)
-    assert list(yaml.safe_load_all(text)) == planned["objects"]
+    assert list(yaml.safe_load_all(text)) == objects(planned)
     assert text.startswith("---\n") and text.endswith("\n...\n")
     assert "  prefill.sh: |\n    #!/bin/bash\n" in text
-    assert "# ConfigMap demo-targets is filled with the pods' addresses" in text
     assert "&id" not in text
+
+
+def test_the_files_are_all_objects_under_names_that_stay():
+    first, changed = (manifest_files(plan(pools__decode__args={"max-num-seqs": number})) for number in (8, 9))
+    assert list(first) == list(changed)
+    assert {name for name in first if first[name] != changed[name]} == {
+        "configmap-decode.yaml",
+        "modelserving-engines.yaml",
+    }
+    kustomization = yaml.safe_load(first["kustomization.yaml"])
+    found = [yaml.safe_load(first[name]) for name in kustomization["resources"]]
+    assert found == objects(plan(pools__decode__args={"max-num-seqs": 8}))
+
+
+def test_no_file_has_a_secret_and_one_that_is_made_elsewhere_is_named():
+    with pytest.raises(ValueError, match="set inference_kubernetes.secrets.existing"):
+        manifest_files(plan(secrets={"api_key": "s3cret-word"}))
+    planned = plan(secrets={"api_key": "s3cret-word"}, kubernetes__secrets={"existing": "of-vault"})
+    text = "".join(manifest_files(planned).values())
+    assert "name: of-vault" in text
+    assert "s3cret-word" not in text

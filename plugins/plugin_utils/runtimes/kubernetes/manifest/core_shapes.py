@@ -119,9 +119,18 @@ def deployment(_version: str) -> Struct:
     return _kind("spec", spec=spec, status=ANY_OBJECT)
 
 
+def disruption_budget(_version: str) -> Struct:
+    """A PodDisruptionBudget."""
+    spec = struct(
+        maxUnavailable=INT_OR_STR, minAvailable=INT_OR_STR, selector=LABEL_SELECTOR, unhealthyPodEvictionPolicy=STR
+    )
+    return _kind("spec", spec=spec, status=ANY_OBJECT)
+
+
 SHAPES = {
     ("v1", "Pod"): pod,
     ("v1", "ConfigMap"): config_map,
     ("v1", "Service"): service,
     ("apps/v1", "Deployment"): deployment,
+    ("policy/v1", "PodDisruptionBudget"): disruption_budget,
 }

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the namespace's quotas have room for the plan."""
+
+from __future__ import annotations
+
+from ..tools.finding import Finding
+from .quantity import is_quantity, quantity
+
+WHY = "The controller gets no more pods, reports no event, and the deployment waits until its timeout."
+FIX = "Raise the quota, or plan fewer or smaller instances."
+
+
+def quota_shortage(plan, quotas, running):
+    """Findings about what the planned pods need beyond the pods of the deployment that run; quotas with scopes are not judged."""
+    needed, found = planned(plan), []
+    held = total([(pod["spec"], 1) for pod in running])
+    for item in quotas:
+        spec, used = item["spec"], (item.get("status") or {}).get("used") or {}
+        if spec.get("scopes") or spec.get("scopeSelector"):
+            continue
+        for key, hard in sorted((spec.get("hard") or {}).items()):
+            name = key if "." in key or key == "pods" else f"requests.{key}"  # cpu is short for requests.cpu
+            more = needed.get(name, 0) - held.get(name, 0)
+            free = quantity(hard) - (quantity(used[key]) if is_quantity(used.get(key)) else held.get(name, 0))
+            if more > 0 and more > free:
+                problem = f"the plan needs {shown(more)} more {key}, and {shown(free)} of {hard} are free"
+                place = "ResourceQuota/{}".format(item["metadata"]["name"])
+                found.append(Finding(place, "K8S-QUOTA", problem, FIX, why=WHY))
+    return found
+
+
+def planned(plan):
+    """``{"requests.cpu": amount, "pods": number}`` of all planned pods."""
+    pods = []
+    for item in plan["objects"]:
+        if item["kind"] == "Deployment":
+            pods.append((item["spec"]["template"]["spec"], item["spec"]["replicas"]))
+        if item["kind"] == "ModelServing":
+            for role in item["spec"]["template"]["roles"]:
+                count = item["spec"]["replicas"] * role["replicas"]
+                pods.append((role["entryTemplate"]["spec"], count))
+                if role.get("workerReplicas"):
+                    pods.append((role["workerTemplate"]["spec"], count * role["workerReplicas"]))
+    return total(pods)
+
+
+def total(pods):
+    """What pods, as (specification, number), count for; a limit without a request is its request."""
+    found = {}
+    for spec, count in pods:
+        found["pods"] = found.get("pods", 0) + count
+        for container in spec["containers"]:
+            resources = container.get("resources") or {}
+            limits = resources.get("limits") or {}
+            amounts = {"limits": limits, "requests": dict(limits, **(resources.get("requests") or {}))}
+            for kind in amounts:
+                for name in amounts[kind]:
+                    key = f"{kind}.{name}"
+                    found[key] = found.get(key, 0) + quantity(amounts[kind][name]) * count
+    return found
+
+
+def shown(amount):
+    """An amount for people."""
+    gibibytes = float(amount) / 2**30
+    return f"{gibibytes:g}Gi" if abs(gibibytes) >= 1 else f"{float(amount):g}"
