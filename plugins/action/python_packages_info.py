@@ -12,7 +12,10 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ..module_utils.install.venv_options import ARGUMENTS, result
+from ..plugin_utils.bundle.placing import stale
 
+BUNDLE = "inference_bundle"
+BUNDLE_HOST = "__inference_bundle_host"
 STRATEGY = "inference_index_strategy"
 MODULE = "ascend.inference.python_packages_info"
 
@@ -28,6 +31,10 @@ class ActionModule(ActionBase):
         given["environments"] = [wanted for wanted in given["environments"] if not complete(wanted, stamps)]
         if not given["environments"]:
             return {**done, "changed": False, "resolved": [], "problems": [], "skipped_reason": ""}
+        bundle = (task_vars or {}).get(BUNDLE)
+        if bundle:
+            host = task_vars.get(BUNDLE_HOST)
+            return {**done, **in_bundle(self._templar.template(bundle), host, given["environments"])}
         strategy = (task_vars or {}).get(STRATEGY)
         if strategy:
             usual = {"index_strategy": self._templar.template(strategy)}
@@ -48,3 +55,20 @@ def complete(given: dict[str, t.Any], stamps: t.Mapping[str, t.Any]) -> bool:
         return False  # the module reports them
     options = validated.validated_parameters
     return not result(options, stamps.get(options["path"].rstrip("/"), {}).get(options["layer"]))["changed"]
+
+
+def in_bundle(bundle: str, host: t.Any, environments: list[dict[str, t.Any]]) -> dict[str, t.Any]:
+    """The module's result for hosts that install from a bundle: whether it has a lock of each environment."""
+    found: dict[str, t.Any] = {"changed": False, "resolved": [], "problems": [], "skipped_reason": ""}
+    if not host:
+        return {**found, "skipped_reason": "the bundle is compared with the hosts by the playbook prepare"}
+    for given in environments:
+        validated = ArgumentSpecValidator(ARGUMENTS).validate(given)
+        found["problems"] += validated.error_messages or [
+            stale(bundle, host["platform"], validated.validated_parameters)
+        ]
+    found["problems"] = [problem for problem in found["problems"] if problem]
+    if found["problems"]:
+        start = "The bundle does not have what this plan installs; nothing was copied or changed."
+        return {**found, "failed": True, "msg": "\n\n".join([start, *found["problems"]])}
+    return found

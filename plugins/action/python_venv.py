@@ -10,13 +10,15 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 
-from ..module_utils.install.package_lock import digest
 from ..module_utils.install.venv import read_text, write_atomically
-from ..module_utils.install.venv_options import ARGUMENTS, result, wanted
+from ..module_utils.install.venv_options import ARGUMENTS, lock_name, result
+from ..plugin_utils.bundle.placing import from_bundle
 
 MODULE = "ascend.inference.python_venv"
 DIRECTORY = "inference_lock_directory"
 STRATEGY = "inference_index_strategy"
+BUNDLE = "inference_bundle"
+BUNDLE_HOST = "__inference_bundle_host"
 
 
 class ActionModule(ActionBase):
@@ -32,14 +34,19 @@ class ActionModule(ActionBase):
         given = dict(self._task.args)
         installed = given.pop("installed", None) or {}
         environments = installed.get("environments", {})
-        directory, strategy = (self._variable(task_vars, name) for name in (DIRECTORY, STRATEGY))
-        _valid, options = (
-            self.validate_argument_spec(argument_spec=ARGUMENTS) if environments or directory else (None, {})
-        )
+        directory, strategy, bundle = (self._variable(task_vars, name) for name in (DIRECTORY, STRATEGY, BUNDLE))
+        asked = environments or directory or bundle
+        _valid, options = self.validate_argument_spec(argument_spec=ARGUMENTS) if asked else (None, {})
         if environments and not self._task.delegate_to:
             found = result(options, environments.get(options["path"].rstrip("/"), {}).get(options["layer"]))
             if not found["changed"]:
                 return {**done, **found}
+        if bundle:
+            offline, problem = from_bundle(bundle, (task_vars or {}).get(BUNDLE_HOST), options)
+            if problem:
+                return {**done, "failed": True, "changed": False, "msg": problem}
+            directory, strategy = "", ""
+            given.update(offline)
         if strategy:
             given.setdefault("index_strategy", strategy)
         lock = lock_path(directory, options) if directory else ""
@@ -59,6 +66,5 @@ class ActionModule(ActionBase):
 
 
 def lock_path(directory: str, options: dict[str, t.Any]) -> str:
-    """The lock of an environment's layer on the controller. Other requirements have another file."""
-    name = os.path.basename(options["path"].rstrip("/"))
-    return os.path.join(os.path.expanduser(directory), f"{name}-{options['layer']}-{digest(wanted(options))}.txt")
+    """The lock of an environment's layer on the controller."""
+    return os.path.join(os.path.expanduser(directory), lock_name(options))

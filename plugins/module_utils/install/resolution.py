@@ -105,7 +105,24 @@ class Resolver:
             sources.update(more)
         raise Unresolved(self._reason(wish, output, sources, indexes))
 
-    def _compile(self, wish, sources, metadata):
+    def locked(self, wish, sources, metadata, known=""):
+        """The lock of what was resolved, as text of a pylock.toml (PEP 751); raises ``Unresolved``.
+
+        ``known`` is such a text, whose versions are preferred. ``wish["alone"]``: without the packages that it requires.
+        """
+        path = os.path.join(self.folder, "pylock.toml")
+        if os.path.exists(path):
+            os.unlink(path)
+        if known:
+            write_atomically(path, known)
+        more = ["--format", "pylock.toml", "--output-file", path] + (["--no-deps"] if wish.get("alone") else [])
+        code, output = self._compile(wish, sources, metadata, more)
+        if code:
+            raise Unresolved(self._reason(wish, output, sources, {}))
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+
+    def _compile(self, wish, sources, metadata, more=()):
         with open(os.path.join(self.folder, "pyproject.toml"), "w") as stream:
             stream.write(project(published(wish["requirements"], metadata), sources, metadata))
         command = [self.uv, "--directory", self.folder, "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
@@ -120,7 +137,7 @@ class Resolver:
                 with open(listed, "w") as stream:
                     stream.write("\n".join(wish[key]) + "\n")
                 command += [option, listed]
-        return self.run(command + ["pyproject.toml"], self.env)
+        return self.run(command + list(more) + ["pyproject.toml"], self.env)
 
     def _more(self, code, output, sources, indexes):
         """The packages that the next attempt takes from an index of their own: {package: index}."""

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import os
+
+from .package_lock import digest
+
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
     "layer": {"type": "str", "default": "base"},
@@ -69,3 +73,9 @@ def result(params, before):
             "after_header": params["path"],
         },
     }
+
+
+def lock_name(params):
+    """The file name of a layer's lock in a folder of locks. Other requirements have another name."""
+    name = os.path.basename(params["path"].rstrip("/"))
+    return "{}-{}-{}.txt".format(name, params["layer"], digest(wanted(params)))

@@ -8,8 +8,11 @@ from __future__ import annotations
 import types
 
 import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
+from ansible_collections.ascend.inference.plugins.action.python_packages_info import in_bundle
 from ansible_collections.ascend.inference.plugins.action.python_venv import ActionModule
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name
 
 ARGS = {"path": "/venvs/a", "layer": "router", "requirements": ["b==2", "a==1"], "imports": ["a"], "check": "true"}
 STAMP = {"requirements": ["a==1", "b==2"], "exclude": [], "imports": ["a"], "check": True}
@@ -104,3 +107,70 @@ def test_the_first_host_s_lock_is_kept_and_the_others_install_it(act_with_lock, 
 def test_strategy_of_the_deployment_is_the_default(act_with_lock):
     assert act_with_lock("x")["index_strategy"] == "unsafe-first-match"
     assert act_with_lock("x", index_strategy="first-index")["index_strategy"] == "first-index"
+
+
+HOST = {"platform": "aarch64-python3.11-glibc2.34", "directory": "/cache"}
+
+
+@pytest.fixture
+def act_with_bundle(monkeypatch, act, tmp_path):
+    """``act_with_bundle(host)`` -> (result, options of the module or None) with a bundle that has the lock of ARGS."""
+    folder = tmp_path / "bundle" / "locks" / HOST["platform"]
+    folder.mkdir(parents=True)
+    (folder / lock_name(ArgumentSpecValidator(ARGUMENTS).validate(ARGS).validated_parameters)).write_text("lock")
+
+    def run(host, **more):
+        started = []
+        monkeypatch.setattr(
+            ActionBase, "_execute_module", lambda self, name, module_args, task_vars: started.append(module_args) or {}
+        )
+        action = ActionModule.__new__(ActionModule)
+        action._templar = types.SimpleNamespace(template=lambda written: written)
+        action._task = types.SimpleNamespace(
+            args={**ARGS, "index_url": "https://index.example", **more}, delegate_to=None
+        )
+        variables = {
+            "inference_bundle": str(tmp_path / "bundle"),
+            "inference_lock_directory": str(tmp_path / "locks"),
+            "inference_index_strategy": "unsafe-first-match",
+        }
+        result = action.run(task_vars={**variables, **({"__inference_bundle_host": host} if host else {})})
+        return result, started[0] if started else None
+
+    return run
+
+
+def test_with_a_bundle_nothing_else_is_asked(act_with_bundle, tmp_path):
+    result, options = act_with_bundle(HOST)
+    assert not result.get("failed") and options["hashes"] == "lock"
+    assert (options["no_index"], options["find_links"], options["index_url"]) == (True, ["/cache"], "")
+    assert "return_hashes" not in options and "index_strategy" not in options and not (tmp_path / "locks").exists()
+
+
+def test_a_bundle_of_another_plan_or_platform_installs_nothing(act_with_bundle):
+    result, options = act_with_bundle(HOST, requirements=["a==2"])
+    assert options is None and result["failed"] and "[bundle_stale]" in result["msg"] and "a==2" in result["msg"]
+    result, options = act_with_bundle({**HOST, "platform": "x86_64-python3.11-glibc2.34"})
+    assert options is None and "[bundle_stale]" in result["msg"]
+
+
+def test_a_bundle_that_was_not_copied_installs_nothing(act_with_bundle):
+    result, options = act_with_bundle(None)
+    assert options is None and result["failed"] and "run the playbook prepare" in result["msg"]
+
+
+def test_stale_environments_are_named_together_before_the_first_one(tmp_path):
+    environments = [{"path": f"/venvs/{name}", "requirements": [f"{name}==1"]} for name in ("a", "b")]
+    result = in_bundle(str(tmp_path), HOST, environments)
+    assert result["failed"] and "a==1" in result["msg"] and "b==1" in result["msg"]
+    folder = tmp_path / "locks" / HOST["platform"]
+    folder.mkdir(parents=True)
+    for given in environments:
+        (folder / lock_name(ArgumentSpecValidator(ARGUMENTS).validate(given).validated_parameters)).write_text("lock")
+    assert in_bundle(str(tmp_path), HOST, environments) == {
+        "changed": False,
+        "resolved": [],
+        "problems": [],
+        "skipped_reason": "",
+    }
+    assert in_bundle(str(tmp_path), None, environments)["skipped_reason"]

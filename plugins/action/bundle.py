@@ -1,0 +1,168 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action bundle: list, make or verify a bundle for hosts without internet, on the controller."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+import typing as t
+
+from ansible import constants
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible.release import __version__ as ansible_version
+from ansible.utils.display import Display
+
+from ..module_utils.install.bundle_files import host as this_machine
+from ..module_utils.install.venv import Builder, VenvError, run_command
+from ..module_utils.install.venv_options import ARGUMENTS as VENV
+from ..module_utils.tools.text import visible
+from ..plugin_utils.bundle import controller, signature
+from ..plugin_utils.bundle.contents import Contents, contents
+from ..plugin_utils.bundle.make import fetched, for_controller, listed, locks
+from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, verify, write
+from ..plugin_utils.bundle.packages import Resolution
+from ..plugin_utils.bundle.platform import Platform, platform_of
+from ..plugin_utils.bundle.store import Store
+from ..plugin_utils.bundle.text import size_text, table
+from ..plugin_utils.description.findings import Finding, finding_lines
+from ..plugin_utils.description.loader import plain
+
+ARGUMENTS = {
+    "path": {"type": "path", "required": True},
+    "state": {"type": "str", "choices": ["listed", "present", "verified"], "default": "present"},
+    "plan": {"type": "dict"},
+    "hosts": {"type": "dict"},
+    "head": {"type": "dict", "default": {}},
+    "base": {"type": "path"},
+    "sign": {"type": "str", "default": ""},
+    "keyring": {"type": "path"},
+    "ansible": {"type": "bool", "default": True},
+    "controller": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):
+    """Adapter: variables of the planned hosts in, a folder on the controller out."""
+
+    _requires_connection = False
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
+        """The result; findings fail the task, all at once."""
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        options = plain(options)
+        try:
+            if options["state"] == "verified":
+                return {**result, "changed": False, **verified(options)}
+            return {**result, **make(options, self._task.check_mode or options["state"] == "listed")}
+        except (BundleError, VenvError, OSError) as error:
+            return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
+
+
+def failed(findings: t.Sequence[Finding], title: str) -> dict[str, t.Any]:
+    """The result of a refused task."""
+    lines = [title, *finding_lines(sorted(findings))]
+    return {"failed": True, "changed": False, "msg": "\n".join(lines)}
+
+
+def verified(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Whether the bundle is what its manifest says, and who signed it."""
+    path = options["path"]
+    if options["keyring"]:
+        signature.verify(path, options["keyring"])
+    data = read(path)
+    findings = verify(path, data)
+    if findings:
+        return failed(findings, f"The bundle {path} is damaged. Nothing was copied to a host.")
+    return {"files": len(data["items"]), "platforms": data["platforms"], "signed": bool(options["keyring"])}
+
+
+def validated(hosts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The variables of hosts with the defaults of python_venv in their environments."""
+    found = {}
+    for host, known in hosts.items():
+        environments = []
+        for given in known.get("environments") or []:
+            checked = ArgumentSpecValidator(VENV).validate(given)
+            if checked.error_messages:
+                raise BundleError(f"{host}: {'; '.join(checked.error_messages)}")
+            environments.append(checked.validated_parameters)
+        found[host] = {**known, "environments": environments}
+    return found
+
+
+def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
+    """Print the list, and unless only that is asked, fetch its files and write the manifest."""
+    wanted = contents(options["plan"], validated(options["hosts"]))
+    if wanted.findings:
+        return failed(wanted.findings, "The list of the bundle cannot be made. Nothing was fetched.")
+    if options["base"]:
+        read(options["base"])  # refuses a folder that is no bundle
+    with tempfile.TemporaryDirectory() as folder:
+        own, archives = with_ansible(options, wanted, folder)
+        uv, listing_of_pip = installed_uv()
+        resolution = Resolution(uv, run_command, folder, listing_of_pip)
+        listing = listed(wanted, resolution)
+        Display().display(visible(table(listing.rows(), wanted.missing)))
+        if listing.findings:
+            return failed(listing.findings, "The list of the bundle is not complete. Nothing was fetched.")
+        if only_list:
+            return {"changed": False, "files": listing.rows(), "missing": wanted.missing}
+        os.makedirs(options["path"], exist_ok=True)
+        store = Store(options["path"], options["base"] or "")
+        items, findings = fetched(listing, resolution, store)
+        items += for_controller(own, archives, store) if own and not findings else []
+    if findings:
+        return failed(findings, "The bundle is not complete. What was fetched is kept; the next run goes on.")
+    platforms = {each.platform for each, _files in listing.environments if not each.controller}
+    items += locks(listing, options["path"])
+    changed = write(options["path"], manifest({**options["head"], "missing": wanted.missing}, items, platforms))
+    if options["sign"] and (changed or not signature.exists(options["path"])):
+        signature.sign(options["path"], options["sign"])
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.join(options["path"], "incomplete"))
+    sizes = size_text(sum(each["size"] for each in items))
+    Display().display(
+        f"{options['path']}: {len(items)} files, {sizes}; fetched now: {len(store.fetched)} files, {size_text(store.fetched_bytes)}"
+    )
+    return {
+        "changed": changed or bool(store.fetched),
+        "files": items,
+        "missing": wanted.missing,
+        "fetched": sorted(store.fetched),
+        "fetched_bytes": store.fetched_bytes,
+        "sums": os.path.join(options["path"], SUMS),
+    }
+
+
+def with_ansible(options: t.Mapping[str, t.Any], wanted: Contents, folder: str) -> tuple[Platform | None, list[str]]:
+    """Add the controller's Ansible to the contents; its platform and the archives of the collections. What cannot be added is missing."""
+    if not options["ansible"]:
+        return None, []
+    platform, findings = platform_of(options["controller"] or this_machine(), "localhost")
+    if not platform:
+        wanted.missing.append(f"Ansible for the controller: {findings[0].problem}")
+        return None, []
+    archives, unpacked = controller.collections([controller.OWN], folder)
+    wanted.missing += [
+        f"collection {name}: it is not installed on this machine, or only as a clone" for name in unpacked
+    ]
+    wanted.environments.append(controller.environment(platform, ansible_version))
+    return platform, archives
+
+
+def installed_uv() -> tuple[str, str]:
+    """uv in an environment that is kept on the controller, and what pip is configured with; raises ``VenvError``."""
+    tools = os.path.join(
+        os.path.expanduser(constants.config.get_config_value("ANSIBLE_HOME")), "ascend-inference-tools"
+    )
+    uv = Builder("", sys.executable, tools).uv()
+    if not uv:
+        raise VenvError("uv cannot be had on the controller. Fix: let pip reach a package index that has it")
+    listing = run_command([os.path.join(tools, "bin", "python"), "-m", "pip", "config", "list"], {})[1]
+    return uv, listing

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Action bundle_files: compare a host with the bundle on the controller, and send what it lacks in one archive."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+import typing as t
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+
+from ..module_utils.tools.text import visible
+from ..plugin_utils.bundle.manifest import BundleError, read
+from ..plugin_utils.bundle.placing import checksums_of_cann, files_of_host, lacking_space
+
+MODULE = "ascend.inference.bundle_files"
+ARGUMENTS = {
+    "path": {"type": "path", "required": True},
+    "directory": {"type": "path", "default": "/var/cache/ascend-inference/bundle"},
+    "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
+}
+
+
+class ActionModule(ActionBase):
+    """Adapter: the module compares and unpacks; the archive is made on the controller."""
+
+    TRANSFERS_FILES = True
+
+    def run(self, tmp: t.Any = None, task_vars: t.Any = None) -> dict[str, t.Any]:
+        """The module's result, with the platform of the bundle that serves the host."""
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        directory = options["directory"]
+        first = self._module(task_vars, directory=directory)
+        if first.get("failed") or "host" not in first:
+            return {**result, **first}
+        try:
+            data = read(options["path"])
+            platform, files = files_of_host(data, first["host"], task_vars["inventory_hostname"])
+            compared = self._module(task_vars, directory=directory, files=files)
+            if compared.get("failed"):
+                return {**result, **compared}
+            found = {"platform": platform, "cann_checksums": checksums_of_cann(data, files), "directory": directory}
+            names = compared["missing"]
+            lacking_space(files, names, compared["free"], directory, task_vars["inventory_hostname"])
+            diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}
+            if options["state"] == "compared" or self._task.check_mode or not names:
+                changed = bool(names) and options["state"] == "present"
+                return {**result, **compared, **found, "changed": changed, "diff": diff if changed else {}}
+            sent = self._send(options["path"], files, names, directory, task_vars)
+            return {**result, **sent, **found, "diff": diff} if sent.get("failed") else {
+                **result, **sent, **found, "missing": names, "changed": True, "diff": diff,
+            }  # fmt: skip
+        except (BundleError, OSError) as error:
+            return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
+
+    def _module(self, task_vars: t.Any, **options: t.Any) -> dict[str, t.Any]:
+        found: dict[str, t.Any] = self._execute_module(MODULE, module_args=options, task_vars=task_vars)
+        return found
+
+    def _send(
+        self, bundle: str, files: dict[str, t.Any], names: list[str], directory: str, task_vars: t.Any
+    ) -> dict[str, t.Any]:
+        """Send one archive of the missing files, and let the module unpack it. Its files are compressed already."""
+        with tempfile.TemporaryDirectory(dir=constants.DEFAULT_LOCAL_TMP) as folder:
+            archive = os.path.join(folder, "bundle.tar")
+            with tarfile.open(archive, "w", dereference=True) as opened:
+                for name in names:
+                    opened.add(os.path.join(bundle, files[name]["path"]), arcname=name, filter=without_owner)
+            remote = self._connection._shell.join_path(
+                self._connection._shell.tmpdir or self._make_tmp_path(), "bundle.tar"
+            )
+            self._transfer_file(archive, remote)
+            self._fixup_perms2((self._connection._shell.tmpdir, remote))
+        wanted = {name: files[name] for name in names}
+        return self._module(task_vars, directory=directory, files=wanted, archive=remote)
+
+
+def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The member without names of the controller's users."""
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member

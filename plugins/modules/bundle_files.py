@@ -1,0 +1,116 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: bundle_files
+short_description: Copy the files of a bundle to a host, once
+version_added: 0.1.0
+description:
+  - Compares the files of a bundle that the host's platform needs with those in a folder of the host, and copies what is missing or differs
+    in one archive. Each file has its SHA-256 proved on the host before it gets its name.
+  - Fails before anything is copied if the bundle has no files for the host's machine, Python or C library, or if the disk is too small.
+author:
+  - The ascend.inference contributors (@ascend-inference)
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
+    support: full
+  action:
+    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
+    support: full
+options:
+  path:
+    description: The folder of the bundle on the controller. Used on the controller only.
+    type: path
+  directory:
+    description: The folder on the host. Files in it that are not of the bundle are left alone.
+    type: path
+    default: /var/cache/ascend-inference/bundle
+  state:
+    description: V(compared) copies nothing, for a comparison of all hosts before the first one is changed.
+    type: str
+    choices: [compared, present]
+    default: present
+  files:
+    description: SHA-256 and size of the files by name. Set by the action plugin.
+    type: dict
+    default: {}
+  archive:
+    description: The archive on the host. Set by the action plugin.
+    type: path
+seealso:
+  - module: ascend.inference.bundle
+"""
+
+EXAMPLES = r"""
+- name: Copy the files of the bundle
+  ascend.inference.bundle_files:
+    path: /media/bundle
+"""
+
+RETURN = r"""
+missing:
+  description: Names of the files that were missing or differed.
+  returned: success
+  type: list
+  elements: str
+  sample: [httpx-0.28.1-py3-none-any.whl]
+host:
+  description: Machine, version of Python and version of the C library of the host.
+  returned: success
+  type: dict
+  sample: {machine: aarch64, python: "3.11", glibc: "2.34"}
+free:
+  description: Free bytes on the disk of O(directory).
+  returned: success
+  type: int
+  sample: 21474836480
+platform:
+  description: The platform of the bundle whose files the host gets.
+  returned: success
+  type: str
+  sample: aarch64-python3.11-glibc2.34
+cann_checksums:
+  description: Checksums of the packages of CANN among the files, in the form of the variable of this name.
+  returned: success
+  type: dict
+  sample: {}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.install.bundle_files import FilesError, free, host, missing, unpack
+from ..module_utils.tools.disk import explained
+
+ARGUMENTS = {
+    "path": {"type": "path"},
+    "directory": {"type": "path", "default": "/var/cache/ascend-inference/bundle"},
+    "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
+    "files": {"type": "dict", "default": {}},
+    "archive": {"type": "path"},
+}
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params = module.params
+    result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}}
+    try:
+        if params["archive"] and not module.check_mode:
+            unpack(params["archive"], params["directory"], params["files"])
+        result["missing"] = missing(params["directory"], params["files"])
+        result["free"] = free(params["directory"])
+    except (FilesError, OSError) as error:
+        module.fail_json(msg=explained(error, params["directory"]), changed=False, **result)
+    module.exit_json(changed=bool(params["archive"]), **result)
+
+
+if __name__ == "__main__":
+    main()

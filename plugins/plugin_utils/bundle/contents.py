@@ -1,0 +1,171 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What hosts need from outside, as a function of the plan: Python environments, CANN's packages, and what no bundle holds."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass, field
+
+from ...module_utils.install.package_lock import UV
+from ...module_utils.install.venv_options import lock_name
+from ..description.findings import Finding
+from ..releases.cann import cann_packages
+from .platform import Platform, platform_of
+
+FRONTENDS = {"nginx": "nginx", "haproxy": "haproxy"}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """One layer of a Python environment on one platform. ``options`` are those of the module python_venv.
+
+    ``lock`` is the name of its lock; empty for files that are fetched without a lock. ``alone``: without the packages that it requires.
+    ``controller``: for the machine that runs Ansible, not for hosts.
+    """
+
+    title: str
+    platform: Platform
+    options: t.Mapping[str, t.Any]
+    lock: str = ""
+    alone: bool = False
+    controller: bool = False
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that is fetched by its address: ``sha256`` is empty if nobody published it."""
+
+    kind: str
+    name: str
+    origin: str
+    sha256: str = ""
+    platform: str = ""
+
+
+@dataclass
+class Contents:
+    """The list of a bundle, and findings that prevent it. ``missing``: what hosts need and a bundle does not hold."""
+
+    environments: list[Environment] = field(default_factory=list)
+    files: list[NamedFile] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> Contents:
+    """The contents of a bundle for a plan.
+
+    ``hosts`` has for each planned host its variables: ``platform`` (inference_bundle_platform), ``environments`` (validated options of
+    python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method`` and ``cann_checksums``.
+    """
+    result = Contents()
+    contained = plan["runtime_facts"].get("contained", False)
+    for host in plan["hosts"]:
+        name = host["name"]
+        known = hosts.get(name, {})
+        platform, findings = platform_of(known.get("platform"), name)
+        result.findings += findings
+        if not platform:
+            continue
+        if contained:
+            images = {s["container"]["image"] for s in plan["services"] if s["host"] == name and s.get("container")}
+            _add(result.missing, [f"image {image} for {platform.machine}" for image in sorted(images)])
+            continue
+        _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
+        if plan["engine"] == "vllm_ascend":
+            _cann(plan, host, platform, known, result)
+    _add(result.missing, not_held(plan))
+    if not result.environments and not result.findings:
+        result.findings.append(_nothing(plan))
+    return result
+
+
+def _nothing(plan: t.Mapping[str, t.Any]) -> Finding:
+    """The finding for a plan whose hosts need nothing that a bundle holds, because they run images."""
+    problem = "this plan installs no packages on hosts: its services run in images, which a bundle does not hold"
+    fix = (
+        "copy the images with skopeo or 'docker save', for hosts with Docker set container_runtime_archive to the file; or set "
+        "inference_runtime to systemd or supervisor"
+    )
+    return Finding("inference_runtime", "bundle_empty", problem, fix, "error", plan.get("runtime", ""))
+
+
+def environments(
+    plan: t.Mapping[str, t.Any],
+    host: str,
+    platform: Platform,
+    options: t.Iterable[t.Mapping[str, t.Any]],
+    result: Contents,
+) -> list[Environment]:
+    """The environments of one host, with uv and with the source distribution of the proxy."""
+    uv = UV.split()[0]  # hosts install this version by its hash
+    found = [Environment("uv", platform, {"requirements": [uv]}, alone=True)]
+    for each in options:
+        checkouts = [requirement for requirement in each["requirements"] if " @ " in requirement]
+        if checkouts:
+            problem = f"its environment {each['path']} is built from checkouts: {', '.join(checkouts)}"
+            fix = "use an image (inference_runtime: docker), wheels (inference_engine_install: wheels) or wheels of your own (site)"
+            why = "A bundle holds published files with checksums; it cannot hold what a host clones."
+            result.findings.append(Finding(host, "bundle_checkout", problem, fix, "error", "", why))
+            continue
+        title = f"{each['path'].rstrip('/').rpartition('/')[2]}, layer {each['layer']}"
+        found.append(Environment(title, platform, each, lock_name(each)))
+    router = plan["software"]["router"]
+    if router.get("script") and any(s["host"] == host and s["kind"] == "router" for s in plan["services"]):
+        wish = {"requirements": [f"vllm-ascend=={router['source_release']}"], "no_binary": ["vllm-ascend"]}
+        found.append(Environment("proxy", platform, wish, alone=True))
+    return found
+
+
+def _cann(
+    plan: t.Mapping[str, t.Any],
+    host: t.Mapping[str, t.Any],
+    platform: Platform,
+    known: t.Mapping[str, t.Any],
+    result: Contents,
+) -> None:
+    """CANN's packages of one host, from the folder or address that the role cann would use."""
+    method, source = known.get("cann_method") or "run", str(known.get("cann_source") or "")
+    names = cann_packages(plan["software"]["cann"]["version"], host["hardware"], platform.machine)
+    if method != "run":
+        return
+    if not source or known.get("cann_source_on_host"):
+        reason = "cann_source is a folder of the hosts" if source else "cann_source is not set"
+        _add(result.missing, [f"CANN: {name} ({reason})" for name in names])
+        return
+    sums = known.get("cann_checksums") or {}
+    files = []
+    for name in names:
+        sha256 = str(sums.get(name, ""))
+        if sha256 and not sha256.startswith("sha256:"):
+            problem = f"cann_checksums has {sha256.partition(':')[0]} for {name}; a bundle needs sha256"
+            fix = "write sha256:... for each package (sha256sum prints it)"
+            result.findings.append(Finding(host["name"], "bundle_checksum", problem, fix))
+        files.append(NamedFile("cann", name, f"{source.rstrip('/')}/{name}", sha256.rpartition(":")[2], platform.name))
+    _add(result.files, files)
+
+
+def not_held(plan: t.Mapping[str, t.Any]) -> list[str]:
+    """What the hosts need besides, and a bundle does not hold: packages of the distribution, the model, drivers."""
+    kinds = {service["kind"] for service in plan["services"]}
+    router = plan["software"]["router"]
+    packages = ["docker"] if plan["runtime_facts"].get("contained") else ["python3 with venv"]
+    packages += [FRONTENDS[name] for name in (router.get("frontend"), router.get("balancer")) if name in FRONTENDS]
+    packages += ["etcd"] if "etcd" in kinds else []
+    if plan["software"]["mooncake"].get("needed", True) and not plan["runtime_facts"].get("contained"):
+        packages.append("libraries of Mooncake (libibverbs, libnuma, librdmacm, libcurl)")
+    found = [f"packages of the distribution, if the host lacks them: {', '.join(packages)}"]
+    if plan["model"].get("source") != "tiny":
+        found.append(f"the model {plan['model']['path']}")
+    if plan["engine"] == "vllm_ascend":
+        found.append("driver and firmware of the NPUs")
+    return found
+
+
+def _add(to: list[t.Any], more: t.Iterable[t.Any]) -> None:
+    """Append what is not there yet; environments have no hash."""
+    for item in more:
+        if item not in to:
+            to.append(item)

@@ -1,0 +1,193 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Make a bundle: resolve the environments of its contents, list the files with sizes, fetch them, write the manifest."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import typing as t
+from dataclasses import dataclass, field
+
+from ...module_utils.install.resolution import Unresolved
+from ..description.findings import Finding
+from . import controller, manifest
+from .contents import Contents, Environment, NamedFile
+from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
+from .platform import Platform
+from .store import FetchError, Store, blob, sha256_of
+
+MOST_ROUNDS = 4  # packages that are built to build packages
+SETUPTOOLS = ["setuptools >= 40.8.0"]  # of a source distribution that names none (PEP 518)
+SOURCES = ("index_url", "extra_index_urls", "fallback_index_urls", "package_indexes", "find_links", "index_strategy")
+WHY = "Hosts install without an index, so that everything has to be in the bundle."
+
+
+@dataclass
+class Listing:
+    """The resolved contents: the files of each environment. Sizes are in bytes, None where the source does not say."""
+
+    contents: Contents
+    environments: list[tuple[Environment, list[PackageFile]]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def rows(self) -> list[dict[str, t.Any]]:
+        """Each file once, sorted by kind and name: kind, name, size, sha256, origin, platforms."""
+        found: dict[tuple[str, str], dict[str, t.Any]] = {}
+        for environment, files in self.environments:
+            for file in files:
+                _row(found, _kind(file, environment), file, environment.platform.name)
+        for named in self.contents.files:
+            _row(found, named.kind, named, named.platform)
+        return [found[key] for key in sorted(found)]
+
+
+def _kind(file: PackageFile, environment: Environment) -> str:
+    return "controller" if environment.controller else "sdist" if file.built else "wheel"
+
+
+def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any, platform: str) -> None:
+    """Add a file, or its further platform."""
+    key = (kind, f"{file.name} {file.sha256}")
+    row = found.setdefault(
+        key,
+        {
+            "kind": kind,
+            "name": file.name,
+            "version": getattr(file, "version", ""),
+            "size": getattr(file, "size", None),
+            "sha256": file.sha256,
+            "origin": file.origin,
+            "platforms": [],
+        },
+    )
+    if platform and platform not in row["platforms"]:
+        row["platforms"].append(platform)
+
+
+def listed(wanted: Contents, resolution: Resolution) -> Listing:
+    """Resolve every environment; what cannot be had is a finding each."""
+    result = Listing(wanted, findings=list(wanted.findings))
+    for environment in wanted.environments:
+        _resolve(result, resolution, environment)
+    return result
+
+
+def _resolve(result: Listing, resolution: Resolution, environment: Environment) -> None:
+    try:
+        result.environments.append((environment, resolution.files(environment)))
+    except (Unresolved, ValueError) as error:
+        fix = str(environment.options.get("advice") or "set an index that has the package (inference_index_url)")
+        place = f"{environment.platform.name}: {environment.title}"
+        result.findings.append(Finding(place, "bundle_unresolved", str(error), fix, "error", "", WHY))
+
+
+def fetched(listing: Listing, resolution: Resolution, store: Store) -> tuple[list[dict[str, t.Any]], list[Finding]]:
+    """Fetch everything; the manifest's items. ``listing`` gets the files that builds need, which only the distributions name."""
+    items: dict[tuple[str, str], dict[str, t.Any]] = {}
+    findings: list[Finding] = []
+    done = 0
+    for _round in range(MOST_ROUNDS):
+        builds: list[Environment] = []
+        new, done = listing.environments[done:], len(listing.environments)
+        for place, (environment, files) in enumerate(new, done - len(new)):
+            complete = []
+            for file in files:
+                try:
+                    sha256, size = store.get(file.name, file.address, file.sha256, file.size)
+                except FetchError as error:
+                    findings.append(Finding(file.name, "bundle_fetch", str(error), "", "error", "", WHY))
+                    continue
+                complete.append(with_hash(file, sha256, size))
+                _item(items, _kind(file, environment), file, sha256, size, environment.platform.name, bool(file.sha256))
+                if file.built and environment.title != "proxy":
+                    builds += _build(environment, file, store.place(file.name, sha256))
+            listing.environments[place] = (environment, complete)
+        for build in builds:
+            _resolve(listing, resolution, build)
+        if not builds:
+            break
+    else:
+        problem = f"builds need packages that are built, more than {MOST_ROUNDS} times in a row"
+        fix = "put a wheel of the package on an index or into a folder of find_links"
+        findings.append(Finding(builds[0].title, "bundle_builds", problem, fix, "error", "", WHY))
+    findings += listing.findings + _named(listing.contents.files, store, items)
+    return list(items.values()), findings
+
+
+def _named(files: t.Iterable[NamedFile], store: Store, items: dict[tuple[str, str], dict[str, t.Any]]) -> list[Finding]:
+    """Fetch files that are known by their address."""
+    findings = []
+    for file in files:
+        try:
+            sha256, size = store.get(file.name, file.origin, file.sha256)
+        except FetchError as error:
+            findings.append(Finding(file.name, "bundle_fetch", str(error), "", "error", "", WHY))
+            continue
+        _item(items, file.kind, file, sha256, size, file.platform, bool(file.sha256))
+    return findings
+
+
+def _item(
+    items: dict[tuple[str, str], dict[str, t.Any]],
+    kind: str,
+    file: t.Any,
+    sha256: str,
+    size: int,
+    platform: str,
+    published: bool,
+) -> None:
+    more = {"version": getattr(file, "version", ""), "published": published}
+    new = manifest.item(kind, file.name, file.origin, sha256, size, blob(sha256, file.name), platforms=[], **more)
+    entry = items.setdefault((sha256, file.name), new)
+    entry["platforms"] = sorted({*entry["platforms"], platform})
+
+
+def _build(environment: Environment, file: PackageFile, path: str) -> list[Environment]:
+    """The environment in which hosts build a source distribution."""
+    options = {key: environment.options[key] for key in SOURCES if key in environment.options}
+    requires = build_requires(path)
+    return [Environment(f"build of {file.name}", environment.platform, {**options, "requirements": requires})]
+
+
+def build_requires(path: str) -> list[str]:
+    """What a source distribution (tar.gz) needs to be built, from its pyproject.toml."""
+    with tarfile.open(path) as archive:
+        for member in archive:
+            if member.isfile() and member.name.count("/") == 1 and member.name.endswith("/pyproject.toml"):
+                stream = archive.extractfile(member)
+                data = tomllib.loads(stream.read().decode("utf-8")) if stream else {}
+                return list(data.get("build-system", {}).get("requires", SETUPTOOLS))
+    return [*SETUPTOOLS, "wheel"]
+
+
+def for_controller(platform: Platform, archives: t.Iterable[str], store: Store) -> list[dict[str, t.Any]]:
+    """Add collections and the script that installs them; the manifest's items."""
+    found = []
+    for archive in archives:
+        name = os.path.basename(archive)
+        sha256, size = store.add(name, archive)
+        found.append(manifest.item("collection", name, "installed here", sha256, size, blob(sha256, name)))
+    place = os.path.join(store.folder, controller.SCRIPT)
+    with open(place, "w", encoding="utf-8") as stream:
+        stream.write(controller.script(platform, [entry["name"] for entry in found]))
+    sha256, size = sha256_of(place), os.path.getsize(place)
+    return [*found, manifest.item("script", controller.SCRIPT, "written here", sha256, size, controller.SCRIPT)]
+
+
+def locks(listing: Listing, folder: str) -> list[dict[str, t.Any]]:
+    """Write the lock of each environment into the bundle; the manifest's items."""
+    found = []
+    for environment, files in listing.environments:
+        if not environment.lock:
+            continue
+        text, path = lock_text(files, environment.options), f"locks/{environment.platform.name}/{environment.lock}"
+        place = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(place, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        sha256, size = sha256_of(place), os.path.getsize(place)
+        platforms = [environment.platform.name]
+        found.append(manifest.item("lock", environment.lock, "resolved here", sha256, size, path, platforms=platforms))
+    return found

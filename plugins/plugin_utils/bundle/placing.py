@@ -1,0 +1,91 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which files of a bundle a host gets, whether they fit on its disk, and how Python environments are installed from them."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ...module_utils.install.venv_options import lock_name
+from .manifest import BundleError, files_for, serving
+from .platform import Platform
+
+KINDS = ("wheel", "sdist", "cann")
+MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
+AGAIN = "run the playbook bundle again with this inventory on the machine with internet, and bring the new bundle"
+
+
+def files_of_host(data: t.Mapping[str, t.Any], host: t.Mapping[str, str], name: str) -> tuple[str, dict[str, t.Any]]:
+    """(platform of the bundle, {file name: {path, sha256, size}}) for a host; raises ``BundleError`` if no platform serves it."""
+    known = ", ".join(Platform(**each).name for each in data["platforms"]) or "none"
+    title = f"machine {host['machine']}, Python {host['python']}, glibc {host['glibc'] or 'unknown'}"
+    platform = serving(data, Platform(host["machine"], host["python"], host["glibc"])) if host["glibc"] else ""
+    if not platform:
+        raise BundleError(
+            f"{name} has {title}, and the bundle has files for: {known}. [bundle_platform] They would not run there. Fix: set "
+            f"inference_bundle_platform for this host, then {AGAIN}; or let Ansible use another interpreter on the host"
+        )
+    return platform, files_for(data, platform, KINDS)
+
+
+def lacking_space(files: t.Mapping[str, t.Any], names: t.Iterable[str], free: int, directory: str, host: str) -> None:
+    """Raise ``BundleError`` if the missing files do not fit: each is there twice while the archive is unpacked."""
+    needed = 2 * sum(files[name]["size"] for name in names)
+    if needed and needed + MARGIN > free:
+        raise BundleError(
+            f"{host} has {free // 2**20} MiB free for {directory}, and the files of the bundle need {(needed + MARGIN) // 2**20} MiB while "
+            "they are copied. [bundle_space] Nothing was copied. Fix: free space there, or set inference_bundle_directory to a larger disk"
+        )
+
+
+def checksums_of_cann(data: t.Mapping[str, t.Any], files: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """The packages of CANN among a host's files, as the variable ``cann_checksums`` has them."""
+    names = {entry["name"] for entry in data["items"] if entry["kind"] == "cann"}
+    return {name: f"sha256:{each['sha256']}" for name, each in sorted(files.items()) if name in names}
+
+
+def lock_of(bundle: str, platform: str, options: t.Mapping[str, t.Any]) -> str:
+    """The lock of an environment in the bundle; empty if it has none."""
+    path = os.path.join(bundle, "locks", platform, lock_name(options))
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def stale(bundle: str, platform: str, options: t.Mapping[str, t.Any]) -> str:
+    """What is wrong if the bundle was made for another plan: it has no lock of an environment; empty if it has."""
+    if lock_of(bundle, platform, options):
+        return ""
+    return (
+        f"{options['path']}, layer {options['layer']}: the bundle has no lock of {', '.join(options['requirements'])} for {platform}. "
+        f"[bundle_stale] It was made for another plan. Fix: {AGAIN}"
+    )
+
+
+def from_bundle(
+    bundle: str, host: t.Mapping[str, t.Any] | None, options: t.Mapping[str, t.Any]
+) -> tuple[dict[str, t.Any], str]:
+    """(options of python_venv that install from the files of a bundle and from nothing else, what prevents that or an empty text).
+
+    ``host`` has the platform of the bundle and the directory of its files on the host; None before they are copied.
+    """
+    if not host:
+        problem = (
+            f"inference_bundle is set, but this run did not copy its files before {options['path']} was installed."
+        )
+        return {}, f"{problem} Fix: run the playbook prepare or site"
+    problem = stale(bundle, host["platform"], options)
+    found = {
+        "no_index": True,
+        "find_links": [host["directory"]],
+        "index_url": "",
+        "extra_index_urls": [],
+        "fallback_index_urls": [],
+        "package_indexes": {},
+        "hashes": lock_of(bundle, host["platform"], options),
+    }
+    return found, problem

@@ -1,0 +1,269 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bundle made from a real index is installed in a network namespace without a route; what does not fit is named first."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import io
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+
+import pytest
+from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
+
+OFFLINE = ["unshare", "--net"]
+HERE = {
+    "machine": os.uname().machine,
+    "python": "{}.{}".format(*sys.version_info[:2]),
+    "glibc": platform.libc_ver()[1],
+}
+BACKEND = """
+import base64, helper, zipfile
+
+def build_wheel(folder, settings=None, metadata=None):
+    name = "built-1-py3-none-any.whl"
+    with zipfile.ZipFile(folder + "/" + name, "w") as archive:
+        archive.writestr("built.py", "HELPED = %r" % helper.VALUE)
+        archive.writestr("built-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: built\\nVersion: 1\\n")
+        archive.writestr("built-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        archive.writestr("built-1.dist-info/RECORD", "built.py,,\\nbuilt-1.dist-info/METADATA,,\\nbuilt-1.dist-info/WHEEL,,\\n")
+    return name
+"""
+PLAN = {
+    "runtime_facts": {"contained": False},
+    "hosts": [{"name": "localhost"}],
+    "services": [],
+    "engine": "vllm_cpu",
+    "software": {"router": {}, "mooncake": {"needed": False}},
+    "model": {"source": "tiny"},
+}
+
+
+def wheel(name, text, requires=""):
+    """The content of a wheel of version 1 with one module."""
+    info = f"{name}-1.dist-info"
+    files = {
+        f"{name}.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n{requires}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{each},,\n" for each in [*files, f"{info}/RECORD"])
+    with io.BytesIO() as stream:
+        with zipfile.ZipFile(stream, "w") as archive:
+            for each, content in files.items():
+                archive.writestr(each, content)
+        return stream.getvalue()
+
+
+def sdist():
+    """A source distribution that needs the package helper to be built."""
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = ["helper"]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+        '[project]\nname = "built"\nversion = "1"\n',
+        "backend.py": BACKEND,
+        "PKG-INFO": "Metadata-Version: 2.2\nName: built\nVersion: 1\n",
+    }
+    with io.BytesIO() as stream:
+        with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+            for name, content in files.items():
+                member = tarfile.TarInfo(f"built-1/{name}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content.encode()))
+        return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """(address of an index in the format of PEP 503, paths that were asked)."""
+    folder, asked = tmp_path_factory.mktemp("index"), []
+    contents = {
+        "asked-1-py3-none-any.whl": wheel("asked", "import needed", "Requires-Dist: needed\nRequires-Dist: built\n"),
+        "needed-1-py3-none-any.whl": wheel("needed", ""),
+        "helper-1-py3-none-any.whl": wheel("helper", "VALUE = 7"),
+        "built-1.tar.gz": sdist(),
+    }
+    for name, content in contents.items():
+        place = folder / "simple" / name.partition("-")[0]
+        place.mkdir(parents=True)
+        (place / name).write_bytes(content)
+        link = f'<a href="{name}#sha256={hashlib.sha256(content).hexdigest()}">{name}</a>'
+        (place / "index.html").write_text(link)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            asked.append(self.path)
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/simple", asked
+    server.shutdown()
+    server.server_close()
+
+
+def run(folder, tasks, *within, **variables):
+    """Run tasks on localhost with the plugins of this tree."""
+    book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
+    (folder / "book.yml").write_text(json.dumps(book))
+    environment = {
+        **os.environ,
+        "ANSIBLE_COLLECTIONS_PATH": f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}",
+        "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_HOME": str(folder.parent / "ansible"),  # keeps uv for all tests
+    }
+    given = json.dumps({"ansible_python_interpreter": sys.executable, **variables})
+    argv = [*within, str(PROGRAM), "-i", "localhost,", "-e", given, str(folder / "book.yml")]
+    done = subprocess.run(
+        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    return Run(done.returncode, done.stdout)
+
+
+def wish(folder, url):
+    """Options of python_venv for the environment of this test."""
+    return {
+        "path": str(folder / "venvs" / "e"),
+        "layer": "base",
+        "requirements": ["asked==1"],
+        "imports": ["asked", "built"],
+        "no_binary": ["built"],
+        "index_url": url,
+    }
+
+
+def made(folder, url, name="bundle", given=None, **options):
+    """Make a bundle."""
+    hosts = {"localhost": {"platform": given or HERE, "environments": [wish(folder, url)]}}
+    task = {"path": str(folder / name), "plan": PLAN, "hosts": hosts, "ansible": False, **options}
+    return run(folder, [{"name": "Make", "ascend.inference.bundle": task}])
+
+
+@pytest.fixture(scope="module")
+def bundle(index, tmp_path_factory):
+    """(working folder, address of the index, run that made the bundle in it)."""
+    folder = tmp_path_factory.mktemp("work")
+    return folder, index[0], made(folder, index[0])
+
+
+def installed(folder, *within, bundle="bundle"):
+    """Install the environment from a bundle, as the playbook prepare does."""
+    cache, path = str(folder / "cache"), str(folder / bundle)
+    files = {"path": path, "directory": cache}
+    environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": cache}
+    host = {"platform": "{{ compared.platform }}", "directory": "{{ compared.directory }}"}
+    venv = {**wish(folder, "http://index.invalid/simple"), "tools": str(folder / "venvs" / "tools")}
+    tasks = [
+        {"name": "Verify", "ascend.inference.bundle": {"path": path, "state": "verified"}},
+        {
+            "name": "Compare",
+            "ascend.inference.bundle_files": {**files, "state": "compared"},
+            "register": "compared",
+        },
+        {"name": "Record", "ansible.builtin.set_fact": {"__inference_bundle_host": host}},
+        {"name": "Copy", "ascend.inference.bundle_files": files},
+        {"name": "Install", "ascend.inference.python_venv": venv, "environment": environment},
+    ]
+    return run(folder, tasks, *within, inference_bundle=path)
+
+
+def test_a_bundle_has_what_builds_need_and_is_fetched_once(bundle):
+    folder, url, first = bundle
+    assert first.code == 0 and first.changed == 1, first.output
+    data = json.loads((folder / "bundle" / "manifest.json").read_text())
+    names = {entry["name"].partition("-")[0] for entry in data["items"]}
+    assert names == {"asked", "needed", "built", "helper", "uv", "e"}
+    again = made(folder, url)
+    assert again.code == 0 and again.changed == 0 and "fetched now: 0 files" in again.output, again.output
+    check = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder / "bundle", check=False)
+    assert check.returncode == 0
+
+
+@pytest.mark.long
+def test_a_newer_bundle_leaves_out_what_the_older_one_has(bundle):
+    folder, url, _run = bundle
+    newer = made(folder, url, "newer", base=str(folder / "bundle"))
+    assert newer.code == 0 and "fetched now: 0 files" in newer.output and not (folder / "newer" / "blobs").exists()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    subprocess.run([*OFFLINE, "true"], check=False, capture_output=True).returncode != 0,
+    reason="this user cannot make a network namespace",
+)
+def test_a_host_without_a_route_installs_from_it_once(bundle):
+    folder = bundle[0]
+    shutil.rmtree(folder / "venvs", ignore_errors=True)
+    done = installed(folder, *OFFLINE)
+    assert done.code == 0, done.output
+    python = folder / "venvs" / "e" / "bin" / "python"
+    helped = subprocess.run([str(python), "-c", "import built; print(built.HELPED)"], capture_output=True, check=True)
+    assert helped.stdout == b"7\n"
+    again = installed(folder, *OFFLINE)
+    assert again.code == 0 and again.changed == 0, again.output
+
+
+@pytest.mark.long
+def test_damage_is_named_before_anything_is_copied(bundle, tmp_path):
+    folder = bundle[0]
+    shutil.copytree(folder / "bundle", tmp_path / "bundle")
+    (victim,) = (tmp_path / "bundle" / "blobs").glob("*/needed-1-py3-none-any.whl")
+    content = victim.read_bytes()
+    victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    done = installed(tmp_path)
+    assert done.code != 0 and "[bundle_file_changed]" in done.text and "wheel needed-1-py3-none-any.whl" in done.text
+    victim.write_bytes(content)
+    pathlib.Path(tmp_path / "bundle" / "SHA256SUMS").unlink()
+    assert "[bundle_sums]" in installed(tmp_path).text
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.long
+def test_a_host_of_another_machine_gets_nothing(bundle, tmp_path):
+    other = {**HERE, "machine": "aarch64" if HERE["machine"] == "x86_64" else "x86_64"}
+    assert made(tmp_path, bundle[1], given=other).code == 0
+    done = installed(tmp_path)
+    assert done.code != 0 and "[bundle_platform]" in done.text and other["machine"] in done.text
+    assert not (tmp_path / "cache").exists() and not (tmp_path / "venvs").exists()
+
+
+@pytest.mark.long
+def test_what_cannot_be_had_is_named_and_no_bundle_is_made(bundle, tmp_path):
+    hosts = {
+        "localhost": {"platform": HERE, "environments": [{**wish(tmp_path, bundle[1]), "requirements": ["absent==1"]}]}
+    }
+    task = {"path": str(tmp_path / "bundle"), "plan": PLAN, "hosts": hosts, "ansible": False}
+    done = run(tmp_path, [{"name": "Make", "ascend.inference.bundle": task}])
+    assert done.code != 0 and "[bundle_unresolved]" in done.text and "absent" in done.text
+    assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.long
+def test_a_controller_without_a_route_gets_ansible_and_the_collections(bundle, tmp_path):
+    folder, url, _run = bundle
+    done = made(tmp_path, url, ansible=True)
+    assert done.code == 0, done.output
+    assert "collection ascend.inference: it is not installed on this machine, or only as a clone" in done.text
+    script = ["sh", str(tmp_path / "bundle" / "install.sh"), str(tmp_path / "controller")]
+    environment = {**os.environ, "PYTHON": sys.executable}
+    first = subprocess.run([*OFFLINE, *script], capture_output=True, text=True, check=False, env=environment)
+    assert first.returncode == 0, first.stdout + first.stderr
+    ran = subprocess.run(
+        [str(tmp_path / "controller" / "bin" / "ansible"), "--version"], capture_output=True, check=True
+    )
+    assert b"ansible [core" in ran.stdout
+    assert (
+        tmp_path / "controller" / "collections" / "ansible_collections" / "ansible" / "posix" / "MANIFEST.json"
+    ).exists()
+    again = subprocess.run(script, capture_output=True, text=True, check=False, env=environment)
+    assert again.returncode == 1 and "exists. Fix" in again.stderr

@@ -1,0 +1,285 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What belongs into a bundle follows from the plan, and for each package the file that a host of the platform would take."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import tarfile
+import types
+
+import pytest
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock
+from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Unresolved
+from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import controller, packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Environment, contents
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import BundleError, item, serving
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing import (
+    MARGIN,
+    checksums_of_cann,
+    files_of_host,
+    from_bundle,
+    lacking_space,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+GIVEN = {"machine": "aarch64", "python": "3.11", "glibc": "2.34"}
+ARM = Platform(**GIVEN)
+INTEL = Platform("x86_64", "3.11", "2.36")
+
+
+def options(**given):
+    """Options of python_venv with their defaults."""
+    checked = ArgumentSpecValidator(ARGUMENTS).validate({"path": "/venvs/e", "requirements": ["a==1"], **given})
+    assert not checked.error_messages
+    return checked.validated_parameters
+
+
+def listed(changes=None, **known):
+    plan = launch_plan(*family("p2p", changes or {}))
+    hosts = {host["name"]: {"platform": GIVEN, "environments": [options()], **known} for host in plan["hosts"]}
+    return plan, contents(plan, hosts)
+
+
+def test_the_plan_s_environments_are_listed_once_for_all_hosts_of_a_platform():
+    _plan, found = listed()
+    titles = [(each.title, bool(each.lock)) for each in found.environments]
+    assert titles.count(("e, layer base", True)) == 1 and titles.count(("uv", False)) == 1
+    assert found.findings == []
+
+
+def test_packages_of_cann_come_from_where_the_role_takes_them():
+    plan, found = listed(cann_source="https://example.org/cann/")
+    version = plan["software"]["cann"]["version"]
+    toolkit = f"Ascend-cann-toolkit_{version}_linux-aarch64.run"
+    assert [file.origin for file in found.files if file.name == toolkit] == [f"https://example.org/cann/{toolkit}"]
+    assert [file.sha256 for file in found.files] == [""] * 3
+    _plan, found = listed(cann_source="x", cann_checksums={toolkit: "sha256:" + "a" * 64})
+    assert {file.name: file.sha256 for file in found.files}[toolkit] == "a" * 64
+
+
+def test_what_a_bundle_does_not_hold_is_named():
+    _plan, found = listed()
+    text = "\n".join(found.missing)
+    assert "cann_source is not set" in text and "driver and firmware" in text and "packages of the distribution" in text
+    _plan, found = listed(cann_source="/nfs", cann_source_on_host=True)
+    assert found.files == [] and "folder of the hosts" in "\n".join(found.missing)
+
+
+def test_a_plan_of_images_is_refused_instead_of_an_empty_bundle():
+    image = "quay.io/ascend/vllm-ascend@sha256:" + 64 * "0"
+    _plan, found = listed({"inference_runtime": "docker", "inference_image": image})
+    assert [finding.id for finding in found.findings] == ["bundle_empty"]
+    assert "container_runtime_archive" in found.findings[0].fix and f"image {image} for aarch64" in found.missing
+
+
+@pytest.mark.parametrize(
+    ("known", "id_", "text"),
+    [
+        ({"platform": None}, "bundle_platform_unknown", "is not set"),
+        ({"platform": {**GIVEN, "machine": "arm64"}}, "bundle_platform_unknown", "machine is arm64"),
+        ({"platform": {**GIVEN, "python": "3"}}, "bundle_platform_unknown", "python is 3; expected 3.MINOR"),
+        ({"platform": {"machine": "aarch64", "python": "3.11"}}, "bundle_platform_unknown", "glibc is missing"),
+        ({"platform": {**GIVEN, "libc": "x"}}, "bundle_platform_unknown", "unknown keys: libc"),
+        ({"environments": [options(requirements=["vllm @ file:///src"])]}, "bundle_checkout", "vllm @ file:///src"),
+    ],
+)
+def test_what_prevents_a_bundle_is_found_for_each_host(known, id_, text):
+    plan, found = listed(**known)
+    assert {(each.id, each.path) for each in found.findings} == {(id_, host["name"]) for host in plan["hosts"]}
+    assert all(text in each.problem and each.fix for each in found.findings)
+
+
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [
+        (ARM, "a-1-cp311-cp311-manylinux_2_34_aarch64.whl"),
+        (Platform("aarch64", "3.11", "2.28"), "a-1-cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64.whl"),
+        (Platform("aarch64", "3.12", "2.34"), "a-1-cp39-abi3-manylinux_2_17_aarch64.whl"),
+        (Platform("x86_64", "3.12", "2.34"), "a-1-py3-none-any.whl"),
+    ],
+)
+def test_the_best_wheel_of_a_platform(platform, expected):
+    wheels = [
+        "a-1-py3-none-any.whl",
+        "a-1-cp311-cp311-manylinux_2_35_aarch64.whl",
+        "a-1-cp311-cp311-manylinux_2_34_aarch64.whl",
+        "a-1-cp311-cp311-manylinux_2_17_aarch64.manylinux2014_aarch64.whl",
+        "a-1-cp39-abi3-manylinux_2_17_aarch64.whl",
+        "a-1-cp312-cp312-win_amd64.whl",
+        "a-1-cp311-cp311-musllinux_1_2_aarch64.whl",
+    ]
+    assert platform.best(wheels) == expected
+    assert platform.best(["a-1-cp310-cp310-win_amd64.whl"]) == ""
+
+
+def test_uv_s_platform_is_never_newer_than_the_host():
+    assert ARM.uv_options() == ["--python-platform", "aarch64-manylinux_2_34", "--python-version", "3.11"]
+    assert "aarch64-manylinux_2_28" in Platform("aarch64", "3.11", "2.30").uv_options()
+
+
+ENTRY = {
+    "name": "a",
+    "version": "1",
+    "sdist": {"url": "https://me:secret@host/a-1.tar.gz", "size": 5, "hashes": {"sha256": "5" * 64}},
+    "wheels": [
+        {"url": "https://host/a-1-cp311-cp311-manylinux_2_17_x86_64.whl", "hashes": {"sha256": "6" * 64}},
+        {
+            "url": "https://host/a-1%2Bcpu-cp311-cp311-manylinux_2_17_aarch64.whl",
+            "size": 7,
+            "hashes": {"sha256": "7" * 64},
+        },
+    ],
+}
+
+
+def test_a_package_s_file_is_the_wheel_or_what_hosts_build():
+    environment = Environment("e", ARM, options())
+    wheel = packages.chosen(ENTRY, environment, False, "/")
+    assert (wheel.name, wheel.size, wheel.sha256, wheel.built) == (
+        "a-1+cpu-cp311-cp311-manylinux_2_17_aarch64.whl",
+        7,
+        "7" * 64,
+        False,
+    )
+    sdist = packages.chosen(ENTRY, environment, True, "/")
+    assert (sdist.name, sdist.built, sdist.origin) == ("a-1.tar.gz", True, "https://host/a-1.tar.gz")
+    with pytest.raises(Unresolved, match="a 1 has no file for aarch64-python3.11-glibc2.34"):
+        packages.chosen({**ENTRY, "sdist": None, "wheels": ENTRY["wheels"][:1]}, environment, False, "/")
+
+
+@pytest.mark.parametrize(
+    "url", ["https://host/..%2F..%2Fx.whl", "https://host/", "https://host/.x.whl", "https://host/a%00.whl"]
+)
+def test_an_index_cannot_name_a_path(url):
+    with pytest.raises(ValueError, match="names a file"):
+        packages.named({"url": url})
+
+
+def test_the_lock_has_only_the_files_of_the_bundle_and_belongs_to_its_requirements():
+    given = options()
+    text = packages.lock_text([packages.chosen(ENTRY, Environment("e", ARM, given), False, "/")], given)
+    assert package_lock.belongs(text, wanted(given)) and package_lock.fully_hashed(text)
+    assert not package_lock.belongs(text, wanted(options(requirements=["a==2"])))
+    assert package_lock.HASH.findall(text) == ["7" * 64]
+
+
+def test_locks_of_layers_are_merged_by_package():
+    one = 'lock-version = "1.0"\n\n[[packages]]\nname = "a"\nversion = "1"\n\n[[packages]]\nname = "b"\nversion = "1"\n'
+    two = 'lock-version = "1.0"\n\n[[packages]]\nname = "b"\nversion = "2"\n'
+    merged = packages.tomllib.loads(packages.merged(one, two))
+    assert {each["name"]: each["version"] for each in merged["packages"]} == {"a": "1", "b": "2"}
+
+
+def manifest_of(*platforms, **files):
+    items = [
+        item("cann" if name.endswith("run") else "wheel", name, "", "0" * 64, size, "p", platforms=[ARM.name])
+        for name, size in files.items()
+    ]
+    return {"platforms": [each.as_dict() for each in platforms], "items": items}
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ({**GIVEN, "glibc": "2.38"}, ARM.name),
+        (GIVEN, ARM.name),
+        ({**GIVEN, "glibc": "2.28"}, ""),
+        ({**GIVEN, "python": "3.12"}, ""),
+        ({**GIVEN, "machine": "x86_64"}, ""),
+        ({**GIVEN, "glibc": ""}, ""),
+    ],
+)
+def test_a_host_of_another_platform_is_named_before_anything_is_copied(host, expected):
+    data = manifest_of(ARM, Platform("aarch64", "3.11", "2.31"), x=1)
+    if expected:
+        assert files_of_host(data, host, "node1")[0] == expected == serving(data, Platform(**host))
+    else:
+        with pytest.raises(BundleError, match=r"node1 has machine .*\[bundle_platform\].*Fix: "):
+            files_of_host(data, host, "node1")
+
+
+def test_a_full_disk_is_named_before_anything_is_copied():
+    _name, files = files_of_host(manifest_of(ARM, x=1000, y=10**12), GIVEN, "node1")
+    lacking_space(files, ["x"], 2000 + MARGIN, "/cache", "node1")
+    lacking_space(files, [], 0, "/cache", "node1")
+    with pytest.raises(BundleError, match=r"node1 has 0 MiB free for /cache.*\[bundle_space\]"):
+        lacking_space(files, ["x"], 1999, "/cache", "node1")
+
+
+def test_checksums_of_cann_are_those_of_its_packages_only():
+    data = manifest_of(ARM, **{"toolkit.run": 1, "x.whl": 1})
+    _name, files = files_of_host(data, GIVEN, "node1")
+    assert checksums_of_cann(data, files) == {"toolkit.run": "sha256:" + "0" * 64}
+
+
+def test_environments_are_installed_from_the_bundle_or_not_at_all(tmp_path):
+    given, host = options(), {"platform": ARM.name, "directory": "/cache"}
+    assert "did not copy" in from_bundle(str(tmp_path), None, given)[1]
+    assert "[bundle_stale]" in from_bundle(str(tmp_path), host, given)[1]
+    folder = tmp_path / "locks" / ARM.name
+    folder.mkdir(parents=True)
+    (folder / lock_name(given)).write_text("lock")
+    found, problem = from_bundle(str(tmp_path), host, given)
+    assert problem == "" and found["hashes"] == "lock" and found["no_index"] and found["find_links"] == ["/cache"]
+    assert found["index_url"] == "" and not any(
+        found[name] for name in ("extra_index_urls", "fallback_index_urls", "package_indexes")
+    )
+    assert "[bundle_stale]" in from_bundle(str(tmp_path), host, options(requirements=["a==2"]))[1]
+    assert "[bundle_stale]" in from_bundle(str(tmp_path), {**host, "platform": INTEL.name}, given)[1]
+
+
+def test_the_list_says_what_is_unknown_and_what_is_missing():
+    row = {"kind": "wheel", "name": "a.whl", "size": 3 * 2**20, "sha256": "x", "origin": "https://host/a.whl"}
+    text = table([row, {**row, "size": None, "sha256": "", "name": "b.whl"}], ["the model /m"])
+    assert "3.0 MiB  a.whl (host)" in text and "unknown  b.whl (host, without a published checksum)" in text
+    assert "2 wheels: 3.0 MiB and 1 of unknown size" in text and "- the model /m" in text
+
+
+def test_installed_collections_are_packed_in_the_same_way_each_time_and_clones_are_named(tmp_path, monkeypatch):
+    places = {}
+    for name, manifest in (("a.one", {"a.two": "*"}), ("a.two", {}), ("a.clone", None)):
+        place = tmp_path / name
+        (place / "plugins" / "__pycache__").mkdir(parents=True)
+        (place / "plugins" / "x.py").write_text("x = 1")
+        (place / "plugins" / "__pycache__" / "x.pyc").write_text("")
+        if manifest is None:
+            (place / "galaxy.yml").write_text("dependencies: {a.one: '*'}")
+        else:
+            info = {"namespace": "a", "name": name[2:], "version": "1.0.0", "dependencies": manifest}
+            (place / "MANIFEST.json").write_text(json.dumps({"collection_info": info}))
+        places[f"ansible_collections.{name}"] = types.SimpleNamespace(__path__=[str(place)])
+
+    def imported(name):
+        if name not in places:
+            raise ImportError(name)
+        return places[name]
+
+    monkeypatch.setattr(controller.importlib, "import_module", imported)
+    made = []
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        archives, absent = controller.collections(["a.clone", "a.absent"], str(tmp_path / str(number)))
+        assert absent == ["a.absent", "a.clone"]
+        made.append([pathlib.Path(path).read_bytes() for path in archives])
+    assert [pathlib.Path(path).name for path in archives] == ["a-one-1.0.0.tar.gz", "a-two-1.0.0.tar.gz"]
+    assert made[0] == made[1]
+    with tarfile.open(archives[0]) as opened:
+        assert opened.getnames() == [f"ansible_collections/a/one/{name}" for name in ("MANIFEST.json", "plugins/x.py")]
+
+
+@pytest.mark.parametrize("archives", [[], ["a-one-1.0.0.tar.gz", "a-two-1.0.0.tar.gz"]])
+def test_the_script_of_the_controller_is_valid_shell(archives):
+    text = controller.script(INTEL, archives)
+    assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
+    assert (
+        f"locks/{INTEL.name}/controller.txt" in text and "python3.11" in text and all(name in text for name in archives)
+    )

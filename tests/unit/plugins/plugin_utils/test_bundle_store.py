@@ -1,0 +1,253 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of a bundle: fetched once, continued where the connection broke, never kept with another hash; each fault has its name."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import signature, store
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import (
+    MANIFEST,
+    SUMS,
+    BundleError,
+    files_for,
+    item,
+    manifest,
+    read,
+    verify,
+    write,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
+
+A3 = Platform("aarch64", "3.11", "2.34")
+BODY = bytes(range(256)) * 400
+SHA = hashlib.sha256(BODY).hexdigest()
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """Serves BODY, whole or from a position; breaks off after ``cut`` bytes of the first answers."""
+
+    cuts: list[int] = []
+    asked: list[str] = []
+    ranges = True
+    known = True
+
+    def do_GET(self):
+        start = int(self.headers.get("Range", "bytes=0-")[6:-1]) if self.ranges else 0
+        type(self).asked.append(self.headers.get("Range", ""))
+        if not self.known:
+            return self.send_error(404)
+        if start >= len(BODY):
+            return self.send_error(416)
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(BODY) - start))
+        self.end_headers()
+        cut = self.cuts.pop(0) if self.cuts else len(BODY)
+        return self.wfile.write(BODY[start : start + cut])
+
+    def log_message(self, *args):
+        """Print nothing."""
+
+
+@pytest.fixture
+def index(monkeypatch):
+    """(the handler's class, the address of the file)."""
+    handler = type("Handler", (Index,), {"cuts": [], "asked": []})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(store.time, "sleep", lambda seconds: None)
+    yield handler, f"http://127.0.0.1:{server.server_port}/x.whl"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_second_run_asks_nothing(index, tmp_path):
+    handler, address = index
+    first, second = store.Store(str(tmp_path)), store.Store(str(tmp_path))
+    assert first.get("x.whl", address, SHA, len(BODY)) == second.get("x.whl", address, SHA) == (SHA, len(BODY))
+    assert (first.fetched, first.fetched_bytes) == (["x.whl"], len(BODY))
+    assert (second.fetched, second.fetched_bytes, len(handler.asked)) == ([], 0, 1)
+    assert (tmp_path / store.blob(SHA, "x.whl")).read_bytes() == BODY
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_broken_connection_goes_on_where_it_stopped(index, tmp_path, ranges):
+    handler, address = index
+    handler.cuts, handler.ranges = [1000, 500], ranges
+    assert store.Store(str(tmp_path)).get("x.whl", address, SHA) == (SHA, len(BODY))
+    assert handler.asked == (["", "bytes=1000-", "bytes=1500-"] if ranges else ["", "bytes=1000-", "bytes=500-"])
+
+
+def test_an_interrupted_run_is_continued_by_the_next(index, tmp_path, monkeypatch):
+    handler, address = index
+    handler.cuts = [1000] * store.ATTEMPTS
+    monkeypatch.setattr(store, "ATTEMPTS", 1)
+    with pytest.raises(store.FetchError, match="ended early.*goes on"):
+        store.Store(str(tmp_path)).get("x.whl", address, SHA)
+    handler.cuts = []
+    assert store.Store(str(tmp_path)).get("x.whl", address, SHA)[0] == SHA
+    assert handler.asked[-1] == "bytes=1000-"
+
+
+def test_the_beginning_of_another_file_is_thrown_away(index, tmp_path):
+    handler, address = index
+    handler.cuts = [1000]
+    done = store.Store(str(tmp_path))
+    part = tmp_path / "incomplete" / hashlib.sha256(f"{address} {SHA}".encode()).hexdigest()
+    part.parent.mkdir()
+    part.write_bytes(b"?" * len(BODY))
+    assert done.get("x.whl", address, SHA) == (SHA, len(BODY))
+
+
+def test_another_hash_is_not_kept(index, tmp_path):
+    with pytest.raises(store.FetchError, match=f"has SHA-256 {SHA}, expected {'0' * 64}"):
+        store.Store(str(tmp_path)).get("x.whl", index[1], "0" * 64)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_a_missing_file_is_not_asked_again_and_again(index, tmp_path):
+    handler, address = index
+    handler.known = False
+    secret = address.replace("//", "//me:secret@")
+    with pytest.raises(store.FetchError, match="404") as raised:
+        store.Store(str(tmp_path)).get("x.whl", secret, SHA)
+    assert len(handler.asked) == 1 and "secret" not in str(raised.value)
+
+
+def test_files_of_an_older_bundle_are_left_out(index, tmp_path):
+    old, new = store.Store(str(tmp_path / "old")), store.Store(str(tmp_path / "new"), str(tmp_path / "old"))
+    old.get("x.whl", index[1], SHA)
+    assert new.get("x.whl", index[1], SHA, len(BODY)) == (SHA, len(BODY)) and len(index[0].asked) == 1
+    assert not (tmp_path / "new").exists() and new.place("x.whl", SHA) == old.place("x.whl", SHA)
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    """A bundle with one wheel."""
+    path = tmp_path / store.blob(SHA, "x.whl")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(BODY)
+    entry = item(
+        "wheel", "x.whl", "https://example.org/x.whl", SHA, len(BODY), store.blob(SHA, "x.whl"), platforms=[A3.name]
+    )
+    assert write(str(tmp_path), manifest({"deployment": "d"}, [entry], [A3]))
+    return tmp_path, path
+
+
+def ids(folder):
+    return [finding.id for finding in verify(str(folder), read(str(folder)))]
+
+
+def test_a_bundle_is_as_it_was_written(bundle):
+    folder, _path = bundle
+    assert ids(folder) == [] and not write(str(folder), read(str(folder)))
+    assert f"{SHA}  {store.blob(SHA, 'x.whl')}\n" in (folder / SUMS).read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda path: path.write_bytes(b"?" + BODY[1:]), "bundle_file_changed"),
+        (lambda path: path.write_bytes(BODY[:-1]), "bundle_file_size"),
+        (lambda path: path.unlink(), "bundle_file_missing"),
+        (lambda path: (path.rename(path.with_name("other")), path.symlink_to("other")), "bundle_file_missing"),
+    ],
+)
+def test_damage_is_named(bundle, change, name):
+    folder, path = bundle
+    change(path)
+    (finding,) = verify(str(folder), read(str(folder)))
+    assert (finding.id, finding.path) == (name, "wheel x.whl") and "x.whl" in finding.problem
+
+
+def test_sums_and_manifest_have_to_agree(bundle):
+    folder, _path = bundle
+    (folder / SUMS).write_text((folder / SUMS).read_text().replace(SHA, "0" * 64, 1))
+    assert ids(folder) == ["bundle_sums"]
+    (folder / SUMS).unlink()
+    assert ids(folder) == ["bundle_sums"]
+
+
+@pytest.fixture
+def keys(tmp_path_factory, monkeypatch):
+    """(exported key, exported key of somebody else); the first one can sign as 'us'."""
+    if not shutil.which("gpg") or not shutil.which("gpgv"):
+        pytest.skip("GnuPG is not installed")
+    home = tmp_path_factory.mktemp("gnupg")
+    home.chmod(0o700)
+    monkeypatch.setenv("GNUPGHOME", str(home))
+    for name in ("us", "them"):
+        argv = ["gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign"]
+        subprocess.run(argv, check=True, capture_output=True)
+        subprocess.run(["gpg", "--batch", "--output", str(home / name), "--export", name], check=True)
+    yield str(home / "us"), str(home / "them")
+    subprocess.run(["gpgconf", "--kill", "all"], check=False)
+
+
+def test_only_the_signature_of_a_known_key_is_accepted(bundle, keys):
+    folder, _path = bundle
+    with pytest.raises(BundleError, match="has no signature"):
+        signature.verify(str(folder), keys[0])
+    signature.sign(str(folder), "us")
+    signature.verify(str(folder), keys[0])
+    with pytest.raises(BundleError, match="signature of the bundle failed"):
+        signature.verify(str(folder), keys[1])
+    (folder / SUMS).write_text((folder / SUMS).read_text().replace(SHA, "0" * 64, 1))
+    with pytest.raises(BundleError, match="(?s)signature of the bundle failed.*BAD"):
+        signature.verify(str(folder), keys[0])
+    with pytest.raises(BundleError, match="check the key"):
+        signature.sign(str(folder), "nobody")
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "blobs/../../x", f"blobs/{SHA}/../x", "images/../../x", "locks/../x.txt"]
+)
+def test_a_manifest_cannot_name_files_outside(bundle, path):
+    folder, _path = bundle
+    data = read(str(folder))
+    data["items"][0]["path"] = path
+    (folder / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(BundleError, match="items of another form: 0"):
+        read(str(folder))
+
+
+@pytest.mark.parametrize("change", [{"name": "../x"}, {"name": ".bashrc"}, {"size": "1"}, {"platforms": None}])
+def test_a_manifest_cannot_name_other_files_on_hosts(bundle, change):
+    folder, _path = bundle
+    data = read(str(folder))
+    data["items"][0].update(change)
+    (folder / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(BundleError, match="items of another form: 0"):
+        read(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "not JSON"),
+        ("{}", "format None"),
+        ('{"format": 1, "items": 3}', "all, platforms"),
+        ('{"format": 1, "items": [], "platforms": [{"machine": "mips"}]}', "form: platforms"),
+        (None, "no bundle"),
+    ],
+)
+def test_what_is_no_bundle_is_refused(tmp_path, text, reason):
+    if text is not None:
+        (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(BundleError, match=reason):
+        read(str(tmp_path))
+
+
+def test_two_different_files_of_one_name_are_refused():
+    entries = [item("wheel", "x.whl", "", str(number) * 64, 1, "", platforms=[A3.name]) for number in (1, 2)]
+    with pytest.raises(BundleError, match="two different files x.whl"):
+        files_for({"items": entries}, A3.name, ("wheel",))
+    assert files_for({"items": entries}, "other", ("wheel",)) == {}
