@@ -22,6 +22,7 @@ from .prompts import chat_of, completion_of, new_nonce, prompt_of, salted
 AT_ONCE = 8  # requests that are sent concurrently where their order does not matter
 TOO_MANY = 429  # the frontend's limit of a key
 LOGPROBS = 5  # most probable tokens of each position; vLLM allows 20 by default
+READERS = 64  # counters that are read concurrently
 PAUSE = 0.5  # seconds before a request is repeated
 
 
@@ -222,7 +223,10 @@ class Probe:
         return samples
 
     def all_metrics(self) -> dict[str, Samples | None]:
-        return {engine.name: self.metrics(self.target(engine)) for engine in self.plan.engines}
+        """The metrics of all engines at once, so that engines that hang cost one timeout together."""
+        engines = self.plan.engines
+        found = self.at_once(lambda engine: self.metrics(self.target(engine)), engines, READERS)
+        return {engine.name: samples for engine, samples in zip(engines, found)}
 
     def settle(self, read: Callable[[], Any], enough: Callable[[Any], bool]) -> Any:
         """Read until the result is sufficient or limits.settle has passed: counters are updated with a delay."""

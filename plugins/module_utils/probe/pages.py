@@ -1,0 +1,98 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The results as metrics of Prometheus, and as the page that `status` reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..tools.text import one_line
+from .progress import SILENT, UNKNOWN
+from .rounds import Rounds
+
+MOST_FINDINGS, LONGEST = 8, 380  # `status` reads 4000 characters of a page
+HELP = {
+    "inference_probe_success": "Whether the last request over the path got the right answer in the right way.",
+    "inference_probe_ttft_seconds": "Seconds to the first token of the last request over the path.",
+    "inference_probe_cached_tokens": "Prompt tokens of the last request over the path that decode got from outside.",
+    "inference_probe_path_timestamp_seconds": "When the path was last probed.",
+    "inference_probe_last_run_timestamp_seconds": "When the last round of the probe ended; 0 before the first.",
+    "inference_probe_interval_seconds": "Seconds between rounds of the probe.",
+    "inference_probe_engine_stalled_seconds": "Seconds for which an engine has had requests, or been silent, without a new token.",
+}
+
+
+def metrics_of(rounds: Rounds) -> str:
+    """The text format of Prometheus. A path that was not probed yet has no success: neither 0 nor 1 is known."""
+    found: dict[str, list[str]] = {name: [] for name in HELP}
+
+    def add(name: str, value: float | None, **labels: str) -> None:
+        if value is not None:
+            pairs = {"deployment": rounds.settings.deployment, **labels}
+            text = ",".join(f'{key}="{_escaped(pairs[key])}"' for key in pairs)
+            found[name].append(f"{name}{{{text}}} {value:.15g}")
+
+    for path in rounds.results.paths():
+        if path.last:
+            add("inference_probe_success", float(bool(path.success)), path=path.name)
+            add("inference_probe_ttft_seconds", path.last.ttft, path=path.name)
+            add("inference_probe_cached_tokens", path.last.cached, path=path.name)
+            add("inference_probe_path_timestamp_seconds", path.last.at, path=path.name)
+    for name, state in sorted(rounds.progress.states.items()):
+        add("inference_probe_engine_stalled_seconds", None if state.state == UNKNOWN else state.seconds, engine=name)
+    add("inference_probe_last_run_timestamp_seconds", rounds.finished or 0.0)
+    add("inference_probe_interval_seconds", rounds.settings.interval)
+    lines = []
+    for name in HELP:
+        if found[name]:
+            lines += [f"# HELP {name} {HELP[name]}", f"# TYPE {name} gauge", *found[name]]
+    return "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def findings_of(rounds: Rounds) -> list[str]:
+    """Failing paths, then engines without progress, as texts."""
+    found = []
+    for path in rounds.results.paths():
+        where = "clients" if path.name == "clients" else f"path {path.name}"
+        found += [f"{where}: {problem}" for problem in path.problems]
+    for name, state in rounds.stuck().items():
+        minutes = f"{state.seconds / 60:.0f} min"
+        what = (
+            f"has not answered for {minutes}: it hangs, or its host cannot be reached"
+            if state.state == SILENT
+            else f"has {state.requests:.0f} requests and has computed no token for {minutes}"
+        )
+        found.append(f"{name} {what}. Fix: run ascend.inference.restart with inference_services: [{name}]")
+    return found
+
+
+def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
+    """What `status` reads: {rounds, finished, interval, timeout, paths: {good, failed, unknown}, findings, more, stuck}.
+
+    finished: end of the last round in seconds since 1970, None before the first. more: number of findings that are left out, because
+    `status` reads 4000 characters. stuck: names of engines.
+    """
+    paths = [path.success for path in rounds.results.paths()]
+    texts = ([trouble] if trouble else []) + findings_of(rounds)
+    return {
+        "rounds": rounds.count,
+        "finished": rounds.finished,
+        "interval": rounds.settings.interval,
+        "timeout": rounds.settings.timeout,
+        "paths": {"good": paths.count(True), "failed": paths.count(False), "unknown": paths.count(None)},
+        "findings": [one_line(text)[:LONGEST] for text in texts[:MOST_FINDINGS]],
+        "more": max(0, len(texts) - MOST_FINDINGS),
+        "stuck": list(rounds.stuck())[:MOST_FINDINGS],
+    }
+
+
+def page_text(page: dict[str, Any], now: float) -> str:
+    """The page as JSON, with `age`, the seconds since the last round (None before the first)."""
+    age = None if page["finished"] is None else round(max(0.0, now - page["finished"]), 1)
+    return json.dumps({**page, "age": age}, ensure_ascii=False)

@@ -1,0 +1,142 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One round of the probe: an unprocessed prompt through the clients' entry, and one over the next pair of prefill and decode.
+
+The requests and their judgement are those of the verification (`verify`): the text has to be whole and that of a prefill engine, and decode
+has to get the prompt's KV from outside.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, NamedTuple
+
+from ..tools.http_client import ask
+from ..verify.access import check_certificate
+from ..verify.entry import check_streamed
+from ..verify.pairs import Member, addressable, all_pairs, repeated_pair
+from ..verify.plan import VerifyPlan
+from ..verify.probe import READERS, Keys, Limits, Probe
+from ..verify.ready import needed_tokens
+from .progress import SILENT, STALLED, Progress
+from .results import CLIENTS, Outcome, Results
+
+TRIES = 3  # of a request whose KV seems to be computed by decode: counters are read while clients use the engines
+CONNECT = 5.0  # seconds in which a refused connection, or a client's limit of requests (429), is tried again
+SETTLE = 5.0  # seconds in which counters follow an answer
+METRICS = 10.0  # seconds for the counters of an engine
+RECOMPUTED = "VERIFY-RECOMPUTED"
+
+
+class Settings(NamedTuple):
+    """deployment: its name. interval: seconds between the begins of rounds. timeout: seconds of one answer.
+
+    stalled: seconds without a token, with requests, from which on an engine is reported.
+    """
+
+    deployment: str
+    interval: float = 60.0
+    timeout: float = 30.0
+    stalled: float = 300.0
+
+
+class Rounds:
+    """The state between rounds: results, the pair whose turn it is, and the engines' progress."""
+
+    def __init__(self, plan: VerifyPlan, keys: Keys, settings: Settings, clock: Callable[[], float] = time.time):
+        self.plan, self.keys, self.settings, self.clock = plan, keys, settings, clock
+        self.pairs: list[tuple[Member, Member]] = all_pairs(plan) if plan.disaggregated and addressable(plan) else []
+        self.results, self.progress = Results(), Progress()
+        self.words, self.turn, self.count = 0, 0, 0
+        self.finished: float | None = None  # end of the last round
+        self.results.expect(CLIENTS, CLIENTS)
+        for prefill, decode in self.pairs:
+            self.results.expect(*_names(prefill, decode))
+
+    def round(self) -> None:
+        """Progress first: the requests of the probe are requests, too."""
+        self._look()
+        self._clients()
+        for prefill, decode in self._chosen():
+            self._pair(prefill, decode)
+        self.count += 1
+        self.finished = self.clock()
+
+    def stuck(self) -> dict[str, Any]:
+        """{engine: State} of engines without progress for longer than allowed."""
+        return {
+            name: state
+            for name, state in sorted(self.progress.states.items())
+            if state.state in (STALLED, SILENT) and state.seconds >= self.settings.stalled
+        }
+
+    def _look(self) -> None:
+        probe = self._probe()
+        timeout = min(METRICS, self.settings.timeout)
+        engines = self.plan.engines
+        replies = probe.at_once(lambda engine: ask(probe.target(engine), "/metrics", timeout=timeout), engines, READERS)
+        now = self.clock()
+        for engine, reply in zip(engines, replies):
+            self.progress.look(engine.name, reply, now)
+
+    def _probe(self) -> Probe:
+        """A new state of requests: its limit for retries counts from here."""
+        probe = Probe(self.plan, self.keys, Limits(CONNECT, self.settings.timeout, SETTLE))
+        probe.words = self.words or needed_tokens(self.plan)
+        return probe
+
+    def _measured(self) -> Probe:
+        """The same with a prompt of a measured length. Tokens of words are counted once, by the engines' tokenizer."""
+        probe = self._probe()
+        if not self.words:
+            self.words = probe.words = probe.words_for(needed_tokens(self.plan))
+        return probe
+
+    def _clients(self) -> None:
+        probe, problem = self._measured(), ""
+        if probe.entry.url.startswith("https://") and probe.entry.validate_certs:
+            broken = check_certificate(probe)
+            if broken:
+                problem = probe.hide(broken[0].finding("entry").text())
+        outcome = Outcome(self.clock(), problem) if problem else self._entry(probe)
+        self.results.add(CLIENTS, CLIENTS, outcome)
+
+    def _entry(self, probe: Probe) -> Outcome:
+        for number in range(TRIES):
+            probe = probe if not number else self._again(probe)
+            records, answer = check_streamed(probe)
+            broken = [record["finding"] for record in records if record["status"] == "failed"]
+            if not broken or broken[0]["id"] != RECOMPUTED:
+                break
+        cached = next((record["evidence"].get("external_kv_transfer") for record in records[::-1]), None)
+        text = "{path}: {problem}. [{id}] {why} Fix: {fix}".format(**broken[0]) if broken else ""
+        return Outcome(self.clock(), probe.hide(text), answer.ttft, cached)
+
+    def _again(self, before: Probe) -> Probe:
+        probe = self._probe()
+        probe.entry = before.entry  # with the certificate that has been judged
+        return probe
+
+    def _chosen(self) -> list[tuple[Member, Member]]:
+        """The next pair, and the next one of those that fail, so that it is soon known when they work again."""
+        if not self.pairs:
+            return []
+        after = self.pairs[self.turn :] + self.pairs[: self.turn]
+        self.turn = (self.turn + 1) % len(self.pairs)
+        # The order changes with each round, so that each of several failing pairs gets its turn.
+        failing = [pair for pair in after[1:] if self.results.failing(*_names(*pair))]
+        return after[:1] + failing[:1]
+
+    def _pair(self, prefill: Member, decode: Member) -> None:
+        probe = self._measured()
+        more = {"stream": True, "stream_options": {"include_usage": True}}
+        problem, row = repeated_pair(probe, prefill, decode, TRIES, **more)
+        text = problem.finding(f"{prefill.name} -> {decode.name}").text() if problem else ""
+        outcome = Outcome(self.clock(), probe.hide(text), row.get("ttft_seconds"), row.get("external_kv_transfer"))
+        self.results.add(*_names(prefill, decode), outcome)
+
+
+def _names(prefill: Member, decode: Member) -> tuple[str, str]:
+    """(the path: the engines, the pair: their ranks)."""
+    return f"{prefill.engine.name}->{decode.engine.name}", f"{prefill.name}->{decode.name}"

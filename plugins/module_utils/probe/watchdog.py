@@ -1,0 +1,107 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which engine the watchdog restarts, if any, by the page of the probe and by its own earlier actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Mapping, NamedTuple, Sequence
+
+from ..files.journal import WATCHDOG, Folder
+
+HOUR = 3600.0
+KEPT = 100  # actions in the record
+LATE, ROUND = 3, 8  # as status judges the age of a result
+_SUCCESS = re.compile(r'^inference_probe_(success|path_timestamp_seconds)\{[^}]*path="([^"]*)"\} (\S+)$', re.MULTILINE)
+
+
+class Decision(NamedTuple):
+    """findings: texts. engine: the one that is restarted, "" for none; services: of its whole instance."""
+
+    findings: list[str]
+    engine: str = ""
+    services: tuple[str, ...] = ()
+
+
+def decide(
+    page: Mapping[str, Any],
+    engines: Mapping[str, Sequence[str]],
+    actions: Sequence[Mapping[str, Any]],
+    per_hour: int,
+    restart: bool,
+    now: float,
+) -> Decision:
+    """At most one engine. An old result, or more restarts than allowed in the last hour, stop it: a restart that did not help helps no second time.
+
+    engines: {API of an engine: services of its instance}. actions: earlier ones, each with `at` (seconds since 1970) and `engine`.
+    """
+    unknown = _unknown(page)
+    if unknown:
+        return Decision([unknown])
+    stuck = [str(name) for name in page["stuck"]]
+    findings = [f"{name} makes no progress" for name in stuck]
+    known = [name for name in stuck if name in engines]
+    findings += [f"{name} is stuck and is in no plan. Fix: run deploy" for name in stuck if name not in engines]
+    if not (known and restart):
+        return Decision(findings)
+    recent = [action for action in actions if now - float(action.get("at", 0)) < HOUR]
+    if len(recent) >= per_hour:
+        names = ", ".join(str(action.get("engine")) for action in recent)
+        text = f"{names} restarted within the last hour, so nothing is restarted (inference_watchdog_per_hour: {per_hour}). Fix: read the logs of {known[0]}"
+        return Decision([*findings, text])
+    often = [action.get("engine") for action in recent]
+    chosen = min(known, key=lambda name: (often.count(name), name))
+    return Decision(findings, chosen, tuple(engines[chosen]))
+
+
+def _unknown(page: Mapping[str, Any]) -> str:
+    if not isinstance(page.get("stuck"), list):
+        return "The probe does not answer, so it is unknown whether engines make progress. Fix: run status"
+    age = page.get("age")
+    if age is None or age > LATE * page.get("interval", 0) + ROUND * page.get("timeout", 0):
+        return "The probe has no new result, so it is unknown whether engines make progress. Fix: run status"
+    return ""
+
+
+def proven(metrics: str, engine: str, since: float) -> str:
+    """Empty if the probe shows that clients get answers and that the engine takes part since that moment; else what is missing."""
+    seen: dict[str, dict[str, float]] = {}
+    for name, path, value in _SUCCESS.findall(metrics):
+        seen.setdefault(path, {})[name] = float(value)
+    new = {path: row.get("success") for path, row in seen.items() if row.get("path_timestamp_seconds", 0.0) > since}
+    own = [path for path in seen if engine in path.split("->")]
+    bad = sorted(path for path in new if new[path] != 1.0 and (path in own or path == "clients"))
+    if bad:
+        return f"requests over {', '.join(bad)} fail"
+    if "clients" not in new:
+        return "no request of clients was tried since then"
+    if own and not any(path in new for path in own):
+        return f"no request over {engine} was tried since then"
+    return ""
+
+
+def actions_of(base: str) -> list[dict[str, Any]]:
+    """Earlier actions, the oldest first; empty without a record that root or the connected user wrote."""
+    with Folder(base) as folder:
+        found = folder.read(WATCHDOG).get("actions")
+    return [action for action in found if isinstance(action, dict)] if isinstance(found, list) else []
+
+
+def note(base: str, action: Mapping[str, Any]) -> None:
+    """Add an action, or replace the last one if it has the same time. Raises OSError."""
+    earlier = [known for known in actions_of(base) if known.get("at") != action["at"]]
+    with Folder(base) as folder:
+        if folder.descriptor is None:
+            raise OSError(2, "No such file or directory", base)
+        folder.write(WATCHDOG, {"actions": [*earlier, dict(action)][-KEPT:]})
+
+
+def page_of(body: str) -> dict[str, Any]:
+    """The page; {} if the answer is something else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

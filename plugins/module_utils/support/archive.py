@@ -1,0 +1,97 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One archive of the logs of all hosts, with a summary of what it has and what it lacks."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+import tarfile
+import tempfile
+import time
+import zlib
+from typing import Any, Iterable
+
+MOST = 256 * 2**20  # bytes of one host's logs when they are unpacked
+
+
+class ArchiveProblem(Exception):
+    """What is wrong with gathered logs."""
+
+
+def read_hosts(source: str, hosts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """{host: {parts: [(name, text)], rows, left_out, problem}} of the files in a folder; hosts without a file are left out."""
+    found = {}
+    for host in hosts:
+        path = os.path.join(source, safe(host) + ".json")
+        if os.path.isfile(path):
+            with open(path, encoding="utf-8") as stream:
+                given = json.load(stream)
+            found[host] = dict(given, parts=_unpacked(host, given["parts"]))
+    return found
+
+
+def _unpacked(host: str, text: str) -> list[tuple[str, str]]:
+    unpacker = zlib.decompressobj()
+    data = unpacker.decompress(base64.b64decode(text), MOST)
+    if unpacker.unconsumed_tail:
+        raise ArchiveProblem(f"the logs of {host} are larger than {MOST} bytes")
+    return [(str(name), str(content)) for name, content in json.loads(data.decode("utf-8"))]
+
+
+def safe(name: str) -> str:
+    """A name as part of a path: no separators, no name that leads upwards."""
+    return re.sub(r"[^\w.@+=:-]", "_", name).lstrip(".") or "_"
+
+
+def summary_of(
+    deployment: str, hosts: Iterable[str], found: dict[str, dict[str, Any]], facts: dict[str, Any]
+) -> dict[str, Any]:
+    """{deployment, missing: [host], hosts: {host: {logs, left_out, problem}}} and the given facts."""
+    rows = {
+        host: {"logs": item["rows"], "left_out": item["left_out"], "problem": item["problem"]}
+        for host, item in sorted(found.items())
+    }
+    return dict(facts, deployment=deployment, missing=sorted(set(hosts) - set(found)), hosts=rows)
+
+
+def write(path: str, deployment: str, found: dict[str, dict[str, Any]], summary: dict[str, Any]) -> int:
+    """Write the archive in one step with mode 0600; its size in bytes."""
+    top, now = f"{safe(deployment)}-logs", int(time.time())
+    handle, fresh = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".logs")
+    try:
+        with os.fdopen(handle, "wb") as stream, tarfile.open(fileobj=stream, mode="w:gz") as archive:
+            _add(archive, f"{top}/summary.json", json.dumps(summary, indent=1, sort_keys=True) + "\n", now)
+            for host, item in sorted(found.items()):
+                for name, text in item["parts"]:
+                    inner = "/".join(safe(part) for part in name.split("/"))
+                    _add(archive, f"{top}/{safe(host)}/{inner}", text, now)
+        size = os.path.getsize(fresh)
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise
+    return size
+
+
+def _add(archive: tarfile.TarFile, name: str, text: str, now: int) -> None:
+    data = text.encode("utf-8", "replace")
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mtime, entry.mode = len(data), now, 0o600
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def text_of(path: str, size: int, summary: dict[str, Any]) -> str:
+    """The size of the archive, hosts without logs, and logs that are incomplete."""
+    logs = [(host, row) for host, item in summary["hosts"].items() for row in item["logs"]]
+    lines = [
+        f"{path} has {len(logs)} logs of {len(summary['hosts'])} hosts, {size / 1024:.0f} KiB. Look through it before it leaves the site."
+    ]
+    lines += [f"{host}: no logs, because it did not answer" for host in summary["missing"]]
+    lines += [f"{host}: {item['problem']}" for host, item in summary["hosts"].items() if item["problem"]]
+    lines += [f"{host} {row['name']}: {row['problem']}" for host, row in logs if row["problem"]]
+    return "\n".join(lines)

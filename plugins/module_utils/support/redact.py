@@ -1,0 +1,87 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Log lines without secrets and without texts of clients.
+
+Rather too much is removed than too little: from the first place of a line that may begin such a text, the rest of the line is left out, and
+with it the following lines that do not begin like lines of a log, because a prompt may have several lines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable
+
+LEFT_OUT = "[left out]"
+
+# Texts of clients and models: fields of requests and answers as JSON, as Python's repr and as text of vLLM's request logger (0.9 to 0.32:
+# "prompt: '...'", "params: SamplingParams(...)", "JSON body: {...}", "output: '...'"), its dumps after a failed step, tracebacks of pydantic.
+_FIELDS = (
+    "prompt|prompts|prompt_token_ids|prompt_embeds|messages|content|reasoning|reasoning_content|text|input|inputs|input_value|input_ids|query|"
+    "queries|documents|output|outputs|output_token_ids|outputs_text|token_ids|arguments|stop|suffix|params|sampling_params|body|raw_body|"
+    "request_body|image_url|delta|generated_text|scheduler_output|guided_json|structured_outputs|choices|logprobs"
+)
+_CLIENT = re.compile(rf"""(?<![\w.-])["']?(?:{_FIELDS})["']?\s*(?:[:=])(?!\d+\b(?:\s|,|$))""", re.IGNORECASE)
+_DUMP = re.compile(r"Dumping (?:input data|scheduler output)|NewRequestData\(|SamplingParams\(|EngineCoreRequest\(")
+# Secrets by their form. The value may be quoted.
+_VALUE = r"""["']?\s*(?:[:=]|\s)\s*[\["']*(?:(?:Bearer|Basic)\s+)?[^\s"',;&)}\]]+"""
+_NAMED = re.compile(
+    rf"""((?:[\w-]*(?:api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token)"""
+    rf"""[\w-]*|(?<![\w-])(?:authorization|x-api-key|cookie|set-cookie|token)))({_VALUE})""",
+    re.IGNORECASE,
+)
+_FORMS = re.compile(
+    r"\b(?:sk-[\w-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
+    r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+)
+_KEY_BEGIN, _KEY_END = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), re.compile(r"-----END [A-Z ]*PRIVATE KEY")
+# How lines of vLLM, its workers, vllm-router, uvicorn, the proxies, Mooncake's glog, CANN's plog, etcd and HAProxy begin; and tracebacks
+# of Python, whose lines of source are indented.
+_BEGIN = re.compile(
+    r"""\x1b\[|\((?:\w+ )?pid=|\((?:EngineCore|APIServer|Worker|ApiServer)|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"""
+    r"""|\[?\d{4}-\d\d-\d\d|[IWEF]\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]"""
+    r"""|[\w.]+(?:Error|Exception|Interrupt)(?::|$)"""
+)
+
+
+class Redactor:
+    """Removes known values and everything that looks like a secret or like a text of a client. Counts what it left out."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = {part for secret in secrets for part in [secret, *secret.split()] if part}
+        self.known = sorted(known, key=len, reverse=True)  # longer ones first: one may be part of another
+        self.counts = {"secrets": 0, "texts": 0}
+
+    def lines(self, lines: Iterable[str], cut: bool = False) -> list[str]:
+        """The lines of one log, in order. cut: earlier lines are missing, so the first ones may be the rest of a text."""
+        found: list[str] = []
+        within_text, within_key = cut, False
+        for line in lines:
+            if within_key or _KEY_BEGIN.search(line):
+                self.counts["secrets"] += not within_key
+                within_key = not _KEY_END.search(line)
+                found += [] if found and found[-1] == LEFT_OUT else [LEFT_OUT]
+                continue
+            if within_text and not _BEGIN.match(line):
+                continue
+            line, within_text = self._line(line)
+            found.append(line)
+        return found
+
+    def _line(self, line: str) -> tuple[str, bool]:
+        """(the line, whether the rest of it was a text of a client)."""
+        places = [match.end() for match in (_CLIENT.search(line),) if match]
+        places += [match.start() for match in (_DUMP.search(line),) if match]
+        if places:
+            self.counts["texts"] += 1
+            line = f"{line[: min(places)]} {LEFT_OUT}"
+        return self._without_secrets(line), bool(places)
+
+    def _without_secrets(self, line: str) -> str:
+        for value in self.known:
+            self.counts["secrets"] += line.count(value)
+            line = line.replace(value, LEFT_OUT)
+        for pattern, replacement in ((_NAMED, rf"\1={LEFT_OUT}"), (_FORMS, LEFT_OUT)):
+            line, number = pattern.subn(replacement, line)
+            self.counts["secrets"] += number
+        return line

@@ -1,0 +1,235 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The probe on simulated clusters: each fault is noticed, and a sound cluster has no finding."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import urllib.error
+import urllib.request
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.probe import pages, program, rounds
+from ansible_collections.ascend.inference.plugins.module_utils.probe.progress import Progress
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys
+from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
+
+PAIR = {"prefill": 1, "decode": 1}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(rounds, "CONNECT", 0.0)
+    monkeypatch.setattr(rounds, "SETTLE", 0.6)
+
+
+def probed(cluster, number=1, **changes):
+    settings = rounds.Settings("demo", timeout=changes.pop("timeout", 3.0), stalled=300.0)
+    keys = Keys(cluster.api_key, cluster.front_key or cluster.entry_key)
+    found = rounds.Rounds(read_plan(cluster.plan(**changes)), keys, settings)
+    for dummy in range(number):
+        found.round()
+    return found
+
+
+def values(found):
+    """{metric{path or engine}: value} of the page."""
+    read = re.findall(
+        r'^(inference_probe_\w+)\{deployment="demo"(?:,\w+="([^"]*)")?\} (\S+)$', pages.metrics_of(found), re.M
+    )
+    return {f"{name[len('inference_probe_') :]} {label}".strip(): float(value) for name, label, value in read}
+
+
+def test_a_sound_cluster_has_no_finding_and_metrics_of_each_path(tmp_path):
+    with Cluster(tmp_path, prefill=1, decode=2) as cluster:
+        found = probed(cluster, 2)
+    page, seen = pages.page_of(found), values(found)
+    assert page["findings"] == []
+    assert page["paths"] == {"good": 3, "failed": 0, "unknown": 0}
+    assert page["rounds"] == 2
+    for path in ("clients", "prefill-0->decode-0", "prefill-0->decode-1"):
+        assert seen[f"success {path}"] == 1
+        assert 0 < seen[f"ttft_seconds {path}"] < 3
+        assert seen[f"cached_tokens {path}"] >= 16
+    assert seen["last_run_timestamp_seconds"] == pytest.approx(found.finished)
+    assert seen["engine_stalled_seconds decode-1"] == 0
+
+
+def test_what_was_not_probed_is_unknown_and_not_good(tmp_path):
+    with Cluster(tmp_path, prefill=2, decode=2) as cluster:
+        never, once = probed(cluster, 0), probed(cluster, 1)
+    assert pages.page_of(never)["paths"] == {"good": 0, "failed": 0, "unknown": 5}
+    assert not [name for name in values(never) if name.startswith("success")]
+    assert values(never)["last_run_timestamp_seconds"] == 0
+    assert pages.page_of(once)["paths"] == {"good": 2, "failed": 0, "unknown": 3}
+
+
+# fault: (cluster, faults, the paths that fail, a text of the first finding)
+PLANTED = {
+    "the router answers an empty 200": (PAIR, {"router-0": ["empty_200"]}, {"clients"}, "empty"),
+    "the router hides errors": (
+        PAIR,
+        {"router-0": ["swallows_errors"], "decode-0": ["fails_completions"]},
+        {"clients", "prefill-0->decode-0"},
+        "empty",
+    ),
+    "an engine hangs and its health is 200": (
+        PAIR,
+        {"decode-0": ["hang"]},
+        {"clients", "prefill-0->decode-0"},
+        "prefill-0 -> decode-0",
+    ),
+    "decode computes prompts itself": (
+        PAIR,
+        {"decode-0": ["recompute"]},
+        {"clients", "prefill-0->decode-0"},
+        "VERIFY-RECOMPUTED",
+    ),
+    "the router drops the parameters": (PAIR, {"router-0": ["drops_params"]}, {"clients"}, "VERIFY-RECOMPUTED"),
+    "wrong KV": (PAIR, {"decode-0": ["garbage_kv"]}, {"clients", "prefill-0->decode-0"}, "directly returns"),
+    "the router cuts streams": (PAIR, {"router-0": ["cut_stream"]}, {"clients"}, "clients: "),
+    "no router": (PAIR, {"router-0": ["dead"]}, {"clients"}, "VERIFY-ENTRY-DOWN"),
+    "one pair of several": (
+        {"prefill": 1, "decode": 2},
+        {"decode-1": ["garbage_kv"], "router-0": ["one_decode"]},
+        {"prefill-0->decode-1"},
+        "path prefill-0->decode-1: ",
+    ),
+    "a colocated engine": ({"colocated": 1}, {"router-0": ["rewrites"]}, {"clients"}, "directly returns"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_each_fault_is_noticed_on_its_paths_only(tmp_path, name):
+    size, faults, failing, text = PLANTED[name]
+    with Cluster(tmp_path, faults=faults, **size) as cluster:
+        found = probed(cluster, 2 if size.get("decode", 0) > 1 else 1, timeout=1.0)
+    assert {path.name for path in found.results.paths() if path.success is False} == failing
+    assert text in pages.findings_of(found)[0]
+    assert {path for path in failing if values(found)[f"success {path}"] == 0} == failing
+    assert all(len(item) > 40 and "Fix: " in item for item in pages.findings_of(found))
+
+
+@pytest.mark.parametrize("size", [PAIR, {"colocated": 2}, {"prefill": 1, "decode": 1, "bootstrap": True}])
+def test_sound_twins(tmp_path, size):
+    with Cluster(tmp_path, **size) as cluster:
+        assert pages.findings_of(probed(cluster)) == []
+
+
+def test_a_pair_of_ranks_stays_failed_until_it_works_itself(tmp_path):
+    faults = {"decode-0": ["rank1:garbage_kv"]}
+    with Cluster(tmp_path, prefill=1, decode=1, data_parallel=2, bootstrap=True, faults=faults) as cluster:
+        found = probed(cluster, 4)  # all four pairs of ranks
+        assert values(found)["success prefill-0->decode-0"] == 0
+        assert len(found.results.paths()[1].problems) == 2
+        cluster.engines[1].faults.clear()
+        for dummy in range(2):  # in each round the next pair and one that fails
+            found.round()
+    assert values(found)["success prefill-0->decode-0"] == 1
+
+
+def test_keys_are_used_and_never_shown(tmp_path):
+    keys = {"api_key": "engines-secret-key", "front_key": "clients-secret-key"}
+    with Cluster(tmp_path, **PAIR, **keys) as cluster:
+        assert pages.findings_of(probed(cluster)) == []
+        cluster.api_key = "another"
+        found = probed(cluster)
+        found.keys = Keys("wrong-engine-key", "wrong-client-key")
+        found.round()
+    texts = pages.findings_of(found)
+    assert len(texts) == 2
+    assert not [secret for secret in ("secret-key", "wrong-") if secret in pages.metrics_of(found) + " ".join(texts)]
+
+
+COUNTERS = "vllm:num_requests_running {}\nvllm:prompt_tokens_total {}\nvllm:generation_tokens_total 5\n"
+
+
+def read(running, tokens):
+    return Reply(200, COUNTERS.format(running, tokens), 0.0, "")
+
+
+def test_requests_without_tokens_are_a_stall_from_the_last_token_on():
+    progress = Progress()
+    assert progress.look("e", read(1, 7), 100.0) == ("ok", 0.0, 1.0)
+    assert progress.look("e", read(1, 7), 160.0) == ("stalled", 60.0, 1.0)
+    assert progress.look("e", read(2, 7), 220.0) == ("stalled", 120.0, 2.0)
+    assert progress.look("e", read(2, 8), 280.0) == ("ok", 0.0, 2.0)
+    assert progress.look("e", read(0, 8), 340.0) == ("ok", 0.0, 0.0)
+    assert progress.look("e", read(1, 8), 9000.0) == ("ok", 0.0, 1.0)  # the pause before had no requests
+
+
+def test_a_silent_engine_is_no_starting_one():
+    progress, hung, closed = Progress(), Reply(0, "", 10.0, "timeout"), Reply(0, "", 0.0, "refused")
+    progress.look("e", hung, 100.0)
+    assert progress.look("e", hung, 400.0) == ("silent", 300.0, 0.0)
+    assert progress.look("e", closed, 460.0) == ("down", 0.0, 0.0)
+    assert progress.look("e", hung, 520.0).seconds == 0
+    assert progress.look("e", Reply(404, "", 0.0, ""), 580.0).state == "unknown"
+
+
+def test_a_stuck_engine_is_a_finding_with_its_fix(tmp_path):
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = probed(cluster)
+    found.progress.look("decode-0", read(3, 7), 1000.0)
+    found.progress.look("decode-0", read(3, 7), 1240.0)
+    assert pages.findings_of(found) == []  # less than 300 s
+    found.progress.look("decode-0", read(3, 7), 1300.0)
+    (text,) = pages.findings_of(found)
+    assert "decode-0 has 3 requests and has computed no token for 5 min" in text
+    assert "inference_services: [decode-0]" in text
+    assert pages.page_of(found)["stuck"] == ["decode-0"]
+    assert values(found)["engine_stalled_seconds decode-0"] == 300
+
+
+def test_the_page_fits_into_what_status_reads(tmp_path):
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = probed(cluster, 0)
+    for number in range(40):
+        found.results.add(f"p->d{number}", "x", rounds.Outcome(1.0, "钥匙" * 400))
+    page = pages.page_of(found)
+    assert len(pages.page_text(page, 2.0)) < 4000
+    assert page["more"] == 32
+
+
+def service(cluster, folder):
+    settings = {"deployment": "demo", "verify": cluster.plan(), "address": "127.0.0.1", "port": 0, "timeout": 3}
+    environment = {"PROBE_ENGINE_KEY": cluster.api_key, "PROBE_CLIENT_KEY": cluster.front_key + " second"}
+    return program.Service(settings, dict(environment, PROBE_TEXTFILES=str(folder)))
+
+
+def test_the_service_serves_its_pages_and_replaces_the_file(tmp_path):
+    with Cluster(tmp_path, **PAIR, front_key="first") as cluster:
+        found = service(cluster, tmp_path)
+        assert found.rounds.keys.entry == "first"
+        server = program.Pages(("127.0.0.1", 0), found)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+
+        def get(path):
+            return urllib.request.urlopen(url + path, timeout=5).read().decode()
+
+        assert json.loads(get("/health"))["age"] is None
+        found.rounds.round()
+        found.publish()
+        assert json.loads(get("/health"))["paths"] == {"good": 2, "failed": 0, "unknown": 0}
+        assert 'inference_probe_success{deployment="demo",path="clients"} 1' in get("/metrics")
+        with pytest.raises(urllib.error.HTTPError):
+            get("/other")
+        server.shutdown()
+        server.server_close()
+    path = tmp_path / "inference_probe_demo.prom"
+    assert path.read_text() == found.metrics
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert [name for name in os.listdir(str(tmp_path)) if "inference_probe" in name] == [path.name]
+
+
+def test_a_folder_that_cannot_be_written_is_a_finding(tmp_path):
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = service(cluster, tmp_path / "missing")
+    assert "textfile_directory" in found.found["findings"][0]

@@ -1,0 +1,204 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Logs for a support case: planted secrets and prompts stay on the host, what explains a failure leaves it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tarfile
+import zlib
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.support import archive, gather
+from ansible_collections.ascend.inference.plugins.module_utils.support.redact import LEFT_OUT, Redactor
+from ansible_collections.ascend.inference.plugins.modules import support_logs
+
+SECRET, SECOND = "s3cr3t-of-the-engines", "second/client+key=="
+TEXT = "my-private-diary"
+# Each line as a program writes it; none of the planted texts may be in the result.
+PLANTED = {
+    "vLLM 0.9": f"INFO 11-22 10:00:00 [logger.py:42] Received request cmpl-1: prompt: '{TEXT}', params: SamplingParams(n=1), lora_request: None.",
+    "vLLM's ids": "DEBUG 11-22 10:00:00 [logger.py:52] Request cmpl-1 details: prompt: None, prompt_token_ids: [770001, 770002], prompt_embeds shape: None.",
+    "vLLM's parameters": f"INFO [request_logger.py:60] Received request cmpl-1: params: SamplingParams(n=1, stop=['{TEXT}']), lora_request: None.",
+    "vLLM's body": f'DEBUG [request_logger.py:70] Request cmpl-1 JSON body: {{"model":"x","user":"{TEXT}"}}',
+    "vLLM's answer": f"INFO [logger.py:90] Generated response cmpl-1: output: '{TEXT}', finish_reason: length",
+    "vLLM's dump": f"ERROR [dump_input.py:79] Dumping scheduler output for model execution: SchedulerOutput(x=['{TEXT}'])",
+    "an engine's request": f"ERROR 11-22 EngineCoreRequest(request_id='1', data='{TEXT}')",
+    "JSON of a proxy": f'INFO body {{"model": "x", "prompt": "{TEXT}"}}',
+    "messages": f"WARNING retry {{'messages': [{{'role': 'user', 'content': '{TEXT}'}}]}}",
+    "several lines": f"ERROR request failed, prompt: 'first\n{TEXT} second line\n\nthird {TEXT}'",
+    "pydantic": f"ERROR 1 validation error\n  Field required [type=missing, input_value={{'x': '{TEXT}'}}, input_type=dict]",
+    "a query": f"INFO: GET /search?query={TEXT} 200",
+    "upper case": f'INFO {{"Content": "{TEXT}"}}',
+    "a known key": f"INFO key is {SECRET} here",
+    "a second key": f"INFO x{SECOND}y",
+    "a header": "INFO Authorization: Bearer unknown-planted-value",
+    "a header as JSON": 'INFO {"authorization": "Bearer unknown-planted-value", "x": 1}',
+    "an option": "INFO args: --api-key unknown-planted-value --port 1",
+    "a variable": "INFO environ VLLM_API_KEY=unknown-planted-value HF_TOKEN='unknown-planted-value'",
+    "a repr": "INFO Namespace(api_key=['unknown-planted-value'], port=1)",
+    "a password": "INFO password: unknown-planted-value",
+    "a URL": "INFO index https://user:unknown-planted-value@index.example/simple",
+    "a token by its form": "INFO use hf_PlantedValue12345678 or sk-planted-value-123456",
+    "a private key": "INFO\n-----BEGIN RSA PRIVATE KEY-----\nunknown-planted-value\n-----END RSA PRIVATE KEY-----",
+}
+FORBIDDEN = (TEXT, "770001", SECRET, SECOND, "planted-value", "PlantedValue", "second line")
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_secrets_and_prompts_are_left_out(name):
+    redactor = Redactor([SECRET, f"first-key {SECOND}"])
+    after = "INFO 11-22 10:00:01 [core.py:1] next line"
+    found = "\n".join(redactor.lines([*PLANTED[name].split("\n"), after]))
+    assert [text for text in FORBIDDEN if text in found] == []
+    assert LEFT_OUT in found
+    assert found.endswith(after)
+    assert sum(redactor.counts.values()) > 0
+
+
+SOUND = [
+    "INFO 11-22 10:00:00 [loggers.py:1] Engine 000: Avg prompt throughput: 12.0 tokens/s, Running: 1 reqs, Waiting: 0 reqs",
+    "ERROR 11-22 10:00:00 Mooncake transfer failed, ret: -1",
+    "INFO KV cache transfer for request cmpl-1 took 12.5 ms",
+    "[ERROR] HCCL(1,python):2026-11-22-10:00:00 [hccl_comm.cc:1] call trace: hcclRet -> 4",
+    "E1122 10:00:00.1 1 master.cpp:1] lease_expired_before_data_transfer_completed key=abc",
+    "Traceback (most recent call last):",
+    '  File "/x/core.py", line 1, in run',
+    "    raise RuntimeError(1)",
+    "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB",
+    'INFO: 10.0.0.1:4 - "POST /v1/completions HTTP/1.1" 200 OK',
+    "INFO prompt_tokens: 8192, max_tokens=16",
+]
+
+
+def test_lines_that_explain_a_failure_stay():
+    redactor = Redactor([SECRET])
+    assert redactor.lines(SOUND) == SOUND
+    assert redactor.counts == {"secrets": 0, "texts": 0}
+
+
+def test_a_secret_that_is_part_of_another_is_left_out_in_both():
+    assert Redactor(["abc", "abcdef"]).lines(["INFO abcdef abc"]) == [f"INFO {LEFT_OUT} {LEFT_OUT}"]
+
+
+def file_log(path):
+    return {"name": "decode-0", "log": {"kind": "file", "path": str(path), "unit": ""}}
+
+
+def test_the_size_is_bounded_and_the_end_stays(tmp_path):
+    path = tmp_path / "decode-0.log"
+    path.write_text("".join(f"INFO line {number}\n" for number in range(10000)))
+    part = gather.service_part(file_log(path), 0, 2000, Redactor(), None)
+    assert len(part.text) <= 2000
+    assert part.text.endswith("INFO line 9999\n")
+    assert part.text.startswith("INFO line ")
+    whole = gather.service_part(file_log(path), 0, 10**6, Redactor(), None)
+    assert whole.text.count("\n") == 10000
+    assert whole.problem == ""
+
+
+def test_a_prompt_whose_beginning_is_cut_off_is_left_out(tmp_path):
+    path = tmp_path / "decode-0.log"
+    path.write_text(f"INFO prompt: '{'x' * 200}\n {'x' * 200}\n{TEXT} {'y' * 300}\n{TEXT}'\nINFO end\n")
+    for most in range(20, 900, 7):  # also in the middle of a prompt of several lines
+        part = gather.service_part(file_log(path), 0, most, Redactor(), None)
+        assert TEXT not in part.text
+
+
+def test_links_and_missing_files_are_named(tmp_path):
+    (tmp_path / "link").symlink_to("/etc/shadow")
+    for name in ("link", "missing"):
+        part = gather.service_part(file_log(tmp_path / name), 0, 1000, Redactor(), None)
+        assert part.text == ""
+        assert part.problem.startswith("not read: ")
+
+
+@pytest.mark.parametrize("kind, tool", [("journald", "journalctl"), ("docker", "docker")])
+def test_logs_of_runtimes_are_asked_for_a_time_and_a_number_of_lines(kind, tool):
+    asked = []
+
+    def run(argv):
+        asked.append(argv)
+        return 0, "INFO a\nINFO b\n"
+
+    service = {"name": "decode-0", "log": {"kind": kind, "path": "", "unit": "x-decode-0"}}
+    assert gather.service_part(service, 1234, 1000, Redactor(), run).text == "INFO a\nINFO b\n"
+    (argv,) = asked
+    assert argv[0] == tool
+    assert any("1234" in item for item in argv)
+    assert any(str(gather.LINES) in item for item in argv)
+    assert gather.service_part(service, 1234, 1000, Redactor(), lambda argv: (1, "no")).problem.endswith(
+        "ended with 1: no"
+    )
+
+
+def test_files_of_cann_are_bounded_together_and_old_ones_are_not_read(tmp_path):
+    folder = tmp_path / "debug/plog"
+    folder.mkdir(parents=True)
+    for number in range(4):
+        (folder / f"plog-{number}.log").write_text("[ERROR] HCCL line\n" * 50)
+    os.utime(str(folder / "plog-0.log"), (1, 1))
+    parts = gather.plog_parts([str(tmp_path)], 1000, 1500, Redactor())
+    assert sorted(part.name for part in parts) == [f"plog/debug/plog/plog-{number}.log" for number in (1, 2, 3)]
+    assert sum(len(part.text) for part in parts) <= 1500
+    assert "limited" in parts[-1].problem
+
+
+def packed(parts):
+    return base64.b64encode(zlib.compress(json.dumps(parts).encode())).decode()
+
+
+def test_the_archive_names_hosts_that_did_not_answer(tmp_path):
+    given = {
+        "parts": packed([["decode-0.log", "INFO a\n"], ["../../up", "x"]]),
+        "left_out": {"secrets": 1},
+        "problem": "",
+    }
+    given["rows"] = [{"name": "decode-0.log", "bytes": 7, "problem": ""}]
+    (tmp_path / "n1.json").write_text(json.dumps(given))
+    found = archive.read_hosts(str(tmp_path), ["n1", "n2"])
+    summary = archive.summary_of("x", ["n1", "n2"], found, {"release": "0.23.0"})
+    path = tmp_path / "x.tar.gz"
+    size = archive.write(str(path), "x", found, summary)
+    assert path.stat().st_size == size
+    assert path.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(str(path)) as read:
+        assert read.getnames() == ["x-logs/summary.json", "x-logs/n1/decode-0.log", "x-logs/n1/_/_/up"]
+        written = json.loads(read.extractfile("x-logs/summary.json").read().decode())
+    assert written["missing"] == ["n2"]
+    assert written["release"] == "0.23.0"
+    assert "n2: no logs, because it did not answer" in archive.text_of("p", size, summary)
+    assert [name for name in os.listdir(str(tmp_path)) if name.startswith(".logs")] == []
+
+
+def test_a_host_that_sends_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "MOST", 1000)
+    given = {"parts": packed([["a", "x" * 5000]]), "rows": [], "left_out": {}, "problem": ""}
+    (tmp_path / "n1.json").write_text(json.dumps(given))
+    with pytest.raises(archive.ArchiveProblem):
+        archive.read_hosts(str(tmp_path), ["n1"])
+
+
+def test_the_module_reads_the_deployed_services_and_shares_the_size(tmp_path, monkeypatch):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    services = []
+    for name in ("decode-0", "router"):
+        (logs / f"{name}.log").write_text(f"INFO {SECRET}\n" + "INFO line\n" * 1000)
+        services.append({"name": name, "log": {"kind": "file", "path": str(logs / f"{name}.log"), "unit": ""}})
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "ascend/log/debug/plog").mkdir(parents=True)
+    (tmp_path / "ascend/log/debug/plog/plog-1.log").write_text("[ERROR] HCCL x\n")
+    params = {"directory": str(tmp_path / "none"), "host": "n1", "planned": {"services": services}, "minutes": 30}
+    params.update(mib=1, hosts=100, users=[], secrets=[SECRET])
+    parts, left_out, problem = support_logs.gathered(params, 10.0)
+    assert [part.name for part in parts] == ["decode-0.log", "router.log", "plog/debug/plog/plog-1.log"]
+    assert all(len(part.text) <= 2**20 // 300 for part in parts)
+    assert "plan.json" in problem or "No such file" in problem
+    params["hosts"] = 1
+    parts, left_out, problem = support_logs.gathered(params, 10.0)
+    assert left_out["secrets"] == 2
+    assert SECRET not in "".join(part.text for part in parts)

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The watchdog: what it restarts, how often, and what counts as a proof."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
+from ansible_collections.ascend.inference.plugins.modules import engine_watchdog
+
+NOW = 100000.0
+PAGE = {"stuck": ["decode-0"], "age": 20.0, "interval": 60.0, "timeout": 30.0}
+ENGINES = {"decode-0": ["decode-0", "decode-0-1"], "decode-1": ["decode-1"]}
+
+
+def decided(page=None, actions=(), per_hour=2, restart=True):
+    return watchdog.decide(dict(PAGE, **(page or {})), ENGINES, actions, per_hour, restart, NOW)
+
+
+def test_the_whole_instance_restarts_and_only_if_it_is_wanted():
+    assert decided()[1:] == ("decode-0", ("decode-0", "decode-0-1"))
+    assert decided(restart=False)[1:] == ("", ())
+    assert "decode-0 makes no progress" in decided(restart=False).findings
+    assert decided({"stuck": []}) == ([], "", ())
+
+
+@pytest.mark.parametrize("page", [{"age": None}, {"age": 421.0}, {"stuck": None}, {"stuck": "decode-0"}])
+def test_what_is_unknown_is_named_and_restarts_nothing(page):
+    found = decided(page)
+    assert found.engine == ""
+    assert "unknown" in found.findings[0]
+
+
+def test_restarts_of_an_hour_are_limited():
+    def action(minutes, engine="decode-0"):
+        return {"at": NOW - 60 * minutes, "engine": engine}
+
+    assert decided(actions=[action(10)]).engine == "decode-0"
+    refused = decided(actions=[action(10), action(50, "decode-1")])
+    assert refused.engine == ""
+    assert "decode-0, decode-1 restarted within the last hour" in refused.findings[-1]
+    assert decided(actions=[action(10), action(61)]).engine == "decode-0"
+    assert decided(actions=[], per_hour=0).engine == ""
+
+
+def test_of_two_engines_the_one_without_a_recent_restart_is_next():
+    both = {"stuck": ["decode-0", "decode-1"]}
+    assert decided(both).engine == "decode-0"
+    assert decided(both, [{"at": NOW - 60, "engine": "decode-0"}]).engine == "decode-1"
+
+
+def test_an_engine_that_is_not_planned_is_never_restarted():
+    found = decided({"stuck": ["old-0"]})
+    assert found.engine == ""
+    assert "old-0 is stuck and is in no plan" in found.findings[-1]
+
+
+def metrics(**paths):
+    lines = []
+    for name, (success, at) in paths.items():
+        path = name.replace("_to_", "->").replace("_", "-")
+        lines.append(f'inference_probe_success{{deployment="x",path="{path}"}} {success}')
+        lines.append(f'inference_probe_path_timestamp_seconds{{deployment="x",path="{path}"}} {at}')
+    return "\n".join(lines)
+
+
+def test_a_proof_needs_new_requests_of_clients_and_over_the_engine():
+    old, new = 1, 20
+    text = metrics(clients=(1, new), prefill_0_to_decode_0=(1, new), prefill_0_to_decode_1=(0, new))
+    assert watchdog.proven(text, "decode-0", 10) == ""
+    assert "prefill-0->decode-1 fail" in watchdog.proven(text, "decode-1", 10)
+    text = metrics(clients=(1, new), prefill_0_to_decode_0=(1, old))
+    assert "no request over decode-0" in watchdog.proven(text, "decode-0", 10)
+    text = metrics(clients=(1, old), prefill_0_to_decode_0=(1, new))
+    assert "no request of clients" in watchdog.proven(text, "decode-0", 10)
+    assert "clients fail" in watchdog.proven(metrics(clients=(0, new)), "colocated-0", 10)
+    assert watchdog.proven(metrics(clients=(1, new)), "colocated-0", 10) == ""
+    assert watchdog.proven("", "decode-0", 10)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """What the probe's pages answer."""
+    pages = {"/health": json.dumps(PAGE), "/metrics": ""}
+
+    class Reply:
+        def __init__(self, body):
+            self.body = body
+
+    monkeypatch.setattr(engine_watchdog, "ask", lambda target, path, timeout: Reply(pages[path]))
+    monkeypatch.setattr(engine_watchdog, "PAUSE", 0.01)
+    return pages
+
+
+def params(tmp_path, **more):
+    given = {"directory": str(tmp_path), "url": "http://x", "engines": ENGINES, "mode": "restart", "per_hour": 2}
+    return dict(given, proves="", since=0.0, timeout=0, **more)
+
+
+def noted(tmp_path):
+    return [(action["engine"], action["result"]) for action in watchdog.actions_of(str(tmp_path))]
+
+
+def test_each_restart_is_noted_before_it_begins_and_with_its_result(tmp_path, answers):
+    found = engine_watchdog.chosen(params(tmp_path), False)
+    assert found["services"] == ["decode-0", "decode-0-1"]
+    assert noted(tmp_path) == [("decode-0", "began")]
+    asked = dict(params(tmp_path), proves="decode-0", since=found["at"])
+    failed = engine_watchdog.proof(asked, False)
+    assert "no request of clients was tried" in failed["findings"][0]
+    assert noted(tmp_path)[0][1].startswith("not proven: ")
+    answers["/metrics"] = metrics(clients=(1, 1e12), prefill_0_to_decode_0=(1, 1e12))
+    assert engine_watchdog.proof(asked, False)["findings"] == []
+    assert noted(tmp_path) == [("decode-0", "proven")]
+    engine_watchdog.chosen(params(tmp_path), False)
+    assert noted(tmp_path) == [("decode-0", "proven"), ("decode-0", "began")]
+    assert engine_watchdog.chosen(params(tmp_path), False)["engine"] == ""
+
+
+def test_check_mode_and_reports_note_nothing(tmp_path, answers):
+    assert engine_watchdog.chosen(params(tmp_path), True)["engine"] == "decode-0"
+    assert engine_watchdog.chosen(dict(params(tmp_path), mode="report"), False)["engine"] == ""
+    assert noted(tmp_path) == []
+    answers["/health"] = "no page"
+    assert "unknown" in engine_watchdog.chosen(params(tmp_path), False)["findings"][0]
