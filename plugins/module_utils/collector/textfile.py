@@ -1,0 +1,22 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A file for node_exporter's textfile collector."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+
+def write(folder, name, text):
+    """Replace the file in one step: node_exporter never reads half of it."""
+    descriptor, new = tempfile.mkstemp(dir=folder, prefix=".ascend_inference")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.chmod(new, 0o644)
+        os.replace(new, os.path.join(folder, name))
+    except OSError:
+        os.unlink(new)
+        raise

@@ -1,0 +1,555 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The alerts as data: expression, limits, the failures behind each one, and what to do.
+
+``expressions`` are alternatives: the first one is used whose metrics all exist. They are templates: ``$of`` selects the series of the
+deployment, ``$hosts`` those of its hosts, ``$by`` lists the labels that name a service; ``$threshold``, ``$window`` and the facts of the
+plan (``FACTS`` of rules.py) are numbers. A rate needs at least two scrapes in its window.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+BY = "deployment, role, service, host"
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alert. ``after`` and ``window`` in seconds; ``needs``: the parts of a deployment without which the alert has no meaning."""
+
+    name: str
+    severity: str
+    expressions: tuple[str, ...]
+    after: int
+    summary: str
+    failures: str
+    action: str
+    threshold: int = 0
+    unit: str = ""
+    window: int = 0
+    needs: tuple[str, ...] = ()
+
+
+def _sum(expression: str) -> str:
+    return f"sum by ($by) ({expression})"
+
+
+ENGINE_DOWN = Alert(
+    "EngineDown",
+    "critical",
+    ('up{$of,job="inference-engine"} == 0',),
+    30,
+    "does not answer the query of its metrics",
+    "The process ended, its API does not answer, or the network or a firewall is in between.",
+    "Run status. If the engine serves, open its port to Prometheus (inference_firewall.cluster).",
+)
+TARGETS_MISSING = Alert(
+    "TargetsMissing",
+    "critical",
+    ('(count(up{$of,job="inference-engine"}) or vector(0)) < $engines',),
+    300,
+    "Prometheus has fewer engines as targets than are planned",
+    "The file with the targets was removed or is not read, so that no other alert can fire.",
+    "Run the playbook monitoring, and compare file_sd_configs with its folder.",
+)
+DECODE_COMPUTES = Alert(
+    "DecodeComputesPrompts",
+    "critical",
+    (
+        _sum('rate(vllm:prompt_tokens_by_source_total{$of,role="decode",source="local_compute"}[$window])')
+        + " * 100 > $threshold * "
+        + _sum('rate(vllm:prompt_tokens_total{$of,role="decode"}[$window])'),
+        # Promised tokens: the counter of vLLM before 0.16
+        "("
+        + _sum('rate(vllm:prompt_tokens_total{$of,role="decode"}[$window])')
+        + " - "
+        + _sum('rate(vllm:external_prefix_cache_hits_total{$of,role="decode"}[$window])')
+        + ") * 100 > $threshold * "
+        + _sum('rate(vllm:prompt_tokens_total{$of,role="decode"}[$window])'),
+    ),
+    300,
+    "computes prompts itself instead of fetching their KV cache from prefill",
+    "The router sends whole prompts to decode, the connectors do not match, or pulls fail and are computed again.",
+    "Run verify, which names the pair. Look for failed transfers in the log of decode.",
+    threshold=20,
+    unit="percent of its prompt tokens",
+    window=300,
+    needs=("disaggregated",),
+)
+ENGINE_STUCK = Alert(
+    "EngineStuck",
+    "critical",
+    (
+        _sum("vllm:num_requests_running{$of}")
+        + " > $threshold and "
+        + _sum("rate(vllm:generation_tokens_total{$of}[$window])")
+        + " == 0 and "
+        + _sum("rate(vllm:prompt_tokens_total{$of}[$window])")
+        + " == 0",
+    ),
+    120,
+    "has requests and produces no tokens, although /health may say 200",
+    "A collective operation hangs, a rank is stopped, or requests wait for KV cache that never comes.",
+    "Take the engine out of the router and run restart for its instance. Save the log first.",
+    threshold=0,
+    unit="requests",
+    window=120,
+)
+PREFILL_HOLDS = Alert(
+    "PrefillHoldsIdleKV",
+    "warning",
+    (
+        'max by ($by) (vllm:kv_cache_usage_perc{$of,role="prefill"}) * 100 > $threshold and '
+        + _sum("vllm:num_requests_running{$of}")
+        + " == 0 and "
+        + _sum("vllm:num_requests_waiting{$of}")
+        + " == 0",
+    ),
+    180,
+    "holds KV cache of prompts that no decode fetches, and has no requests",
+    "A decode engine ended or lost its link after prefill had computed the prompts. They are freed after the hold timeout.",
+    "Check decode. If the share does not fall after the hold timeout, restart the prefill engine.",
+    threshold=30,
+    unit="percent of its KV cache",
+    needs=("disaggregated",),
+)
+KV_FETCH = Alert(
+    "KvFetchHangs",
+    "critical",
+    (
+        _sum('vllm:num_requests_kv_fetch_by_stage{$of,stage="in_progress"}')
+        + " > $threshold and "
+        + _sum('rate(vllm:prompt_tokens_by_source_total{$of,source="external_kv_transfer"}[$window])')
+        + " == 0",
+    ),
+    120,
+    "waits for KV cache and receives none",
+    "The link between the NPUs is interrupted, or the prefill engine of these requests ended.",
+    "Run check for the links between the NPUs, then verify for the pairs.",
+    threshold=0,
+    unit="requests",
+    window=120,
+    needs=("disaggregated",),
+)
+TRANSFERS_FAIL = Alert(
+    "TransfersFail",
+    "critical",
+    (_sum("rate(vllm:mooncake_num_failed_transfers_total{$of}[$window])") + " * 60 > $threshold",),
+    0,
+    "fails to transfer KV cache",
+    "A link is down, TLS of the NPUs differs, or a peer restarted with other addresses.",
+    "Run check and compare TLS and links of the NPUs of both hosts.",
+    threshold=0,
+    unit="transfers per minute",
+    window=300,
+    needs=("disaggregated",),
+)
+QUEUE = Alert(
+    "QueueNearHoldTimeout",
+    "warning",
+    (
+        "histogram_quantile(0.99, sum by ($by, le) "
+        '(rate(vllm:request_queue_time_seconds_bucket{$of,role="decode"}[$window]))) * 100 > $threshold * $kv_hold_timeout',
+    ),
+    60,
+    "queues requests for so long that prefill may free their KV cache before it is fetched",
+    "Decode is too small for the load. After the hold timeout KV cache is freed, and answers may be wrong without any error.",
+    "Add decode instances, or reduce the load. Do not only raise inference_kv_hold_timeout.",
+    threshold=50,
+    unit="percent of the hold timeout",
+    window=300,
+    needs=("disaggregated", "hold"),
+)
+PREEMPTIONS = Alert(
+    "PreemptionStorm",
+    "warning",
+    (_sum("rate(vllm:num_preemptions_total{$of}[$window])") + " * 60 > $threshold",),
+    300,
+    "preempts requests all the time, because its KV cache is full",
+    "More or longer requests than the KV cache holds: each preempted request is computed again.",
+    "Reduce max-num-seqs, or add instances.",
+    threshold=6,
+    unit="preemptions per minute",
+    window=300,
+)
+ABORTS = Alert(
+    "AbortRatio",
+    "warning",
+    (
+        _sum('rate(vllm:request_success_total{$of,role=~"decode|colocated",finished_reason="abort"}[$window])')
+        + " * 100 > $threshold * "
+        + _sum('rate(vllm:request_success_total{$of,role=~"decode|colocated"}[$window])'),
+    ),
+    300,
+    "ends requests because their clients left",
+    "Clients time out, or an engine was stopped before the router knew.",
+    "Compare the clients' timeout with the time to first token.",
+    threshold=5,
+    unit="percent of its requests",
+    window=300,
+)
+PREFILL_WAITS = Alert(
+    "PrefillOverloaded",
+    "warning",
+    (
+        'sum by (deployment) (vllm:num_requests_waiting{$of,role="prefill"}) > 0 and '
+        'sum by (deployment) (vllm:num_requests_running{$of,role="decode"}) * 100 < $threshold * $decode_requests',
+    ),
+    600,
+    "requests wait at prefill while decode is idle",
+    "The pools have the wrong ratio for this load: too few prefill instances.",
+    "Move an instance from decode to prefill, or add a prefill instance.",
+    threshold=30,
+    unit="percent of the requests that decode can run",
+    needs=("disaggregated", "max_num_seqs"),
+)
+DECODE_WAITS = Alert(
+    "DecodeOverloaded",
+    "warning",
+    (
+        'sum by (deployment) (vllm:num_requests_waiting{$of,role="decode"}) > $threshold and '
+        'sum by (deployment) (vllm:num_requests_running{$of,role="prefill"}) == 0',
+    ),
+    600,
+    "requests wait at decode while prefill is idle",
+    "The pools have the wrong ratio for this load: too few decode instances.",
+    "Move an instance from prefill to decode, or add a decode instance.",
+    threshold=0,
+    unit="requests",
+    needs=("disaggregated",),
+)
+PAIRS_DIFFER = Alert(
+    "EnginesDiffer",
+    "critical",
+    (
+        "count by (deployment) (count by (deployment, block_size, cache_dtype) "
+        '(vllm:cache_config_info{$of,role=~"prefill|decode"})) > $threshold',
+    ),
+    300,
+    "prefill and decode report different sizes of blocks or types of the KV cache",
+    "Engines of different releases or settings run together, for example after an interrupted change. KV cache is read wrongly.",
+    "Run status, then site or rollback.",
+    threshold=1,
+    unit="kinds",
+    needs=("disaggregated",),
+)
+ROUTER_DOWN = Alert(
+    "RouterDown",
+    "critical",
+    ('up{$of,job="inference-router"} == 0',),
+    30,
+    "does not answer the query of its metrics",
+    "The router ended, or the network or a firewall is in between.",
+    "Run status. With inference_firewall open the port of metrics: inference_firewall.monitoring.",
+    needs=("router_metrics",),
+)
+ROUTER_ERRORS = Alert(
+    "RouterErrors",
+    "warning",
+    (
+        _sum("rate(vllm_router_pd_decode_errors_total{$of}[$window])")
+        + " * 60 > $threshold or "
+        + _sum("rate(vllm_router_pd_prefill_errors_total{$of}[$window])")
+        # The counter of an engine appears with its first error, which no rate sees.
+        + " * 60 > $threshold or "
+        + _sum(
+            "vllm_router_pd_decode_errors_total{$of} unless vllm_router_pd_decode_errors_total{$of} offset ${window}"
+        )
+        + " > $threshold",
+    ),
+    0,
+    "could not use an engine",
+    "An engine refuses or breaks off requests.",
+    "Look at the log of the router for the engine's address, then at status.",
+    threshold=0,
+    unit="errors per minute",
+    window=300,
+    needs=("disaggregated", "router_metrics"),
+)
+ROUTER_WORKER = Alert(
+    "RouterLostEngine",
+    "critical",
+    ("vllm_router_worker_health{$of} == 0",),
+    60,
+    "sends nothing to an engine that it considers as broken",
+    "The engine does not answer the health check of the router.",
+    "Run status for the engine.",
+    needs=("router_metrics",),
+)
+PROXY_DOWN = Alert(
+    "ProxyDown",
+    "critical",
+    ("inference_router_up{$of} == 0",),
+    60,
+    "does not answer its health check",
+    "The proxy of vLLM-Ascend ended or hangs: clients get no answers from it.",
+    "Run status.",
+    needs=("proxies",),
+)
+PROXY_ENGINES = Alert(
+    "ProxyLostEngines",
+    "warning",
+    (
+        'sum by ($by) (inference_router_engines{$of,pool="prefill"}) < $prefill_engines or '
+        'sum by ($by) (inference_router_engines{$of,pool="decode"}) < $decode_engines',
+    ),
+    600,
+    "distributes requests to fewer engines than are planned",
+    "An engine left for a change and was not returned, or never joined.",
+    "Run status, then site, which adds the missing engines.",
+    needs=("proxies", "disaggregated"),
+)
+PROXY_OLD = Alert(
+    "ProxyMetricsOld",
+    "warning",
+    (
+        "time() - inference_router_last_run_timestamp_seconds{$of} > $threshold or "
+        "absent(inference_router_last_run_timestamp_seconds{$of})",
+    ),
+    120,
+    "the metrics of proxies are old or missing",
+    "The timer on the host of the proxy or its node_exporter does not run.",
+    "Look at the log of the unit ascend-inference-proxy-metrics-DEPLOYMENT.service.",
+    threshold=600,
+    unit="seconds",
+    needs=("proxies",),
+)
+STORE_DOWN = Alert(
+    "StoreDown",
+    "critical",
+    ('up{$of,job="inference-store"} == 0',),
+    30,
+    "does not answer the query of its metrics",
+    "The master of the store ended: engines compute what they would have read.",
+    "Run status. Engines reconnect when it is back; its keys are lost without an OpLog.",
+    needs=("store",),
+)
+STORE_CLIENTS = Alert(
+    "StoreMissesEngines",
+    "critical",
+    ("max by (deployment) (master_active_clients{$of}) < $store_clients",),
+    60,
+    "the store has fewer clients than there are ranks of engines",
+    "An engine started without the store or lost it: it serves, and neither reads nor writes shared KV cache.",
+    "Compare the start times of engines and master in status; restart the engines that started before it.",
+    needs=("store",),
+)
+STORE_RESTARTED = Alert(
+    "StoreRestarted",
+    "warning",
+    ("sum by (deployment) (increase(master_remount_segment_requests_total{$of}[$window])) > $threshold",),
+    0,
+    "engines registered their memory again at the store",
+    "The master restarted or another one leads now. Keys of the old one are lost without an OpLog.",
+    "Look at the log of the master for its end.",
+    threshold=0,
+    unit="registrations",
+    window=600,
+    needs=("store",),
+)
+STORE_FULL = Alert(
+    "StoreFull",
+    "warning",
+    (
+        "sum by (deployment) (master_allocated_bytes{$of}) * 100 > $threshold * sum by (deployment) "
+        "(master_total_capacity_bytes{$of}) and "
+        "sum by (deployment) (rate(master_put_start_alloc_failures_total{$of}[$window])) > 0",
+        "sum by (deployment) (master_allocated_bytes{$of}) * 100 > $threshold * sum by (deployment) "
+        "(master_total_capacity_bytes{$of})",
+    ),
+    300,
+    "the store is full and refuses new blocks",
+    "Eviction is slower than new blocks come, or blocks are pinned.",
+    "Raise inference_store.segment_size, or lower the watermark of eviction.",
+    threshold=98,
+    unit="percent of its capacity",
+    window=300,
+    needs=("store",),
+)
+STANDBY = Alert(
+    "StandbyLags",
+    "warning",
+    ("max by ($by) (ha_oplog_standby_lag{$of}) > $threshold",),
+    300,
+    "is behind the leader of the store",
+    "A failover would lose the keys that the standby does not have.",
+    "Check etcd and the network between the masters.",
+    threshold=1000,
+    unit="entries",
+    needs=("ha",),
+)
+NPU_LINK = Alert(
+    "NpuLinkDown",
+    "critical",
+    ("npu_chip_info_link_status{$hosts} == 0", "inference_npu_link{$hosts} == 0"),
+    30,
+    "has an NPU without link",
+    "Cable, optical module or switch port.",
+    "Run check, which shows the link and the optical module of each NPU.",
+    needs=("npu",),
+)
+NPU_FLAPS = Alert(
+    "NpuLinkFlaps",
+    "warning",
+    (
+        "increase(npu_chip_link_up_num{$hosts}[$window]) > $threshold",
+        "increase(inference_npu_link_changes_total{$hosts}[$window]) > $threshold",
+    ),
+    0,
+    "has an NPU whose link was interrupted",
+    "A bad optical module or cable: transfers fail and are repeated.",
+    "Compare the optical power of both ends; replace the module.",
+    threshold=0,
+    unit="changes",
+    window=3600,
+    needs=("npu",),
+)
+NPU_HEALTH = Alert(
+    "NpuUnhealthy",
+    "critical",
+    ("npu_chip_info_health_status{$hosts} == 0", "inference_npu_health{$hosts} == 0"),
+    30,
+    "has an NPU that the driver reports as faulty",
+    "Hardware, temperature or the driver.",
+    "Run check, and read npu-smi info -t health of the NPU.",
+    needs=("npu",),
+)
+NPU_QUERY = Alert(
+    "NpuQueryFails",
+    "warning",
+    (
+        "npu_chip_info_link_status{$hosts} == -1 or npu_chip_info_health_status{$hosts} == -1",
+        "inference_npu_query_failed{$hosts} == 1",
+    ),
+    600,
+    "has an NPU whose state is not known, because a query of it fails",
+    "The driver's tools hang or fail, for example after a chip dropped off the bus.",
+    "Run npu-smi info on the host.",
+    needs=("npu",),
+)
+NPU_OLD = Alert(
+    "NpuMetricsOld",
+    "warning",
+    ("time() - inference_npu_last_run_timestamp_seconds{$hosts} > $threshold",),
+    0,
+    "has old metrics of its NPUs",
+    "The timer of the collector does not run, or its tools hang.",
+    "Look at the log of the unit ascend-inference-npu-metrics.service.",
+    threshold=600,
+    unit="seconds",
+    needs=("npu",),
+)
+NPU_ECC = Alert(
+    "HbmEcc",
+    "critical",
+    (
+        "increase(npu_chip_info_hbm_ecc_double_bit_error_cnt{$hosts}[$window]) > $threshold",
+        "increase(inference_npu_ecc_double_bit_errors_total{$hosts}[$window]) > $threshold",
+    ),
+    0,
+    "has an NPU with memory errors that cannot be corrected",
+    "Its HBM is damaged: results may be wrong.",
+    "Take the NPU out of the inventory (inference_devices) and have it replaced.",
+    threshold=0,
+    unit="errors",
+    window=86400,
+    needs=("npu",),
+)
+NPU_ROCE = Alert(
+    "RoceErrors",
+    "warning",
+    ("rate(npu_chip_roce_tx_err_pkt_num{$hosts}[$window]) * 60 > $threshold",),
+    0,
+    "has an NPU that sends damaged packets",
+    "Optical module, cable, or flow control of the switch.",
+    "Run check for the counters of the link.",
+    threshold=0,
+    unit="packets per minute",
+    window=300,
+    needs=("npu",),
+)
+PROBE_FAILS = Alert(
+    "ProbeFails",
+    "critical",
+    ("inference_probe_success{$of} == 0",),
+    120,
+    "the probe got no right answer",
+    "An empty answer with status 200, a wrong text, or an engine that hangs: no other metric shows the first two.",
+    "The label path names the pair. Run verify.",
+    needs=("probe",),
+)
+PROBE_OLD = Alert(
+    "ProbeMissing",
+    "critical",
+    (
+        "time() - max(inference_probe_last_run_timestamp_seconds{$of}) > $threshold or "
+        "absent(inference_probe_last_run_timestamp_seconds{$of})",
+    ),
+    120,
+    "the probe does not run",
+    "Its timer or its host stopped, so that answers are not watched.",
+    "Look at the unit of the probe, and at the textfile folder of node_exporter.",
+    threshold=600,
+    unit="seconds",
+    needs=("probe",),
+)
+ALERTS: tuple[Alert, ...] = (
+    ENGINE_DOWN,
+    TARGETS_MISSING,
+    ENGINE_STUCK,
+    DECODE_COMPUTES,
+    PREFILL_HOLDS,
+    KV_FETCH,
+    TRANSFERS_FAIL,
+    QUEUE,
+    PREEMPTIONS,
+    ABORTS,
+    PREFILL_WAITS,
+    DECODE_WAITS,
+    PAIRS_DIFFER,
+    ROUTER_DOWN,
+    ROUTER_ERRORS,
+    ROUTER_WORKER,
+    PROXY_DOWN,
+    PROXY_ENGINES,
+    PROXY_OLD,
+    STORE_DOWN,
+    STORE_CLIENTS,
+    STORE_RESTARTED,
+    STORE_FULL,
+    STANDBY,
+    NPU_LINK,
+    NPU_FLAPS,
+    NPU_HEALTH,
+    NPU_QUERY,
+    NPU_OLD,
+    NPU_ECC,
+    NPU_ROCE,
+    PROBE_FAILS,
+    PROBE_OLD,
+)
+
+
+def by_name() -> dict[str, Alert]:
+    """All alerts by their name."""
+    return {alert.name: alert for alert in ALERTS}
+
+
+def parts_of(plan: t.Mapping[str, t.Any], npu: str, probe: bool, proxies: bool = False) -> set[str]:
+    """The parts of a deployment that alerts and panels may need."""
+    kinds = {service["kind"] for service in plan["services"]}
+    masters = [service for service in plan["services"] if service["kind"] == "mooncake_master"]
+    found = {"npu"} if npu != "none" else set()
+    found |= {"probe"} if probe or "probe" in kinds else set()
+    found |= {"disaggregated"} if {"prefill", "decode"} <= kinds else set()
+    found |= {"store"} if masters else set()
+    found |= {"ha"} if len(masters) > 1 else set()
+    for service in plan["services"]:
+        if service["kind"] == "router" and any(port["name"] == "metrics" for port in service["ports"]):
+            found.add("router_metrics")
+        elif service["kind"] == "router" and proxies:
+            found.add("proxies")
+    return found

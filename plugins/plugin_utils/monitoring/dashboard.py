@@ -1,0 +1,340 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Grafana dashboard of a deployment (schema of Grafana 9): prefill and decode beside each other, and what flows between them.
+
+A panel whose metrics no service exports is left out, and with its last panel a row.
+"""
+
+from __future__ import annotations
+
+import string
+import typing as t
+
+from ..plan.service import digest
+from .alerts import BY, parts_of
+from .metrics import exported, names_in
+from .rules import host_selector, selector
+from .settings import Monitoring
+
+Record = t.Mapping[str, t.Any]
+SCHEMA = 37  # of Grafana 9; later ones migrate it
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+HEIGHT, WIDTH = 7, 24
+
+
+class Panel(t.NamedTuple):
+    """A panel: its width, and (expression, legend) of each curve. ``expressions`` with unknown metrics are left out."""
+
+    title: str
+    unit: str
+    width: int
+    expressions: tuple[tuple[str, str], ...]
+    kind: str = "timeseries"
+    about: str = ""
+
+
+def _quantiles(metric: str, role: str) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (
+            f'histogram_quantile({part}, sum by (le) (rate(vllm:{metric}_bucket{{$of,role="{role}"}}[$rate])))',
+            f"p{int(part * 100)}",
+        )
+        for part in (0.5, 0.99)
+    )
+
+
+def _pool(role: str, width: int) -> list[Panel]:
+    """What one pool does; the panels of prefill and decode have the same order."""
+    of = f'{{$of,role="{role}"}}'
+    return [
+        Panel(
+            f"Requests at {role}",
+            "short",
+            width,
+            (
+                (f"sum(vllm:num_requests_running{of})", "running"),
+                (f"sum(vllm:num_requests_waiting{of})", "waiting"),
+            ),
+        ),
+        Panel(
+            f"Tokens per second of {role}",
+            "short",
+            width,
+            (
+                (f"sum(rate(vllm:prompt_tokens_total{of}[$rate]))", "prompt"),
+                (f"sum(rate(vllm:generation_tokens_total{of}[$rate]))", "generated"),
+            ),
+        ),
+        Panel(
+            f"KV cache in use at {role}",
+            "percentunit",
+            width,
+            ((f"max by ($by) (vllm:kv_cache_usage_perc{of})", "{{service}}"),),
+            about="On prefill also blocks that wait for decode.",
+        ),
+        Panel(
+            f"Time to first token at {role}",
+            "s",
+            width,
+            _quantiles("time_to_first_token_seconds", role),
+            about="Of this engine only: decode does not count the time of prefill.",
+        ),
+        Panel(f"Time between tokens at {role}", "s", width, _quantiles("inter_token_latency_seconds", role)),
+        Panel(f"Time in the queue of {role}", "s", width, _quantiles("request_queue_time_seconds", role)),
+    ]
+
+
+def _beside(first: list[Panel], second: list[Panel]) -> list[Panel]:
+    return [panel for pair in zip(first, second, strict=True) for panel in pair]
+
+
+HEALTH = [
+    Panel("Engines that answer", "short", 8, (('sum by (role) (up{$of,job="inference-engine"})', "{{role}}"),), "stat"),
+    Panel("Alerts", "short", 8, (('sum by (alertname) (ALERTS{$of,alertstate="firing"})', "{{alertname}}"),), "table"),
+    Panel(
+        "Ended requests per second",
+        "short",
+        8,
+        (
+            (
+                "sum by (role, finished_reason) (rate(vllm:request_success_total{$of}[$rate]))",
+                "{{role}} {{finished_reason}}",
+            ),
+        ),
+    ),
+]
+FLOW = [
+    Panel(
+        "Prompt tokens of decode by source",
+        "short",
+        12,
+        (('sum by (source) (rate(vllm:prompt_tokens_by_source_total{$of,role="decode"}[$rate]))', "{{source}}"),),
+        about="external_kv_transfer came from prefill. local_compute should be near zero.",
+    ),
+    Panel(
+        "KV cache that decode waits for",
+        "short",
+        12,
+        (('sum by (stage) (vllm:num_requests_kv_fetch_by_stage{$of,role="decode"})', "{{stage}}"),),
+    ),
+    Panel(
+        "KV cache held by prefill without requests",
+        "percentunit",
+        12,
+        (
+            (
+                'max by ($by) (vllm:kv_cache_usage_perc{$of,role="prefill"}) unless '
+                'sum by ($by) (vllm:num_requests_running{$of,role="prefill"}) > 0',
+                "{{service}}",
+            ),
+        ),
+        about="Blocks of prompts that no decode has fetched yet.",
+    ),
+    Panel(
+        "Transfers of KV cache",
+        "s",
+        12,
+        (
+            (
+                "histogram_quantile(0.99, sum by (le) (rate(vllm:mooncake_xfer_time_seconds_bucket{$of}[$rate])))",
+                "p99 of the time",
+            ),
+            ("sum(rate(vllm:mooncake_num_failed_transfers_total{$of}[$rate]))", "failed per second"),
+        ),
+    ),
+]
+ROUTER = [
+    Panel("Engines that the router uses", "short", 8, (("vllm_router_worker_health{$of}", "{{worker}}"),)),
+    Panel(
+        "Time of requests at the router",
+        "s",
+        8,
+        (
+            (
+                "histogram_quantile(0.99, sum by (le) (rate(vllm_router_pd_request_duration_seconds_bucket{$of}[$rate])))",
+                "p99",
+            ),
+        ),
+    ),
+    Panel(
+        "Errors of the router per second",
+        "short",
+        8,
+        (
+            ("sum by (worker) (rate(vllm_router_pd_decode_errors_total{$of}[$rate]))", "decode {{worker}}"),
+            ("sum by (worker) (rate(vllm_router_pd_prefill_errors_total{$of}[$rate]))", "prefill {{worker}}"),
+            ("sum by (error_type) (rate(vllm_router_request_errors_total{$of}[$rate]))", "{{error_type}}"),
+        ),
+    ),
+]
+PROXY = [
+    Panel("Engines that the proxy uses", "short", 12, (("inference_router_engines{$of}", "{{service}} {{pool}}"),)),
+    Panel("Requests at the proxy", "short", 12, (("inference_router_requests{$of}", "{{service}}"),)),
+]
+STORE = [
+    Panel(
+        "Memory of the store",
+        "bytes",
+        8,
+        (
+            ("sum(master_allocated_bytes{$of})", "used"),
+            ("sum(master_total_capacity_bytes{$of})", "capacity"),
+        ),
+    ),
+    Panel("Clients of the store", "short", 8, (("max(master_active_clients{$of})", "clients"),)),
+    Panel(
+        "Reads and evictions of the store per second",
+        "short",
+        8,
+        (
+            ("sum(rate(valid_get_nums_{$of}[$rate]))", "found"),
+            ("sum(rate(total_get_nums_{$of}[$rate]))", "read"),
+            ("sum(rate(master_successful_evictions_total{$of}[$rate]))", "evictions"),
+        ),
+    ),
+]
+NPU = [
+    Panel(
+        "Links of the NPUs",
+        "short",
+        12,
+        (
+            ("npu_chip_info_link_status{$hosts}", "{{host}} {{id}}"),
+            ("inference_npu_link{$hosts}", "{{host}} {{device}}"),
+        ),
+        "status-history",
+        "1: up, 0: down, -1: not known.",
+    ),
+    Panel(
+        "Health of the NPUs",
+        "short",
+        12,
+        (
+            ("npu_chip_info_health_status{$hosts}", "{{host}} {{id}}"),
+            ("inference_npu_health{$hosts}", "{{host}} {{device}}"),
+        ),
+        "status-history",
+        "1: good, 0: faulty, -1: not known.",
+    ),
+    Panel(
+        "Temperature of the NPUs",
+        "celsius",
+        12,
+        (
+            ("max by (host) (npu_chip_info_temperature{$hosts})", "{{host}}"),
+            ("max by (host) (inference_npu_temperature_celsius{$hosts})", "{{host}}"),
+        ),
+    ),
+    Panel(
+        "HBM in use",
+        "percentunit",
+        12,
+        (
+            (
+                "max by (host) (npu_chip_info_hbm_used_memory{$hosts} / npu_chip_info_hbm_total_memory{$hosts})",
+                "{{host}}",
+            ),
+            (
+                "max by (host) (inference_npu_hbm_used_bytes{$hosts} / inference_npu_hbm_total_bytes{$hosts})",
+                "{{host}}",
+            ),
+        ),
+    ),
+]
+PROBE = [
+    Panel("Right answers of the probe", "short", 12, (("inference_probe_success{$of}", "{{path}}"),), "status-history"),
+    Panel("Time to first token of the probe", "s", 12, (("inference_probe_ttft_seconds{$of}", "{{path}}"),)),
+]
+
+
+def rows(plan: Record, settings: Monitoring) -> list[tuple[str, list[Panel]]]:
+    """The rows that this deployment needs, with all of their panels."""
+    parts = parts_of(plan, settings.npu, settings.probe, settings.proxies)
+    kinds = {service["kind"] for service in plan["services"]}
+    found = [("Overview", HEALTH)]
+    if "disaggregated" in parts:
+        found.append(("Prefill and decode", _beside(_pool("prefill", 12), _pool("decode", 12))))
+        found.append(("From prefill to decode", FLOW))
+    if "colocated" in kinds:
+        found.append(("Engines", _pool("colocated", 8)))
+    wanted = (
+        ("router_metrics", "Router", ROUTER),
+        ("proxies", "Proxies", PROXY),
+        ("store", "Store", STORE),
+        ("npu", "NPUs", NPU),
+        ("probe", "Probe", PROBE),
+    )
+    return [*found, *((title, panels) for part, title, panels in wanted if part in parts)]
+
+
+def dashboard(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
+    """The dashboard as Grafana imports it."""
+    known = exported(plan, settings.npu, settings.probe, settings.proxies) | {"ALERTS"}
+    words = {"of": selector(plan), "hosts": host_selector(plan), "by": BY, "rate": "$__rate_interval"}
+    panels: list[dict[str, t.Any]] = []
+    line = 0
+    for title, row in rows(plan, settings):
+        shown = [panel for item in row if (panel := _panel(item, known, words))]
+        if not shown:
+            continue
+        panels.append(
+            _placed({"type": "row", "title": title, "collapsed": False, "panels": []}, len(panels), 0, line, WIDTH, 1)
+        )
+        line, column = line + 1, 0
+        for panel, width in shown:
+            if column + width > WIDTH:
+                line, column = line + HEIGHT, 0
+            panels.append(_placed(panel, len(panels), column, line, width, HEIGHT))
+            column += width
+        line += HEIGHT
+    name = plan["deployment"]
+    content = digest([plan["deployment"], panels])[:12]
+    return {
+        "uid": f"ascend-inference-{name}"[:40],
+        "title": f"Inference: {name}",
+        "description": f"Written by the playbook ascend.inference.monitoring, content {content}",
+        "tags": ["ascend", "inference"],
+        "schemaVersion": SCHEMA,
+        "editable": True,
+        "timezone": "browser",
+        "refresh": "30s",
+        "time": {"from": "now-3h", "to": "now"},
+        "templating": {
+            "list": [{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}]
+        },
+        "annotations": {"list": []},
+        "panels": panels,
+    }
+
+
+def _placed(panel: Record, number: int, column: int, line: int, width: int, height: int) -> dict[str, t.Any]:
+    return {**panel, "id": number + 1, "gridPos": {"x": column, "y": line, "w": width, "h": height}}
+
+
+def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[str, t.Any], int] | None:
+    curves = [(text, legend) for text, legend in panel.expressions if names_in(text) <= set(known)]
+    if not curves:
+        return None
+    instant = panel.kind in ("stat", "table")
+    targets = [
+        {
+            "refId": chr(ord("A") + number),
+            "datasource": SOURCE,
+            "expr": string.Template(text).substitute(words),
+            "legendFormat": legend,
+            "instant": instant,
+            "range": not instant,
+        }
+        for number, (text, legend) in enumerate(curves)
+    ]
+    made = {
+        "type": panel.kind,
+        "title": panel.title,
+        "description": panel.about,
+        "datasource": SOURCE,
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "options": {},
+        "targets": targets,
+    }
+    return made, panel.width

@@ -1,0 +1,227 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules and queries judged by the promtool of this machine's distribution, on series that were made up.
+
+Each fault changes some series of a healthy deployment: exactly its alerts fire, and none fires without it.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
+from ansible_collections.ascend.inference.tests.integration import _monitoring
+from ansible_collections.ascend.inference.tests.integration._monitoring import STEPS, growing, promtool, steady
+
+EXPORTER = {"npu": "npu_exporter", "probe": True, "node_exporter": True}
+COLLECTOR = {"npu": "collector", "probe": True, "node_exporter": True}
+PROXIES = {"proxies": True, "node_exporter": True}
+SETTINGS = {"npu_exporter": EXPORTER, "collector": COLLECTOR, "proxies": PROXIES}
+GONE = None
+OTHERS = "all but up"
+DECODE, PREFILL = {"service": "decode-0"}, {"service": "prefill-0"}
+NODE = {"host": "node3"}
+SECONDS = 1500  # when the alerts are read
+ONCE = f"0x{STEPS // 2} 1x{STEPS}"  # a counter that grows once, between the two last changes of the window
+LATE = f"2+0x{STEPS * 5 // 6 - 4} 3+0x{STEPS}"  # the same shortly before the alerts are read
+NONE_YET = f"_x{STEPS * 5 // 6 - 4} 1+0x{STEPS}"  # a series that appears with its first error
+
+# (settings, the alerts that fire, the changed series: name, labels, values; GONE as values: removed, as name: all series)
+STILL = [
+    *(
+        (f"vllm:{name}_total", DECODE, steady(900))
+        for name in ("generation_tokens", "prompt_tokens", "prompt_tokens_by_source")
+    ),
+    ("vllm:num_requests_kv_fetch_by_stage", DECODE, steady(0)),
+]
+IDLE = [("vllm:num_requests_running", PREFILL, steady(0)), ("vllm:num_requests_waiting", PREFILL, steady(0))]
+FAULTS = [
+    (EXPORTER, {"EngineDown"}, [(OTHERS, DECODE, GONE), ("up", DECODE, steady(0))]),
+    (EXPORTER, {"TargetsMissing"}, [(GONE, PREFILL, GONE)]),
+    (EXPORTER, {"EngineStuck"}, STILL),
+    (
+        EXPORTER,
+        {"DecodeComputesPrompts"},
+        [
+            ("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "local_compute"}, growing(300)),
+            ("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "external_kv_transfer"}, growing(700)),
+        ],
+    ),
+    (EXPORTER, {"PrefillHoldsIdleKV"}, IDLE),
+    (
+        EXPORTER,
+        {"KvFetchHangs"},
+        [("vllm:prompt_tokens_by_source_total", {**DECODE, "source": "external_kv_transfer"}, steady(900))],
+    ),
+    (EXPORTER, {"TransfersFail"}, [("vllm:mooncake_num_failed_transfers_total", DECODE, LATE)]),
+    (
+        EXPORTER,
+        {"QueueNearHoldTimeout"},
+        [("vllm:request_queue_time_seconds_bucket", {**DECODE, "le": "60"}, steady(0))],
+    ),
+    (EXPORTER, {"PreemptionStorm"}, [("vllm:num_preemptions_total", DECODE, growing(10))]),
+    (EXPORTER, {"AbortRatio"}, [("vllm:request_success_total", {**DECODE, "finished_reason": "abort"}, growing(5))]),
+    (EXPORTER, {"PrefillOverloaded"}, [("vllm:num_requests_waiting", PREFILL, steady(9))]),
+    (
+        EXPORTER,
+        {"DecodeOverloaded"},
+        [
+            ("vllm:num_requests_waiting", DECODE, steady(9)),
+            ("vllm:num_requests_running", {"role": "prefill"}, steady(0)),
+        ]
+        + [("vllm:kv_cache_usage_perc", {"role": "prefill"}, steady(0.1))],
+    ),
+    (EXPORTER, {"EnginesDiffer"}, [("vllm:cache_config_info", {**DECODE, "block_size": "128"}, "relabelled")]),
+    (EXPORTER, {"RouterDown"}, [(OTHERS, {"role": "router"}, GONE), ("up", {"role": "router"}, steady(0))]),
+    (EXPORTER, {"RouterErrors"}, [("vllm_router_pd_decode_errors_total", {}, LATE)]),
+    (EXPORTER, {"RouterErrors"}, [("vllm_router_pd_decode_errors_total", {}, NONE_YET)]),
+    (EXPORTER, {"RouterLostEngine"}, [("vllm_router_worker_health", {}, steady(0))]),
+    (
+        EXPORTER,
+        {"StoreDown"},
+        [(OTHERS, {"instance": "mooncake_master-1"}, GONE), ("up", {"instance": "mooncake_master-1"}, steady(0))],
+    ),
+    (EXPORTER, {"StoreMissesEngines"}, [("master_active_clients", {}, steady(3))]),
+    (EXPORTER, {"StoreRestarted"}, [("master_remount_segment_requests_total", {}, LATE)]),
+    (
+        EXPORTER,
+        {"StoreFull"},
+        [("master_allocated_bytes", {}, steady(999)), ("master_put_start_alloc_failures_total", {}, growing(2))],
+    ),
+    (EXPORTER, {"StandbyLags"}, [("ha_oplog_standby_lag", {}, steady(5000))]),
+    (EXPORTER, {"NpuLinkDown"}, [("npu_chip_info_link_status", NODE, steady(0))]),
+    (EXPORTER, {"NpuLinkFlaps"}, [("npu_chip_link_up_num", NODE, LATE)]),
+    (EXPORTER, {"NpuUnhealthy"}, [("npu_chip_info_health_status", NODE, steady(0))]),
+    (EXPORTER, {"NpuQueryFails"}, [("npu_chip_info_link_status", NODE, steady(-1))]),
+    (EXPORTER, {"HbmEcc"}, [("npu_chip_info_hbm_ecc_double_bit_error_cnt", NODE, ONCE)]),
+    (EXPORTER, {"RoceErrors"}, [("npu_chip_roce_tx_err_pkt_num", NODE, LATE)]),
+    (EXPORTER, {"ProbeFails"}, [("inference_probe_success", {"path": "clients"}, steady(0))]),
+    (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, GONE)]),
+    (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, steady(60))]),
+    (PROXIES, {"ProxyDown"}, [("inference_router_up", {}, steady(0)), ("inference_router_engines", {}, GONE)]),
+    (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "prefill"}, steady(1))]),
+    (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "decode"}, steady(0))]),
+    (PROXIES, {"ProxyMetricsOld"}, [("inference_router_last_run_timestamp_seconds", {}, steady(60))]),
+    (PROXIES, {"ProxyMetricsOld"}, [(GONE, {"job": "inference-host"}, GONE)]),
+    (COLLECTOR, {"NpuLinkDown"}, [("inference_npu_link", NODE, steady(0))]),
+    (COLLECTOR, {"NpuLinkFlaps"}, [("inference_npu_link_changes_total", NODE, LATE)]),
+    (COLLECTOR, {"NpuUnhealthy"}, [("inference_npu_health", NODE, steady(0))]),
+    (COLLECTOR, {"NpuQueryFails"}, [("inference_npu_query_failed", NODE, steady(1))]),
+    (COLLECTOR, {"NpuMetricsOld"}, [("inference_npu_last_run_timestamp_seconds", NODE, steady(60))]),
+    (COLLECTOR, {"HbmEcc"}, [("inference_npu_ecc_double_bit_errors_total", NODE, ONCE)]),
+]
+# Nothing fires: an idle deployment, short peaks, and states that are unusual and right.
+QUIET = [
+    (EXPORTER, []),
+    (COLLECTOR, []),
+    (PROXIES, []),
+    (EXPORTER, [*STILL, ("vllm:num_requests_running", DECODE, steady(0))]),
+    (EXPORTER, [*IDLE, ("vllm:kv_cache_usage_perc", PREFILL, steady(0.2))]),
+    (EXPORTER, [("vllm:num_requests_waiting", PREFILL, f"0x{STEPS * 5 // 6 - 4} 9x{STEPS}")]),
+    (EXPORTER, [("master_allocated_bytes", {}, steady(999))]),
+    (EXPORTER, [("vllm_router_pd_decode_errors_total", {}, GONE)]),
+    (EXPORTER, [("vllm:request_queue_time_seconds_bucket", {}, steady(7))]),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program():
+    _monitoring.install()
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return _monitoring.watched_plan()
+
+
+def plan_for(raw, plan):
+    """The plan with everything; with proxies another one, because its router has metrics."""
+    return _monitoring.watched_plan("p2p") if raw == PROXIES else plan
+
+
+def changed(series, changes):
+    """The series with some of them changed, or removed."""
+    for name, labels, values in changes:
+        matching = [
+            item
+            for item in series
+            if (name in (GONE, item.name) or (name == OTHERS and item.name != "up"))
+            and labels.items() <= item.labels.items()
+        ]
+        assert matching, f"no series {name} {labels}"
+        for item in matching:
+            series.remove(item)
+            if values == "relabelled":
+                series.append(item._replace(labels={**item.labels, "block_size": "16"}))
+            elif values is not GONE:
+                series.append(item._replace(values=values))
+    return series
+
+
+def run_cases(folder, plan, cases):
+    """Run promtool on cases (settings, alerts, changes) with the same settings: (status, output)."""
+    tests = []
+    for raw, alerts, changes in cases:
+        series = changed(_monitoring.healthy(plan, raw), changes)
+        samples = [{"labels": f'{{alertname="Inference{name}"}}', "value": 1} for name in sorted(alerts)]
+        found = 'count by (alertname) (count by (alertname, deployment) (ALERTS{alertstate="firing"}))'
+        tests.append(
+            {
+                "name": f"{sorted(alerts)} {changes}",
+                "interval": f"{_monitoring.INTERVAL}s",
+                "input_series": [{"series": item.text(), "values": item.values} for item in series],
+                "promql_expr_test": [{"expr": found, "eval_time": f"{SECONDS}s", "exp_samples": samples}],
+            }
+        )
+    rules = monitoring_files(plan, cases[0][0])["files"][1]["content"]
+    (folder / "rules.yml").write_text(rules, encoding="utf-8")
+    data = {"rule_files": ["rules.yml"], "evaluation_interval": "120s", "tests": tests}
+    (folder / "tests.yml").write_text(json.dumps(data), encoding="utf-8")
+    return promtool("test", "rules", str(folder / "tests.yml"))
+
+
+@pytest.mark.parametrize("raw", SETTINGS.values(), ids=SETTINGS)
+def test_each_fault_raises_exactly_its_alert(tmp_path, plan, raw):
+    status, output = run_cases(tmp_path, plan_for(raw, plan), [case for case in FAULTS if case[0] == raw])
+    assert status == 0, output
+
+
+@pytest.mark.parametrize("raw", SETTINGS.values(), ids=SETTINGS)
+def test_what_is_right_raises_no_alert(tmp_path, plan, raw):
+    status, output = run_cases(
+        tmp_path, plan_for(raw, plan), [(raw, set(), changes) for own, changes in QUIET if own == raw]
+    )
+    assert status == 0, output
+
+
+def test_every_alert_has_a_fault():
+    assert {alert.name for alert in ALERTS} == {name for _raw, alerts, _changes in FAULTS for name in alerts}
+
+
+@pytest.mark.parametrize("raw", [{}, EXPORTER, {"install": True, "alerts": {"EngineDown": {"after": 5}}}])
+def test_prometheus_accepts_the_files(tmp_path, plan, raw):
+    made = monitoring_files(plan, {**raw, "directory": str(tmp_path)})
+    for folder in made["folders"]:
+        (tmp_path / folder["path"]).mkdir(parents=True, exist_ok=True)
+    for file in made["files"]:
+        (tmp_path / file["path"]).write_text(file["content"], encoding="utf-8")
+    (tmp_path / "prometheus.yml").write_text(made["configuration"], encoding="utf-8")
+    status, output = promtool("check", "config", str(tmp_path / "prometheus.yml"))
+    assert status == 0 and "1 rule files found" in output and "FAILED" not in output, output
+
+
+def test_every_query_of_the_dashboard_parses(tmp_path, plan):
+    queries = set()
+    for raw in SETTINGS.values():
+        board = json.loads(monitoring_files(plan_for(raw, plan), raw)["files"][2]["content"])
+        queries |= {target["expr"] for panel in board["panels"] for target in panel.get("targets", ())}
+    rules = [
+        {"record": f"query{number}", "expr": query.replace("$__rate_interval", "1m")}
+        for number, query in enumerate(sorted(queries))
+    ]
+    (tmp_path / "rules.yml").write_text(json.dumps({"groups": [{"name": "a", "rules": rules}]}), encoding="utf-8")
+    status, output = promtool("check", "rules", str(tmp_path / "rules.yml"))
+    assert status == 0 and len(rules) > 40, output

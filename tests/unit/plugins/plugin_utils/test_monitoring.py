@@ -1,0 +1,296 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files of monitoring: targets, which rules and panels a deployment gets, settings. promtool judges them in tests/integration."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import WIDTH
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.rules import facts, host_selector
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+ROOT = Path(__file__).resolve().parents[4]
+ALL = {"npu": "npu_exporter", "probe": True, "node_exporter": True, "proxies": True}
+# Runs a module of a folder as `python -m` does with PYTHONPATH, without the collection of this checkout.
+PROGRAM = (
+    "import runpy, sys; folder, name = sys.argv[1:3]; sys.path.insert(0, folder); del sys.argv[1:3];"
+    "runpy.run_module(name, run_name='__main__')"
+)
+PLANS = ("p2p", "p2p-0.11", "both", "ha", "pooled", "cpu", "layerwise")
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of("a3_2p1d")
+
+
+def planned(name):
+    return launch_plan(*family(name, {}))
+
+
+def made(plan, raw=None):
+    """(targets, {alert: rule}, dashboard, notes)."""
+    found = monitoring_files(plan, raw or {})
+    texts = [file["content"] for file in found["files"]]
+    groups = yaml.safe_load(texts[1])["groups"]
+    alerts = {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
+    return json.loads(texts[0]), alerts, json.loads(texts[2]), found["notes"]
+
+
+def queries(board):
+    return [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+
+
+def test_every_engine_is_a_target_with_its_place_in_the_plan(plan):
+    targets = made(plan)[0]
+    engines = [group for group in targets if group["labels"]["job"] == "inference-engine"]
+    assert len(engines) == 34 and len({group["targets"][0] for group in engines}) == 34
+    last = next(group for group in engines if group["labels"]["service"] == "decode-0-31")
+    service = next(item for item in plan["services"] if item["name"] == "decode-0-31")
+    assert last["targets"] == [service["health"]["url"].split("/")[2]]
+    expected = {"deployment": "inference", "role": "decode", "instance": "decode-0", "rank": "31", "host": "d2"}
+    assert expected.items() <= last["labels"].items()
+    assert last["labels"]["revision"] == plan["digest"][:12] and last["labels"]["release"] == plan["release"]
+
+
+def test_a_proxy_without_metrics_is_no_target_and_named(plan):
+    targets, alerts, _board, notes = made(plan)
+    assert not [group for group in targets if group["labels"]["job"] == "inference-router"]
+    assert "InferenceRouterDown" not in alerts
+    assert any(note.startswith("Not watched: router.") for note in notes)
+    _targets, alerts, board, notes = made(plan, ALL)
+    assert {"InferenceProxyDown", "InferenceProxyLostEngines", "InferenceProxyMetricsOld"} <= set(alerts)
+    assert (
+        "< 32" in alerts["InferenceProxyLostEngines"]["expr"]
+        and "< 2 or" in alerts["InferenceProxyLostEngines"]["expr"]
+    )
+    assert "Engines that the proxy uses" in {panel["title"] for panel in board["panels"]}
+    assert not [note for note in notes if note.startswith("Not watched: router.")]
+
+
+def test_a_planned_probe_is_a_target_and_watched(plan):
+    router = next(service for service in plan["services"] if service["kind"] == "router")
+    port = {"name": "metrics", "first": 9500, "count": 1}
+    probe = {**router, "name": "probe", "kind": "probe", "ports": [port]}
+    targets, alerts, _board, notes = made({**plan, "services": [*plan["services"], probe]})
+    assert [group["targets"] for group in targets if group["labels"]["job"] == "inference-probe"] == [
+        ["192.0.2.11:9500"]
+    ]
+    assert "InferenceProbeFails" in alerts and "InferenceProbeMissing" in alerts
+    assert not [note for note in notes if "empty answers" in note]
+
+
+def test_hosts_have_exporters_only_if_they_are_named(plan):
+    jobs = {group["labels"]["job"] for group in made(plan)[0]}
+    assert jobs == {"inference-engine"}
+    targets = made(plan, {**ALL, "npu_exporter_port": 9082})[0]
+    found = {group["targets"][0]: group["labels"] for group in targets if group["labels"]["job"] == "inference-npu"}
+    # no label deployment: the host may serve several, and would be scraped twice
+    assert found["192.0.2.21:9082"] == {"job": "inference-npu", "host": "d1", "instance": "d1"} and len(found) == 4
+
+
+def test_an_address_of_ipv6_is_in_brackets(plan):
+    services = [{**service, "address": "fd00::1"} for service in plan["services"]]
+    assert made({**plan, "services": services})[0][0]["targets"][0].startswith("[fd00::1]:")
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("raw", [{}, ALL, {**ALL, "npu": "collector"}], ids=["engines", "all", "collector"])
+def test_rules_and_panels_name_only_metrics_that_exist(name, raw):
+    plan = planned(name)
+    _targets, alerts, board, notes = made(plan, raw)
+    known = metrics.exported(plan, raw.get("npu", "none"), raw.get("probe", False), raw.get("proxies", False)) | {
+        "ALERTS"
+    }
+    expressions = [rule["expr"] for rule in alerts.values()] + queries(board)
+    assert {found for text in expressions for found in metrics.names_in(text)} - known == set()
+    assert len(alerts) >= 6 and len(queries(board)) > 8
+    for alert in ALERTS:
+        named = [note for note in notes if f"{alert.name}," in note]
+        # Everything that has a meaning for the deployment is either watched or named.
+        assert f"Inference{alert.name}" in alerts or named or alert.needs, alert.name
+
+
+def test_an_older_vllm_is_watched_with_the_metrics_that_it_has():
+    alerts = made(planned("p2p-0.11"))[1]
+    assert "InferenceDecodeComputesPrompts" not in alerts
+    assert "external_prefix_cache_hits" in made(planned("p2p-0.13"))[1]["InferenceDecodeComputesPrompts"]["expr"]
+    assert "prompt_tokens_by_source" in made(planned("p2p"))[1]["InferenceDecodeComputesPrompts"]["expr"]
+
+
+def test_what_is_not_watched_is_named(plan):
+    notes = " ".join(made(plan)[3])
+    for part in ("KvFetchHangs", "TransfersFail", "empty answers with status 200", "memory errors of the NPUs"):
+        assert part in notes, notes
+    assert "empty answers" not in " ".join(made(plan, ALL)[3])
+
+
+def test_limits_come_from_the_plan():
+    plan = planned("ha")
+    assert facts(plan)["store_clients"] == plan["verify"]["store"]["clients"] > 0
+    assert facts(plan)["decode_requests"] == 28 * 32
+    engines = [group for group in made(plan)[0] if group["labels"]["job"] == "inference-engine"]
+    assert facts(plan)["engines"] == len(engines) == 3  # decode is one instance on two hosts, with one API
+    assert sum(service["kind"] == "decode" for service in plan["services"]) == 2
+    assert facts(plan)["kv_hold_timeout"] == 480
+    shorter = launch_plan(*family("p2p", {"inference_kv_hold_timeout": 300}))
+    assert facts(shorter)["kv_hold_timeout"] == 300
+    assert "* 300" in made(shorter)[1]["InferenceQueueNearHoldTimeout"]["expr"]
+    assert facts(planned("pooled"))["kv_hold_timeout"] is None
+
+
+def test_limits_of_an_alert_are_variables(plan):
+    raw = {"alerts": {"AbortRatio": {"threshold": 11, "after": 7, "window": 90}, "PreemptionStorm": {"enabled": False}}}
+    alerts = made(plan, raw)[1]
+    found = alerts["InferenceAbortRatio"]
+    assert found["for"] == "7s" and "> 11 *" in found["expr"] and "[90s]" in found["expr"]
+    assert "InferencePreemptionStorm" not in alerts
+    assert "InferencePreemptionStorm" in made(plan)[1]
+
+
+@pytest.mark.parametrize(
+    ("raw", "place"),
+    [
+        ({"alerts": {"AbortRatios": {}}}, "inference_monitoring.alerts.AbortRatios"),
+        ({"alerts": {"AbortRatio": {"treshold": 3}}}, "inference_monitoring.alerts.AbortRatio.treshold"),
+        ({"probe": True}, "inference_monitoring.probe"),
+        ({"npu": "collector"}, "inference_monitoring.npu"),
+        ({"npu": "exporter"}, "inference_monitoring.npu"),
+        ({"directory": "/etc/x;y"}, "inference_monitoring.directory"),
+        ({"reload": "a b"}, "inference_monitoring.reload"),
+    ],
+)
+def test_wrong_settings_are_refused(plan, raw, place):
+    with pytest.raises(AnsibleFilterError, match=re.escape(place)):
+        files_filter(plan, raw)
+
+
+def test_pods_are_refused():
+    with pytest.raises(AnsibleFilterError, match="kubernetes_sd"):
+        files_filter(planned("kubernetes"), {})
+
+
+def test_names_of_hosts_are_no_patterns(plan):
+    hosts = [{"name": "d.1"}, {"name": "node-2"}]
+    assert host_selector({**plan, "hosts": hosts}) == 'host=~"d\\\\.1|node-2"'
+
+
+def test_links_of_alerts_lead_to_their_sections(plan):
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_monitoring.rst").read_text(encoding="utf-8")
+    headings = {heading.lower() for heading in re.findall(r"^(\w+)\n~+$", guide, re.M)}
+    links = {rule["annotations"]["runbook_url"] for rule in made(plan, ALL)[1].values()}
+    assert {link.rpartition("#")[2] for link in links} - headings == set()
+    assert {link.rpartition("/")[2].partition("#")[0] for link in links} == {"guide_monitoring.rst"}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_the_dashboard_has_the_structure_that_grafana_imports(name):
+    board = made(planned(name), ALL)[2]
+    assert re.fullmatch(r"[\w-]{1,40}", board["uid"]) and board["title"] and board["schemaVersion"] >= 36
+    assert [variable["type"] for variable in board["templating"]["list"]] == ["datasource"]
+    taken = set()
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert place["x"] + place["w"] <= WIDTH and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["type"] == "row" or (panel["targets"] and panel["datasource"]["uid"] == "${datasource}")
+        assert len({target["refId"] for target in panel.get("targets", ())}) == len(panel.get("targets", ()))
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_prefill_and_decode_are_beside_each_other(plan):
+    board = made(plan)[2]
+    places = {panel["title"]: panel["gridPos"] for panel in board["panels"]}
+    left, right = places["Requests at prefill"], places["Requests at decode"]
+    assert left["y"] == right["y"] and (left["x"], right["x"]) == (0, 12)
+
+
+def test_another_content_has_another_description(plan):
+    first, second = made(plan)[2], made(plan, ALL)[2]
+    assert first["description"] != second["description"]
+    assert first["description"] == made({**plan, "digest": "0" * 64})[2]["description"]
+
+
+def test_every_version_of_vllm_has_the_metrics_of_the_oldest_alerts():
+    for version in options_data.VLLM_VERSIONS:
+        assert {"vllm:num_requests_running", "vllm:generation_tokens_total"} <= metrics.of_vllm(version), version
+    assert "vllm:time_per_output_token_seconds_bucket" not in metrics.of_vllm("0.18.0")
+    assert "vllm:time_per_output_token_seconds_bucket" in metrics.of_vllm("0.13.0")
+
+
+def test_metrics_of_a_master_belong_to_its_version():
+    assert "master_put_start_alloc_failures_total" not in metrics.of_master("0.3.9")
+    assert "master_put_start_alloc_failures_total" in metrics.of_master("0.3.11.post1")
+
+
+def test_the_collector_is_complete_without_the_collection(tmp_path):
+    made = monitoring_files(planned("p2p"), {**ALL, "npu": "collector"})["collector"]
+    for file in made["files"]:
+        path = tmp_path / file["path"].lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file["content"], encoding="utf-8")
+    unit = (tmp_path / "etc/systemd/system/ascend-inference-npu-metrics.service").read_text(encoding="utf-8")
+    command = re.search("^ExecStart=(.*)$", unit, re.M)[1].split()
+    (tmp_path / "textfiles").mkdir()
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            PROGRAM,
+            str(tmp_path / made["directory"].lstrip("/")),
+            command[2],
+            str(tmp_path / "textfiles"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "npu-smi is neither in PATH" in done.stderr and done.returncode == 1
+    text = (tmp_path / "textfiles" / "ascend_inference_npu.prom").read_text(encoding="utf-8")
+    assert 'inference_npu_query_failed{device="all"} 1' in text
+    assert (
+        set(command[3:]) == {"/var/lib/prometheus/node-exporter"}
+        and "ReadWritePaths=/var/lib/prometheus/node-exporter" in unit
+    )
+
+
+def test_the_collector_is_touched_only_where_it_is_used():
+    def state(raw):
+        return monitoring_files(planned("p2p"), raw)["collector"]["state"]
+
+    assert (state({}), state({**ALL, "state": "absent"})) == ("", "")
+    assert state({**ALL, "npu": "collector"}) == "present"
+    assert state({**ALL, "npu": "collector", "state": "absent"}) == "absent"
+
+
+def test_proxies_are_asked_on_their_hosts(plan):
+    made_proxies = monitoring_files(plan, ALL)["proxies"]
+    assert made_proxies["hosts"] == ["p1"] and made_proxies["state"] == "present"
+    content = {file["path"].rpartition("/")[2]: file["content"] for file in made_proxies["files"]}
+    settings = json.loads(content["proxies.json"])
+    assert settings["proxies"] == [{"service": "router", "host": "p1", "url": "http://192.0.2.11:8000/healthcheck"}]
+    assert settings["file"] in made_proxies["removed"][-1]
+    unit = content["ascend-inference-proxy-metrics-inference.service"]
+    assert "CapabilityBoundingSet=\n" in unit
+    assert "proxies.json" in re.search("^ExecStart=(.*)$", unit, re.M)[1]
+    assert monitoring_files(plan, {})["proxies"]["state"] == ""
+    assert monitoring_files(planned("cpu"), ALL)["proxies"]["state"] == ""  # vllm_router has metrics of its own
