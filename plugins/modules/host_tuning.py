@@ -96,6 +96,12 @@ not_set:
   returned: success
   type: dict
   sample: {"/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor": "the host has no such file"}
+restart:
+  description: Units whose CPUs changed. They get them when they are started again.
+  returned: success
+  type: list
+  elements: str
+  sample: [inference-prefill-0.service]
 unit:
   description: Whether there is a unit to be enabled.
   returned: success
@@ -178,7 +184,8 @@ def finish(module, tuning, changed, difference, steps):
     for note in tuning.notes:
         module.warn(note)
     steps = [dict(path=path, before=old, after=new) for path, old, new in steps]
-    module.exit_json(changed=changed, steps=steps, not_set=tuning.skipped, unit=bool(tuning.unit), diff=difference)
+    result = dict(changed=changed, steps=steps, restart=tuning.restart, unit=bool(tuning.unit), diff=difference)
+    module.exit_json(not_set=tuning.skipped, **result)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,18 @@ options:
     type: list
     elements: path
     default: []
+  account:
+    description: The user of units, and the group of the NPU driver. Without it nothing is said about them.
+    type: dict
+    suboptions:
+      user:
+        description: Name of the user.
+        type: str
+        required: true
+      driver_group:
+        description: Name of the group. Empty means the one that the driver's installer recorded, or that the device files have.
+        type: str
+        default: ""
 attributes:
   check_mode:
     description: Can run in check_mode and return the same result.
@@ -97,21 +109,38 @@ files:
   returned: success
   type: dict
   sample: {/usr/sbin/nginx: {sha256: 0c1f, mode: "0755", owner: root, origin: ""}}
+account:
+  description: >-
+    Names as asked in C(user) and C(group), whether the user exists, the driver's group if the host has it, and the number of systemd's
+    version, 0 without systemd.
+  returned: with O(account)
+  type: dict
+  sample: {user: ascend-inference, group: "", exists: true, driver_group: HwHiAiUser, systemd: 252}
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.install.account import account
 from ..module_utils.install.installed import gather
 
 PATHS = {"type": "list", "elements": "path", "default": []}
+ACCOUNT = {
+    "type": "dict",
+    "options": {"user": {"type": "str", "required": True}, "driver_group": {"type": "str", "default": ""}},
+}
 
 
 def main():
     # type: () -> None
     """Run the module."""
-    module = AnsibleModule({"environments": PATHS, "models": PATHS, "files": PATHS}, supports_check_mode=True)
+    module = AnsibleModule(
+        {"environments": PATHS, "models": PATHS, "files": PATHS, "account": ACCOUNT}, supports_check_mode=True
+    )
     params = module.params
-    module.exit_json(changed=False, **gather(params["environments"], params["models"], params["files"]))
+    found = gather(params["environments"], params["models"], params["files"])
+    if params["account"]:
+        found["account"] = account(params["account"]["user"], params["account"]["driver_group"])
+    module.exit_json(changed=False, **found)
 
 
 if __name__ == "__main__":

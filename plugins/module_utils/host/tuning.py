@@ -18,7 +18,7 @@ import os
 from ..files import tree
 from ..tools.errors import ToolError
 from .interrupts import KINDS, affinity_path, npu_interrupts
-from .tuning_services import Services
+from .tuning_services import RESTARTED, Services, dropped_in
 from .tuning_unit import unit_text
 
 VERSION = 1
@@ -158,6 +158,11 @@ class Tuning:
         values = [(self._path(key)[len(self.root) :], _chosen(old), _chosen(new)) for key, old, new in self.steps]
         files = [(path, old or "", new or "") for path, old, new in self.file_steps]
         return values + files + [step[:3] for step in self.services.steps]
+
+    @property
+    def restart(self):
+        """Units whose drop-in changes and that are not restarted here: services of deployments, which other playbooks restart."""
+        return sorted({dropped_in(path) for path, _old, _new in self.file_steps} - set(RESTARTED))
 
     @property
     def difference(self):

@@ -12,6 +12,7 @@ from ..tools.runner import ToolMissing, find_executable, run
 
 TIMEOUT = 60  # seconds of one systemctl
 FIELDS = ("LoadState", "ActiveState", "UnitFileState")
+RESTARTED = ("irqbalance.service",)
 
 
 class Services:
@@ -68,7 +69,7 @@ class Services:
 
     def apply(self, files):
         """Carry the steps out; ``files`` are the changed unit files and drop-ins."""
-        ours = [unit for unit in ("irqbalance.service",) if any(f"/{unit}.d/" in path for path in files)]
+        ours = sorted({dropped_in(path) for path in files} & set(RESTARTED))
         if files and (ours or self.steps):
             self._call("daemon-reload")
         for unit, _before, _after, verbs in self.steps:

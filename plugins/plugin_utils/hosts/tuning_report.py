@@ -12,7 +12,7 @@ from .check_plan import observed
 from .observed import Record
 from .tuning import RULES, all_wanted
 from .tuning_settings import Wanted
-from .tuning_state import states
+from .tuning_state import states, unknown_row
 
 STATED = ("TUNE-DIFFERS",)  # what the role changes is in its diff
 
@@ -33,10 +33,20 @@ def tune_settings(plan: Record, name: str, state: Record, npu: Record) -> dict[s
 
 
 def tune_states(plan: Record, found: t.Mapping[str, Record], npus: t.Mapping[str, Record]) -> dict[str, t.Any]:
-    """By host ``{profile, settings}``, from the results of tuning_info and npu_info by host. Hosts without the first are left out."""
+    """By host ``{profile, settings}``, from the results of tuning_info and npu_info by host.
+
+    What failed has a row that says so: a setting that is not known does not count as wanted.
+    """
     facts = {name: {"state": state, "npu": npus.get(name)} for name, state in found.items()}
     case = observed(plan, _facts(facts), {"tcp": "none", "ping": "none"})
-    return states(case, all_wanted(case))
+    known = states(case, all_wanted(case))
+    for host in case.hosts():
+        profile = (host.get("tune") or {}).get("profile", "")
+        if profile and host["name"] not in known:
+            known[host["name"]] = {"profile": profile, "settings": [unknown_row("all settings", f"profile {profile}")]}
+        elif profile == "latency" and not case.part(host, "npu"):
+            known[host["name"]]["settings"].append(unknown_row("interrupts of NPUs", "bound"))
+    return known
 
 
 def _others(plan: Record, name: str) -> list[str]:

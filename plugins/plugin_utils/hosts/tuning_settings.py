@@ -117,13 +117,18 @@ def _latency(case: Observed, host: Record, tune: Record, state: Record, found: W
             addresses[device],
             "the kernel has no sq_send_trigger_irq for it",
         )
+    bindings = {addresses[device]: [str(cpu) for cpu in pairs[device]] for device in bound}
     if not addresses:
-        found.add("TUNE-INTERRUPTS", None, "", "the addresses of its NPUs on the PCI bus are not known (npu-smi)")
+        bindings = _as_bound(state)
+        stay = f"; {len(bindings)} of them stay bound as they are" if bindings else ""
+        text = f"the addresses of its NPUs on the PCI bus are not known (npu-smi){stay}"
+        found.add("TUNE-INTERRUPTS", None, "", text)
     if _as_root(case, host):
         text = "its engines run as root, so vLLM-Ascend binds the interrupts itself, and stops irqbalance for good"
         found.add("TUNE-BINDERS", None, "", text)
         return
-    _bind(tune, state, {device: addresses[device] for device in bound}, pairs, found)
+    if _bind(tune, state, bindings, found):
+        found.devices.update({device: addresses[device] for device in bound})
 
 
 def _divided(
@@ -139,32 +144,40 @@ def _divided(
     return slices(host["hardware"], allowed, nodes, addresses, near, locality)
 
 
-def _bind(
-    tune: Record, state: Record, devices: t.Mapping[int, str], pairs: t.Mapping[int, tuple[int, int]], found: Wanted
-) -> None:
-    """The interrupts' CPUs, and what irqbalance has to do for them to stay there."""
-    numbers = sorted(
-        number for address in devices.values() for number in state["interrupts"][address]["numbers"].values()
-    )
+def _as_bound(state: Record) -> dict[str, list[str]]:
+    """What an earlier run bound, by PCI address. One failure of npu-smi does not undo the binding of a host that serves."""
+    remembered = {key.split(" ")[1] for key in state["remembered"] if key.startswith("interrupt ")}
+    now = {address: item["cpus"] for address, item in state["interrupts"].items() if address in remembered}
+    return {
+        address: [cpus["send"], cpus["update"]]
+        for address, cpus in sorted(now.items())
+        if cpus["send"].isdigit() and cpus["update"].isdigit()
+    }
+
+
+def _bind(tune: Record, state: Record, bindings: t.Mapping[str, list[str]], found: Wanted) -> bool:
+    """The interrupts' CPUs by PCI address, and what irqbalance has to do for them to stay there; False if nothing is bound."""
+    numbers = sorted(number for address in bindings for number in state["interrupts"][address]["numbers"].values())
     mode, balancer = tune["irqbalance"], state["irqbalance"]
     if mode == "leave" and balancer["active"] and not set(numbers) <= set(balancer["banned"]):
         text = "irqbalance runs and would move the NPUs' interrupts back within seconds, so they are not bound"
         found.add("TUNE-IRQBALANCE", None, "active", text)
-        return
-    if not devices:
-        return
-    found.devices.update(devices)
-    found.interrupts.update({address: [str(cpu) for cpu in pairs[device]] for device, address in devices.items()})
+        return False
+    if not bindings:
+        return False
+    found.interrupts.update(bindings)
     if mode == "stop":
         found.services[BALANCER] = "stopped"
     elif mode == "exclude":
         found.services[BALANCER] = "excluding"
-        found.files[f"{UNITS}/{BALANCER}.d/{DROP_IN}"] = _excluding(numbers, [pairs[device] for device in devices])
+        cpus = [int(cpu) for pair in bindings.values() for cpu in pair]
+        found.files[f"{UNITS}/{BALANCER}.d/{DROP_IN}"] = _excluding(numbers, cpus)
+    return True
 
 
-def _excluding(numbers: t.Sequence[int], pairs: t.Iterable[tuple[int, int]]) -> str:
+def _excluding(numbers: t.Sequence[int], bound: t.Iterable[int]) -> str:
     """The drop-in of irqbalance. Distributions pass its options in one of two variables."""
-    cpus = spell_cpus(cpu for pair in pairs for cpu in pair)
+    cpus = spell_cpus(bound)
     options = " ".join(f"--banirq={number}" for number in numbers)
     lines = [f"IRQBALANCE_BANNED_CPULIST={cpus}", f"IRQBALANCE_ARGS={options}", f"OPTIONS={options}"]
     return HEAD + "".join(f'Environment="{line}"\n' for line in lines)

@@ -12,6 +12,7 @@ from .tuning_settings import BALANCER, GOVERNORS, PAGES, Wanted, state_of
 
 Row = dict[str, t.Any]
 MAPS = "vm.max_map_count"
+UNKNOWN = "unknown"
 
 
 def rows(case: Observed, host: Record, found: Wanted) -> list[Row]:
@@ -68,6 +69,11 @@ def preloads(service: Record) -> bool:
 def _row(setting: str, wanted: str, found: str, as_wanted: bool | None = None, tuned: bool = True) -> Row:
     equal = wanted == found if as_wanted is None else as_wanted
     return {"setting": setting, "wanted": wanted, "found": found, "as_wanted": equal, "tuned": tuned}
+
+
+def unknown_row(setting: str, wanted: str) -> Row:
+    """The row of what could not be gathered."""
+    return _row(setting, wanted, UNKNOWN, False)
 
 
 def states(case: Observed, wanted: t.Mapping[str, Wanted]) -> dict[str, dict[str, t.Any]]:

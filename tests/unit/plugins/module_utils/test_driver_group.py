@@ -1,20 +1,16 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The group of the NPU driver: as the installer recorded it, else of the device files, else the usual one; the module and the role agree."""
+"""The group of the NPU driver: as the installer recorded it, else of the device files, else the usual one."""
 
 from __future__ import annotations
 
 import grp
 import os
-import pathlib
-import stat
-import subprocess
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools import driver_group as module
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[4]
 IDS = {"root": 0, "npus": 900, "video": 44, "HwHiAiUser": 1000, "given": 901}
 CASES = {
     "recorded": ("", "npus", "video", ("npus", "video", "HwHiAiUser"), "npus"),
@@ -61,36 +57,3 @@ def host(request, tmp_path, monkeypatch):
 def test_the_module_finds_the_group(host):
     given, folder, _groups, _opens, expected = host
     assert module.driver_group(given, str(folder / "ascend_install.info"), str(folder)) == expected
-
-
-def program(folder, name, text):
-    path = folder / "bin" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-def test_the_role_finds_the_same(host):
-    """The script of the role's task, with programs that show it the same host."""
-    yaml = pytest.importorskip("yaml", reason="reads the role's tasks")
-    given, folder, groups, opens, expected = host
-    (task,) = [
-        task
-        for task in yaml.safe_load((REPOSITORY / "roles" / "service" / "tasks" / "user.yml").read_text())
-        if task.get("register") == "__service_account"
-    ]
-    script = task["ansible.builtin.command"]["argv"][2]
-    assert "/etc/ascend_install.info" in script and "/dev/davinci" in script
-    script = script.replace("/etc/ascend_install.info", str(folder / "ascend_install.info"))
-    program(folder, "getent", f'case " {" ".join(groups)} " in *" $2 "*) exit 0 ;; esac; exit 2')
-    program(folder, "stat", f"echo {opens}" if opens else "exit 1")
-    program(folder, "systemctl", "echo systemd 252")
-    environment = {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
-    lines = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", "nosuchuser", given],
-        env=environment,
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    ).stdout.splitlines()
-    assert lines == [*([f"group={expected}"] if expected else []), "systemd 252"]

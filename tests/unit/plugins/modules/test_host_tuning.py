@@ -267,7 +267,8 @@ def test_the_units_commands_set_the_interrupts_at_boot(tune, rack, tmp_path):
 def test_irqbalance_with_a_drop_in_is_restarted_and_goes_back(tune, rack, tmp_path):
     before, systemctl = content(rack), str(tmp_path / "systemctl")
     wanted = {"files": {DROP_IN: "[Service]\n"}, "services": {"irqbalance.service": "excluding"}}
-    assert not tune(systemctl=systemctl, **wanted)["failed"]
+    done = tune(systemctl=systemctl, **wanted)
+    assert not done["failed"] and done["restart"] == []
     assert (tmp_path / "calls").read_text().split() == ["daemon-reload", "try-restart"]
     assert (tmp_path / "irqbalance").read_text().split() == ["active", "enabled"]
     assert not tune(systemctl=systemctl, **wanted)["changed"]
@@ -280,9 +281,10 @@ def test_a_drop_in_of_others_is_kept_and_set_back(tune, rack):
     place.parent.mkdir(parents=True)
     place.write_text("[Service]\nNice=5\n")
     before = content(rack)
-    tune(files=LATENCY["files"])
+    assert tune(files=LATENCY["files"])["restart"] == ["inference-prefill-0.service"]
     assert place.read_text() == LATENCY["files"][OWN]
-    tune()
+    assert tune(files=LATENCY["files"])["restart"] == []
+    assert tune()["restart"] == ["inference-prefill-0.service"]
     assert content(rack) == before
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools import runner
 
 WISH = {"requirements": ["x==1"], "exclude": [], "imports": ["x"]}
 
@@ -78,3 +80,20 @@ def test_the_host_itself(run_module):
     assert found["machine"] == os.uname().machine
     assert any(name.startswith("libc.so") for name in found["libraries"])
     assert found["libc"].split(".")[0] == "2"
+
+
+@pytest.mark.parametrize(
+    ("printed", "version"), [("systemd 252 (252.39-1)\n+PAM +AUDIT\n", 252), ("", 0), ("not systemd 3\n", 0), (None, 0)]
+)
+def test_what_units_need_to_know(tmp_path, run_module, monkeypatch, printed, version):
+    if printed is not None:
+        program = tmp_path / "systemctl"
+        program.write_text(f"#!/bin/sh\n/usr/bin/printf '%s' '{printed}'\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(runner, "PLACES", ())
+    me = pwd.getpwuid(os.getuid()).pw_name
+    found = run_module("installed_info", account={"user": me, "driver_group": "no-such-group"})["account"]
+    assert found == {"user": me, "group": "no-such-group", "exists": True, "driver_group": "", "systemd": version}
+    assert run_module("installed_info", account={"user": "nobody-like-this"})["account"]["exists"] is False
+    assert "account" not in run_module("installed_info")

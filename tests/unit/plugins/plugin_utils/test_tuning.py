@@ -282,14 +282,43 @@ def test_a_benchmark_records_the_state_and_names_what_changed():
     results = [{"figures": figures, "engines": {}} for dummy in bench["runs"]]
     tuned = {"vm.swappiness": "1", "kernel.numa_balancing": "0"}
     before = bench_report(plan, bench, results, None, tune_states(plan, {HOST: state(), "n2": {"failed": True}}, {}))
-    assert set(before["tuning"]) == {HOST} and before["tuning"][HOST]["profile"] == "safe"
-    assert "Tuning: profile safe on 1 host." in "\n".join(bench_text(before))
+    assert set(before["tuning"]) == {HOST, "n2"} and before["tuning"][HOST]["profile"] == "safe"
+    text = "\n".join(bench_text(before))
+    assert "Tuning: profile safe on 2 hosts." in text
+    assert "all settings: wanted profile safe, found unknown on 1 host (n2)." in text
 
     now = bench_report(plan, bench, results, before, tune_states(plan, {HOST: state(sysctl=tuned)}, {}))
-    (found,) = [finding for finding in now["findings"] if finding["id"] == "BENCH-TUNING"]
+    other, found = sorted(
+        (finding for finding in now["findings"] if finding["id"] == "BENCH-TUNING"),
+        key=lambda item: item["path"] == HOST,
+    )
+    assert other["path"] == "n2" and "all settings is unknown in one of the reports" in other["problem"]
     assert found["path"] == HOST and "vm.swappiness is 1, before 60" in found["problem"] and now["passed"]
     same = bench_report(plan, bench, results, before, tune_states(plan, {HOST: state()}, {}))
-    assert not [finding for finding in same["findings"] if finding["id"] == "BENCH-TUNING"]
+    assert [finding["path"] for finding in same["findings"] if finding["id"] == "BENCH-TUNING"] == ["n2"]
+
+
+def test_interrupts_of_a_benchmark_are_unknown_without_npu_smi():
+    known = tune_states(latency(), {HOST: state(), "n2": state()}, {HOST: NPUS, "n2": {"failed": True, "msg": "no"}})
+    assert not [row for row in known[HOST]["settings"] if row["found"] == "unknown"]
+    (row,) = [row for row in known["n2"]["settings"] if row["setting"].startswith("interrupts")]
+    assert row["found"] == "unknown" and not row["as_wanted"]
+
+
+@pytest.mark.parametrize("mode", ["exclude", "stop"])
+def test_a_failure_of_npu_smi_keeps_the_binding(mode):
+    bound = copy.deepcopy(state()["interrupts"])
+    remembered = {}
+    for device in range(8):
+        bound[address(device)]["cpus"] = {"send": str(device * 24), "update": str(device * 24 + 1)}
+        remembered.update({f"interrupt {address(device)} {kind}": "0-191" for kind in ("send", "update")})
+    given = state(interrupts=bound, remembered=remembered)
+    before = tune_settings(latency(irqbalance=mode), HOST, given, NPUS)["settings"]
+    assert len(before["interrupts"]) == 8
+    found = tune_settings(latency(irqbalance=mode), HOST, given, {"failed": True, "msg": "npu-smi: timeout"})
+    assert found["settings"] == before
+    (finding,) = [finding for finding in found["findings"] if finding["id"] == "TUNE-INTERRUPTS"]
+    assert "8 of them stay bound as they are" in finding["problem"]
 
 
 @pytest.mark.parametrize(
