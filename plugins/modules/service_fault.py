@@ -98,6 +98,11 @@ ended:
   returned: when a fault was made
   type: float
   sample: 1790000060.5
+seconds:
+  description: Seconds from RV(begun) to the end of the module, not counted by the clock of the host.
+  returned: when a fault was made
+  type: float
+  sample: 101.8
 processes:
   description: The processes that got the signal, by service, as C(pid) and C(title).
   returned: success
@@ -152,7 +157,7 @@ def run(module):
     if module.check_mode:
         return result
     everything = [process for processes in found.values() for process in processes]
-    result["begun"] = time.time()
+    result["begun"], begin = time.time(), time.monotonic()
     if params["action"] == "kill":
         kill(everything)
         result["ended"] = result["begun"]
@@ -161,6 +166,7 @@ def run(module):
         result["ended"] = time.time()
     old = {unit: state["start_id"] for unit, state in states.items()} if params["action"] == "kill" else {}
     result["recovered"] = recovered(runtime, services, old, params["timeout"])
+    result["seconds"] = time.monotonic() - begin
     return result
 
 

@@ -106,6 +106,14 @@ options:
     description: When the fault began, in seconds since 1970, for V(reported). M(ascend.inference.service_fault) returns it.
     type: float
     default: 0
+  earliest:
+    description: The end of V(baseline) by the clock of this host, for V(reported). A fault that O(begun) earlier has another clock.
+    type: float
+    default: 0
+  ago:
+    description: Seconds since the fault, at least, for V(reported). A fault that O(begun) later than so long ago has another clock.
+    type: float
+    default: 0
   window:
     description: Seconds over which the rate of good answers is compared with the rate before the fault.
     type: float
@@ -148,6 +156,11 @@ requests:
   returned: if O(state) is V(running) or V(baseline)
   type: int
   sample: 240
+ended:
+  description: When the baseline was measured, in seconds since 1970.
+  returned: if O(state) is V(baseline)
+  type: float
+  sample: 1790000000.1
 figures:
   description: >-
     C(baseline) and C(fault) with C(requests), C(answered), C(failed), C(empty), and seconds to the first text; C(fault) also with C(gap), the longest
@@ -173,6 +186,7 @@ from ..module_utils.tools.text import visible
 
 STOP = "stop"  # this file ends the load
 POLL = 0.2
+TOLERANCE = 1.0  # seconds between the clocks of two hosts
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
 ARGUMENTS = {
     "state": {"type": "str", "choices": ["idle", "running", "baseline", "reported"], "required": True},
@@ -192,6 +206,8 @@ ARGUMENTS = {
     "request_timeout": {"type": "float", "default": 300},
     "seconds": {"type": "float", "default": 5},
     "begun": {"type": "float", "default": 0},
+    "earliest": {"type": "float", "default": 0},
+    "ago": {"type": "float", "default": 0},
     "window": {"type": "float", "default": 30},
     "compare": {"type": "int", "default": 200},
 }
@@ -234,7 +250,18 @@ def baseline(module, records):
     if bad:
         text = "{} of {} requests got no good answer before any fault: {}. No fault was made. Fix: run ascend.inference.verify"
         module.fail_json(msg=visible(text.format(len(bad), len(found), bad[0].problem)))
-    return {"requests": len(found)}
+    return {"requests": len(found), "ended": time.time()}
+
+
+def same_clock(module):
+    """The fault's host has counted its begin; with another clock, its failures would count as those of the baseline, and the fault would pass."""
+    params, latest = module.params, time.time() - module.params["ago"]
+    apart = max(params["earliest"] - params["begun"], params["begun"] - latest)
+    if apart > TOLERANCE:
+        module.fail_json(
+            msg=f"The clock of the fault's host and the clock of the load's host differ by at least {apart:.1f} s, so it is not known which answers "
+            "came before the fault. Fix: set up chrony on both, then repeat the drill"
+        )
 
 
 def reported(module, service, records):
@@ -282,6 +309,7 @@ def main():
         elif params["state"] == "baseline":
             result = baseline(module, records)
         else:
+            same_clock(module)
             result = reported(module, service, records)
     except OSError as error:
         module.fail_json(msg=visible(f"The recorded answers cannot be kept: {error}"))

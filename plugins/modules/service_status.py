@@ -88,7 +88,7 @@ services:
     kv:
       description: >-
         Prompt tokens by source of their KV cache; for a master of the store its clients, keys and, of several ones, its role; for etcd the
-        bytes of its database and their limit.
+        bytes of its database and their limit; for the probe its paths and how many of them are good, failed and unknown.
       type: dict
     digests:
       description: Digests of its running, deployed and planned configuration.

@@ -66,12 +66,12 @@ leader:
   type: str
   sample: mooncake-master-1
 clients:
-  description: Its clients.
+  description: Its clients; null if it does not give this counter.
   returned: success
   type: float
   sample: 16
 stored_keys:
-  description: Its keys.
+  description: Its keys; null if it does not give this counter.
   returned: success
   type: float
   sample: 200

@@ -181,7 +181,7 @@ def failover(store):
     """Keys that are still right after the death of the leader, and what the failover took."""
     store.client()
     assert store.ask("put") == {"failed": 0} and store.ask("read") == {"right": KEYS}
-    store.wait(lambda: look(store.metrics).keys == KEYS)
+    store.wait(lambda: look(store.metrics).stored_keys == KEYS)
     before = look(store.metrics)
     assert before.clients == 1
     store.kill(before.leader)

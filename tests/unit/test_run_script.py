@@ -88,9 +88,13 @@ def test_a_service_that_ran_for_long_starts_at_once(service):
     assert service.start() == 0
 
 
-@pytest.mark.parametrize("text", ["", "x y z\n", "1", "9 9\n", "-1 5 d1\n", "1 2 d1; reboot\n", "$(reboot) 3 d1\n"])
+DAMAGED = ["", "x y z\n", "1", "9 9\n", "-1 5 d1\n", "1 2 d1; reboot\n", "$(reboot) 3 d1\n"]
+DAMAGED += ["08 5 d1\n", "NOW 08 d1\n", "NOW 99999999999999999999 d1\n", "99999999999999999999 9 d1\n"]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_record_is_no_reason_to_wait_or_fail(service, text):
-    service.starts.write_text(text)
+    service.starts.write_text(text.replace("NOW", str(int(time.time()))))
     assert service.start() == 0
     assert service.starts.read_text().split()[1:] == ["1", "d1"]
 

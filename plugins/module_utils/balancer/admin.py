@@ -12,12 +12,14 @@ from __future__ import annotations
 import csv
 import io
 import socket
+import time
 from typing import NamedTuple
 
 from ..tools.text import one_line
 
 MAINTENANCE, DRAIN = 0x3F & ~0x18, 0x18  # bits of srv_admin_state: SRV_ADMF_*MAINT, SRV_ADMF_*DRAIN (server-t.h)
 RUNNING = 2  # srv_op_state: SRV_ST_RUNNING
+TOTALS = ("FRONTEND", "BACKEND")  # rows of "show stat" that are no servers
 MOST = 4 * 1024 * 1024  # bytes of one answer
 
 
@@ -42,14 +44,19 @@ class Balancer:
         self.path, self.backend, self.timeout = path, backend, timeout
 
     def ask(self, command: str) -> str:
-        """The answer to one command. Raises BalancerProblem if there is none."""
+        """The answer to one command. Raises BalancerProblem if there is none, or if its end does not come within the timeout."""
         received: list[bytes] = []
+        end = time.monotonic() + self.timeout
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
                 stream.settimeout(self.timeout)
                 stream.connect(self.path)
                 stream.sendall(command.encode() + b"\n")
                 while True:
+                    left = end - time.monotonic()  # of the whole answer: a byte from time to time is none
+                    if left <= 0:
+                        raise socket.timeout("its answer does not end")
+                    stream.settimeout(left)
                     block = stream.recv(65536)
                     if not block:
                         break
@@ -67,19 +74,21 @@ class Balancer:
 
     def servers(self) -> dict[str, Server]:
         """The backend's servers by name."""
-        rows = _table(self.ask(f"show servers state {self.backend}"))
-        requests = {
-            row["svname"]: int(row["scur"] or 0)
-            for row in csv.DictReader(io.StringIO(self.ask("show stat").lstrip("# ")))
-            if row.get("pxname") == self.backend
-        }
-        found = {}
-        for row in rows:
-            name, admin = row["srv_name"], int(row["srv_admin_state"])
-            state = "maint" if admin & MAINTENANCE else "drain" if admin & DRAIN else "ready"
-            up, weight = int(row["srv_op_state"]) >= RUNNING, int(row["srv_uweight"])
-            found[one_line(name)] = Server(one_line(name), state, up, weight, requests.get(name, 0))
-        return found
+        states, counters = self.ask(f"show servers state {self.backend}"), self.ask("show stat")
+        rows = _table(states)
+        try:
+            requests = {
+                row["svname"]: int(row["scur"])
+                for row in csv.DictReader(io.StringIO(counters.lstrip("# ")))
+                if row.get("pxname") == self.backend and row.get("svname") not in TOTALS
+            }
+            found = [_server(row, requests[row["srv_name"]]) for row in rows]
+        except (ValueError, KeyError, TypeError, csv.Error) as error:  # requests that are not known are not none
+            raise BalancerProblem(
+                f"the states or requests of the balancer's servers cannot be read ({type(error).__name__}: {error}): {counters.strip()[:300]!r}. "
+                "Fix: compare its haproxy.cfg with the plan, then run site"
+            ) from error
+        return {server.name: server for server in found}
 
     def set_state(self, name: str, state: str) -> None:
         """Set a server ``ready`` or to ``drain``: no new requests, those under way go on."""
@@ -95,6 +104,14 @@ class Balancer:
             raise BalancerProblem(
                 f"the balancer at {self.path} refused {command!r}: {answer[:300]}. Fix: compare its haproxy.cfg with the plan, then run site"
             )
+
+
+def _server(row: dict[str, str], requests: int) -> Server:
+    admin = int(row["srv_admin_state"])
+    state = "maint" if admin & MAINTENANCE else "drain" if admin & DRAIN else "ready"
+    return Server(
+        one_line(row["srv_name"]), state, int(row["srv_op_state"]) >= RUNNING, int(row["srv_uweight"]), requests
+    )
 
 
 def _table(text: str) -> list[dict[str, str]]:

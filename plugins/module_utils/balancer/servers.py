@@ -47,12 +47,14 @@ def bring(
             "the planned routers"
         )
     others = [
-        server for server in before.values() if server.name not in names and server.up and server.state == "ready"
+        server
+        for server in before.values()
+        if server.name not in names and server.up and server.state == "ready" and server.weight
     ]
     if state == "drain" and not others and not allow_last:
         raise BalancerProblem(
             f"no other router than {', '.join(names)} gets requests from the balancer, so all requests would fail. "
-            "Fix: start another router first, or allow the pause"
+            "Fix: start another router first"
         )
     due = [name for name in names if before[name].state != state]
     heavier = [name for name in names if weight is not None and before[name].weight != weight]
@@ -65,7 +67,7 @@ def bring(
     begin = clock()
     while True:
         after = balancer.servers()
-        wrong = [name for name in names if after[name].state != state]
+        wrong = [name for name in names if name not in after or after[name].state != state]
         if wrong:
             raise BalancerProblem(
                 f"the balancer at {balancer.path} accepted the change, and {', '.join(wrong)} is not {state}. Fix: run again"

@@ -17,11 +17,11 @@ TIMEOUT = 2.0  # seconds of one answer; a paused master accepts connections and 
 
 
 class Seen(NamedTuple):
-    """The leader at one moment; "" if none or several serve, and then without counters."""
+    """The leader at one moment; "" if none or several serve. A counter is None if the leader did not give it."""
 
     leader: str
-    clients: float = 0.0
-    keys: float = 0.0
+    clients: float | None = None
+    stored_keys: float | None = None
 
 
 def look(urls: dict[str, str], get: Callable[..., Reply] = ask) -> Seen:
@@ -33,8 +33,9 @@ def look(urls: dict[str, str], get: Callable[..., Reply] = ask) -> Seen:
             leaders.append(name)
     if len(leaders) != 1:
         return Seen("")
-    samples = read_metrics(get(Target(urls[leaders[0]]), "/metrics", None, TIMEOUT).body)
-    return Seen(leaders[0], samples.get("master_active_clients", 0.0), samples.get("master_key_count", 0.0))
+    reply = get(Target(urls[leaders[0]]), "/metrics", None, TIMEOUT)
+    samples = read_metrics(reply.body) if reply.status == 200 and not reply.error else {}
+    return Seen(leaders[0], samples.get("master_active_clients"), samples.get("master_key_count"))
 
 
 def follow(
@@ -47,8 +48,9 @@ def follow(
 ) -> dict[str, Any]:
     """Wait until the leader is gone, another election is over, and as many clients as before are back, at most ``timeout`` seconds.
 
-    Returns ``{leader, leaderless, clients_after, clients, keys}``: the new leader, the seconds in which none served and those until its clients were
-    back (None if that did not happen), and its counters at the end. Both are counted from the last answer of the old leader.
+    Returns ``{leader, leaderless, clients_after, clients, stored_keys}``: the new leader, the seconds in which none served and those until its
+    clients were back (None if that did not happen or cannot be known), and its counters at the end (None if it did not give them). Both times are
+    counted from the last answer of the old leader.
     """
     begin = last = clock()
     gone, leaderless, clients_after, seen = False, None, None, before
@@ -60,7 +62,9 @@ def follow(
         elif seen.leader:
             gone = True
             leaderless = round(now - last, 1) if leaderless is None else leaderless
-            if seen.clients >= before.clients:
+            if before.clients is None:
+                break
+            if seen.clients is not None and seen.clients >= before.clients:
                 clients_after = round(now - last, 1)
         else:
             gone = True
@@ -70,7 +74,7 @@ def follow(
         "leaderless": leaderless,
         "clients_after": clients_after,
         "clients": seen.clients,
-        "stored_keys": seen.keys,
+        "stored_keys": seen.stored_keys,
     }
 
 

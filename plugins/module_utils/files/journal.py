@@ -20,7 +20,8 @@ import time
 from . import tree
 
 JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json", "plan.json"
-NAMES = (JOURNAL, VERIFIED, BEFORE)
+WATCHDOG = "watchdog.json"  # restarts by the watchdog, see module_utils/probe/watchdog.py
+NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG)
 CHANGING, DEPLOYED = "changing", "deployed"
 
 

@@ -25,6 +25,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
 FULL = 0.8  # of etcd's quota
+LATE, ROUND = 3, 8  # a round has up to eight answers that end by their timeout
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
 MOST_VERSION = 64  # characters; longer versions are not released
 SOURCE = "vllm:prompt_tokens_by_source_total"
@@ -101,6 +102,7 @@ def findings_of(service, state, response, row, digests, now):
         *_process(service, state, response, now),
         *_settings(service, digests),
         *_version(service, response),
+        *_unknown(service, response, row["kv"]),
         *_counters(service, response, row),
     ]
 
@@ -137,6 +139,25 @@ def _version(service, response):
         yield f"is vLLM {version}, expected {expected}"
 
 
+def _unknown(service, response, kv):
+    """What an answer should say and does not."""
+    if not response["answers"]:
+        return
+    samples = response["samples"]
+    wanted = {"etcd": list(DATABASE.values())}.get(service["kind"], [])
+    if service["clients"] and kv.get("role") != "standby":
+        wanted = ["master_active_clients"]
+    missing = [name for name in wanted if name not in samples]
+    if service["base"] and service["kind"] != "balancer" and (missing or not samples):
+        yield "gives no {} at {}/metrics, so its state is not known. Fix: read its log, and that page".format(
+            ", ".join(missing) or "counters", service["base"]
+        )
+    if service["kind"] == "balancer" and not isinstance(_json(response["body"]).get("routers"), dict):
+        yield "does not say which routers get requests at {}, so it is not known. Fix: check what uses this port".format(
+            service["url"]
+        )
+
+
 def _counters(service, response, row):
     requests, kv = row["requests"], row["kv"]
     if requests["waiting"] and not requests["running"]:
@@ -155,11 +176,45 @@ def _counters(service, response, row):
         ).format(kv["bytes"] / MIB, kv["quota"] / MIB)
     if service["kind"] == "router":
         yield from _behind(service, response)
+    if service["kind"] == "probe":
+        yield from _probed(response)
     if service["kind"] == "balancer":
         routers = _json(response["body"]).get("routers")
         for name, up in sorted(routers.items()) if isinstance(routers, dict) else ():
             if not up:
                 yield f"sends no requests to {one_line(str(name))}, which fails its health check"
+
+
+def _probed(response):
+    """Findings of the probe; a result that is missing or old says nothing about the service, which is a finding too."""
+    if not response["answers"]:
+        return
+    page = _json(response["body"])
+    found, paths = page.get("findings"), page.get("paths")
+    if not isinstance(found, list) or not isinstance(paths, dict):
+        yield "gives no page of results, so whether clients get answers is unknown. Fix: run ascend.inference.deploy"
+        return
+    age, interval = page.get("age"), page.get("interval", 0)
+    if age is None:
+        yield "has no result yet, so whether clients get answers is unknown. Fix: run status again after the first round"
+    elif age > LATE * interval + ROUND * page.get("timeout", 0):
+        yield (
+            f"has no result for {age:.0f} s, although it has a round every {interval:.0f} s: whether clients get answers is unknown. Fix: "
+            "read its log, then run ascend.inference.restart with inference_services: [probe]"
+        )
+    yield from (str(text) for text in found)
+    if page.get("more"):
+        yield "has {} more findings; its page /metrics shows all paths".format(page["more"])
+
+
+def probes_of(service, response):
+    """``{paths, good, failed, unknown}``: how many paths the probe has, and their last results; {} of other services."""
+    paths = _json(response["body"]).get("paths") if service["kind"] == "probe" and response["answers"] else None
+    if not isinstance(paths, dict):
+        return {}
+    known = [name for name in ("good", "failed", "unknown") if isinstance(paths.get(name), int)]
+    counts = {name: paths[name] for name in known if not isinstance(paths[name], bool)}
+    return dict(counts, paths=sum(counts.values()))
 
 
 def _behind(service, response):
@@ -229,7 +284,11 @@ class Host:
             "restarts": state["restarts"],
             "version": answer["version"],
             "requests": requests_of(service["kind"], answer),
-            "kv": {**transfers_of(service["kind"], answer["samples"]), **role_of(service, answer)},
+            "kv": {
+                **transfers_of(service["kind"], answer["samples"]),
+                **role_of(service, answer),
+                **probes_of(service, answer),
+            },
             "digests": dict(zip(("running", "deployed", "planned"), digests)),
             "log": [],
         }

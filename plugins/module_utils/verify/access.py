@@ -33,7 +33,7 @@ def check_access(probe: Probe) -> list[Record]:
     if ask(probe.entry._replace(validate_certs=False), LISTED, timeout=TIMEOUT).never_connected:
         return [skipped("access", "the entry does not answer; see step entry")]
     if entry.url.startswith("https://") and entry.validate_certs:
-        broken += _certificate(probe)
+        broken += check_certificate(probe)
         looked_at.append("certificate valid")
     if entry.api_key:
         broken += _keys(probe)
@@ -46,7 +46,7 @@ def check_access(probe: Probe) -> list[Record]:
     return [passed("access", "entry", ", ".join(looked_at))]
 
 
-def _certificate(probe: Probe) -> list[Problem]:
+def check_certificate(probe: Probe) -> list[Problem]:
     """Errors of the certificate; what cannot be judged is a remark. Later requests trust exactly this certificate."""
     entry = probe.plan.entry
     try:

@@ -32,6 +32,13 @@ def check_entry(probe: Probe) -> list[Record]:
     return _judge_exchanges(probe, before, exchanges)
 
 
+def check_streamed(probe: Probe) -> tuple[list[Record], Answer]:
+    """The same with one streamed request: (records of steps entry and transfer, the answer)."""
+    before = probe.all_metrics()
+    answer = probe.complete(probe.entry, *_fresh(probe), stream=True, stream_options={"include_usage": True})
+    return [step for step in _judge_exchanges(probe, before, [answer]) if step["step"] != "stream"], answer
+
+
 def _fresh(probe: Probe) -> list[Any]:
     prompt = probe.new_prompt()
     probe.exchanges.append(Exchange(prompt, Answer("", "", 0)))
@@ -40,7 +47,7 @@ def _fresh(probe: Probe) -> list[Any]:
 
 def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[Record]:
     whole = [answer for answer in answers if answer.whole]
-    window = _window(probe, before, whole)
+    window = window_after(probe, before, whole)
     probe.served_by = busy(window, sorted(window.engines))
     probe.ttft_ms = {
         "stream": milliseconds(answers[1].ttft) if len(answers) > 1 else None,
@@ -60,7 +67,7 @@ def _judge_exchanges(probe: Probe, before: Any, answers: list[Answer]) -> list[R
     return steps
 
 
-def _window(probe: Probe, before: Any, whole: list[Answer]) -> Window:
+def window_after(probe: Probe, before: Any, whole: list[Answer]) -> Window:
     """Counters after the exchanges, read until all complete answers are counted by the engines that finish requests."""
     # A stream without usage has no prompt tokens; the other probe has about as many.
     tokens = [answer.prompt_tokens for answer in whole if answer.prompt_tokens]
@@ -89,7 +96,7 @@ def _judge_answer(
     probe: Probe, step: str, prompt: str, answer: Answer, reference: Answer | None, window: Window
 ) -> Record:
     if not answer.whole:
-        hop, fault = _broken_hop(probe, answer, window)
+        hop, fault = broken_hop(probe, answer, window)
         seen = {"problem": answer.problem, "status": answer.status}
         return failed(step, hop, Problem(probe.hide(answer.detail), fault), **seen)
     engine = probe.reference_engine(probe.served_by)
@@ -113,7 +120,7 @@ def _judge_answer(
     return passed(step, "entry", message, prompt_tokens=answer.prompt_tokens, finish_reason=answer.finish_reason)
 
 
-def _broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple:
+def broken_hop(probe: Probe, answer: Answer, window: Window) -> tuple[str, str]:
     """(hop, fault) of an incomplete answer: from the engines' health and the progress of the request."""
     if answer.problem in ("refused", "unreachable", "tls"):
         return "entry", "entry_down"

@@ -16,7 +16,7 @@ from ..tools.http_client import Target, ask
 from .answers import Answer, excerpt
 from .faults import Problem
 from .metrics import ranks_served
-from .plan import Engine
+from .plan import Engine, VerifyPlan
 from .probe import Probe
 from .prompts import new_nonce
 from .records import Record, failed, milliseconds, passed, skipped
@@ -63,17 +63,21 @@ def members(engines: tuple[Engine, ...]) -> list[Member]:
     ]
 
 
+def addressable(plan: VerifyPlan) -> bool:
+    """Whether requests can be sent to a chosen pair, without the entry."""
+    by_bootstrap = plan.transfer.protocol == "bootstrap" and all(engine.bootstrap for engine in plan.role("prefill"))
+    return plan.transfer.protocol == "prefill_answers" or by_bootstrap
+
+
 def check_pairs(probe: Probe) -> list[Record]:
     """All pairs: directly if the protocol allows it, else through the entry as long as new pairs occur."""
     plan = probe.plan
     if not (plan.role("prefill") and plan.role("decode")):  # engines join a router that has none of the other pool
         return [skipped("pairs", "there is no engine of the other pool")]
-    by_hand = plan.transfer.protocol == "prefill_answers" or (
-        plan.transfer.protocol == "bootstrap" and all(engine.bootstrap for engine in plan.role("prefill"))
-    )
+    by_hand = addressable(plan)
     if not by_hand and not probe.entry_works:
         return [skipped("pairs", "this connector's pairs can be tested only through the entry, which does not work")]
-    pairs = _pairs(members(plan.role("prefill")), members(plan.role("decode")))
+    pairs = all_pairs(plan)
     if probe.joining:
         pairs = [pair for pair in pairs if probe.joining & {member.engine.name for member in pair}]
     probe.pairs = {prefill.name: {} for prefill in members(plan.role("prefill"))}
@@ -98,8 +102,9 @@ def check_pairs(probe: Probe) -> list[Record]:
     return [passed("pairs", "", f"{seen} of {len(pairs)} {kind} transferred KV, texts correct")]
 
 
-def _pairs(prefills: list[Member], decodes: list[Member]) -> list[tuple[Member, Member]]:
-    """Diagonals first, so that a limited number of pairs includes every member."""
+def all_pairs(plan: VerifyPlan) -> list[tuple[Member, Member]]:
+    """Every prefill rank with every decode rank. Diagonals first, so that a limited number of pairs includes every member."""
+    prefills, decodes = members(plan.role("prefill")), members(plan.role("decode"))
     longest = max(len(prefills), len(decodes))
     shortest = min(len(prefills), len(decodes))
     order = []
@@ -115,7 +120,7 @@ def _directly(probe: Probe, pairs: list[tuple[Member, Member]]) -> list[Record]:
     """Requests to the ranks by name; if an engine serves them by another rank, as for releases without the header."""
     broken: list[Record] = []
     for prefill, decode in pairs[: probe.plan.max_pairs]:
-        problem, row = _repeated_pair(probe, prefill, decode)
+        problem, row = repeated_pair(probe, prefill, decode, JOIN_TRIES if probe.joining else 1)
         if problem and problem.fault == "rank_ignored":
             probe.remark(f"{prefill.name} -> {decode.name}", problem)
             return broken + _unaddressed(probe, pairs)
@@ -166,16 +171,21 @@ def _parameters(probe: Probe, prefill: Member) -> tuple[dict[str, Any], dict[str
     return first, dict(second, remote_engine_id=engine_id, remote_bootstrap_addr=prefill.engine.bootstrap)
 
 
-def _repeated_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | None, dict[str, Any]]:
-    """`_one_pair`, for engines that join up to JOIN_TRIES times: clients use their peers, whose counters may be read amid a request."""
-    for last in [False] * (JOIN_TRIES - 1 if probe.joining else 0) + [True]:
-        problem, row = _one_pair(probe, prefill, decode)
+def repeated_pair(
+    probe: Probe, prefill: Member, decode: Member, tries: int, **more: Any
+) -> tuple[Problem | None, dict[str, Any]]:
+    """`_one_pair`, up to `tries` times if KV seems to be computed: the counters of engines that clients use may be read amid a request.
+
+    more: further keys of decode's request, such as `stream`.
+    """
+    for last in [False] * (tries - 1) + [True]:
+        problem, row = _one_pair(probe, prefill, decode, **more)
         if last or not problem or problem.fault != "recomputed":
             break
     return problem, row
 
 
-def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | None, dict[str, Any]]:
+def _one_pair(probe: Probe, prefill: Member, decode: Member, **more: Any) -> tuple[Problem | None, dict[str, Any]]:
     """(error or None, figures): request one token and KV from prefill, then the answer from decode with prefill's parameters."""
     prompt, request_id = probe.new_prompt(), new_nonce()
     both = (prefill.engine, decode.engine)
@@ -198,7 +208,13 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | 
     if not params.get("do_remote_prefill"):
         return Problem("prefill returned no kv_transfer_params", "no_kv_params"), {}
     answer = probe.complete(
-        probe.target(decode.engine), prompt, probe.plan.max_tokens, request_id, decode.rank, kv_transfer_params=params
+        probe.target(decode.engine),
+        prompt,
+        probe.plan.max_tokens,
+        request_id,
+        decode.rank,
+        kv_transfer_params=params,
+        **more,
     )
     if not answer.whole:
         fault = (
@@ -208,6 +224,8 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | 
         return Problem("decode did not answer: " + answer.detail, fault), row
     window, after = _settled(probe, before, both, answer.prompt_tokens)
     row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds)}
+    if answer.ttft is not None:
+        row["ttft_seconds"] = first.seconds + answer.ttft
     row["external_kv_transfer"] = (
         window.engines[decode.engine.name].external if decode.engine.name in window.engines else None
     )
@@ -224,7 +242,7 @@ def _one_pair(probe: Probe, prefill: Member, decode: Member) -> tuple[Problem | 
     if not reference.whole:
         return Problem("could not get the reference output: " + reference.detail, "unready"), row
     if not probe.same(answer, reference, prompt, prefill.engine):
-        return _other_text(answer, prefill.engine.name, reference), row
+        return other_text(answer, prefill.engine.name, reference), row
     return judge(probe.plan, window).problem, row
 
 
@@ -232,7 +250,8 @@ def _hidden(probe: Probe, problem: Problem) -> Problem:
     return problem._replace(text=probe.hide(problem.text))
 
 
-def _other_text(answer: Answer, engine: str, reference: Answer) -> Problem:
+def other_text(answer: Answer, engine: str, reference: Answer) -> Problem:
+    """The problem of an answer that is not the engine's own one."""
     text = "the answer is {0!r}, but {1} directly returns {2!r}"
     return Problem(text.format(excerpt(answer.text, 60), engine, excerpt(reference.text, 60)), "garbage")
 
@@ -295,7 +314,7 @@ def _one_request(probe: Probe) -> tuple[Problem | None, str]:
         hop = " -> ".join(sides)
     probe.requests.append({"id": answer.request_id, "hop": hop})
     if not reference.whole or not probe.same(answer, reference, prompt, served[0][0]):
-        return _other_text(answer, served[0][0].name, reference), hop
+        return other_text(answer, served[0][0].name, reference), hop
     if [len(side) for side in served] == [1, 1] and sides[0] in probe.pairs:
         row = {"prompt_tokens": answer.prompt_tokens, "milliseconds": milliseconds(answer.seconds), "status": "passed"}
         row["external_kv_transfer"] = window.engines[served[1][0].name].external

@@ -11,7 +11,7 @@ from ..tools import foreign_json
 from ..tools.http_client import Reply, ask
 from .answers import Answer, excerpt
 from .faults import Problem
-from .plan import Engine
+from .plan import Engine, VerifyPlan
 from .probe import Probe
 from .prompts import new_nonce, salted
 from .records import Record, failed, passed
@@ -27,6 +27,11 @@ def silence(path: str, reply: Reply) -> Problem:
     return Problem("{}HTTP {}: {}".format(text, reply.status, excerpt(reply.body) or "(empty body)"), "unready")
 
 
+def needed_tokens(plan: VerifyPlan) -> int:
+    """The least length of a prompt in tokens: more than two KV blocks, because a shorter one is not transferred."""
+    return max(2 * plan.block_size + 1, plan.min_prompt_tokens)
+
+
 def check_engines(probe: Probe) -> list[Record]:
     """Check that each engine is healthy and serves the planned model. Also sets max_model_len and the prompt length."""
     broken = []
@@ -36,7 +41,7 @@ def check_engines(probe: Probe) -> list[Record]:
             broken.append(failed("engines", engine.name, problem))
     if broken:
         return broken
-    needed = max(2 * probe.plan.block_size + 1, probe.plan.min_prompt_tokens)
+    needed = needed_tokens(probe.plan)
     probe.words = probe.words_for(needed)
     room = probe.max_model_len - probe.plan.max_tokens
     if 0 < room < needed:

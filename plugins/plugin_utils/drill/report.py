@@ -14,6 +14,7 @@ FORMAT = 1  # of the JSON
 LINES = 3  # of each log
 KEPT = 0.9  # of the keys; some may be evicted meanwhile
 MOST_LINE = 400  # characters
+UNJUDGED = "The drill says nothing about this."
 
 
 def drill_report(plan: Record, drill: Record, results: t.Sequence[Record]) -> dict[str, t.Any]:
@@ -76,7 +77,11 @@ def _failover(store: Record) -> dict[str, t.Any]:
 
 def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
     """What the failover of the store's leader took, and what it lost."""
+    if not run["masters"]:
+        return
     if not store:
+        problem = "the failover of the store was not measured"
+        yield _finding(run, "DRILL-UNJUDGED", problem, "Correct the reason, then repeat the drill.", UNJUDGED)
         return
     seconds, before = store.get("leaderless"), store["before"]
     if seconds is None or seconds > limits["leader"]:
@@ -86,11 +91,24 @@ def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
         yield _finding(
             run, "DRILL-LEADER", problem, fix, "Meanwhile no block is stored or found, and no engine can start."
         )
-    elif store.get("clients_after") is None:
+    if seconds is None:
+        return
+    if unknown := [name for name in ("clients", "stored_keys") if None in (before[name], store[name])]:
+        problem = (
+            f"{' and '.join(name.replace('_', ' ') for name in unknown)} before or after the failover are not known"
+        )
+        fix = "Read /metrics of all masters, then repeat the drill."
+        yield _finding(run, "DRILL-UNJUDGED", problem, fix, UNJUDGED)
+    if run["keeps_keys"] and before["stored_keys"] == 0:
+        problem = "the store had no keys before the failover, so nothing could be lost"
+        yield _finding(
+            run, "DRILL-UNJUDGED", problem, "Use the service first, then repeat the drill.", UNJUDGED, "warning"
+        )
+    if "clients" not in unknown and store["clients_after"] is None:
         problem = f"{store['leader']} has {store['clients']:.0f} of {before['clients']:.0f} clients"
         fix = "Read the engines' logs: they have to mount their segments again."
         yield _finding(run, "DRILL-CLIENTS", problem, fix, "The memory of the others is not used.")
-    if seconds is not None and run["keeps_keys"] and store["stored_keys"] < KEPT * before["stored_keys"]:
+    if "stored_keys" not in unknown and run["keeps_keys"] and store["stored_keys"] < KEPT * before["stored_keys"]:
         problem = f"{store['stored_keys']:.0f} of {before['stored_keys']:.0f} keys are left, although the masters have an OpLog"
         fix = "Compare --cluster_id and enable_oplog of all masters, and read the new leader's log."
         yield _finding(run, "DRILL-KEYS", problem, fix, "All prompts are computed again until the store is filled.")
@@ -174,14 +192,13 @@ def _unjudged(run: Record, figures: Record) -> t.Iterator[Finding]:
     if not figures:
         return
     baseline, fault = figures["baseline"], figures["fault"]
-    why = "The drill says nothing about this."
     if not baseline["per_second"]:
         problem = "no good answer came before the fault, so neither the gap nor the recovery is judged"
-        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", why)
+        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", UNJUDGED)
     if not fault["requests"]:
         problem = "no request ended after the fault, so nothing is known about the answers"
         yield _finding(
-            run, "DRILL-UNJUDGED", problem, "Set a longer after or a higher rate, then repeat the drill.", why
+            run, "DRILL-UNJUDGED", problem, "Set a longer after or a higher rate, then repeat the drill.", UNJUDGED
         )
         return
     stable = fault["compared"] - fault["unstable"]
@@ -195,10 +212,10 @@ def _unjudged(run: Record, figures: Record) -> t.Iterator[Finding]:
         problem = f"no text was compared: {'; '.join(filter(None, reasons)) or 'inference_drill.compare is 0'}"
         chosen = not any(reasons)
         fix = "Set a larger compare." if chosen else "Run verify, then repeat the drill."
-        yield _finding(run, "DRILL-UNJUDGED", problem, fix, why, "warning" if chosen else "error")
+        yield _finding(run, "DRILL-UNJUDGED", problem, fix, UNJUDGED, "warning" if chosen else "error")
     elif fault["not_repeated"]:
         problem = f"{lost}, so their texts are not judged"
-        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", why, "warning")
+        yield _finding(run, "DRILL-UNJUDGED", problem, "Run verify, then repeat the drill.", UNJUDGED, "warning")
 
 
 def _unread(run: Record, logs: t.Sequence[t.Mapping[str, Record]]) -> t.Iterator[Finding]:

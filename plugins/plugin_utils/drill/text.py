@@ -73,15 +73,19 @@ def _failover(store: Record) -> str:
     before = store["before"]
     if store["leaderless"] is None:
         return f"No master of the store took over from {before['leader']}."
-    back = (
-        "not all clients came back"
-        if store["clients_after"] is None
-        else f"its clients were back after {store['clients_after']:.1f} s"
-    )
+    back = "not all clients came back"
+    if store["clients_after"] is not None:
+        back = f"its clients were back after {store['clients_after']:.1f} s"
+    elif None in (before["clients"], store["clients"]):
+        back = "whether all clients came back is not known"
     return (
-        f"{store['leader']} led after {store['leaderless']:.1f} s without a leader, {back}; keys of the store: {before['stored_keys']:.0f} before, "
-        f"{store['stored_keys']:.0f} after."
+        f"{store['leader']} led after {store['leaderless']:.1f} s without a leader, {back}; keys of the store: {_count(before['stored_keys'])} before, "
+        f"{_count(store['stored_keys'])} after."
     )
+
+
+def _count(number: float | None) -> str:
+    return "unknown" if number is None else f"{number:.0f}"
 
 
 def _seconds(value: float | None) -> str:

@@ -139,13 +139,20 @@ def incompatible(plan: Plan, deployed: Plan) -> set[str]:
 
 
 def steps(
-    pending: t.Mapping[str, Pending], plan: Plan, deployed: Plan, allow_pause: bool = False, early: bool = False
+    pending: t.Mapping[str, Pending],
+    plan: Plan,
+    deployed: Plan,
+    allow_pause: bool = False,
+    early: bool = False,
+    starts_first: bool = True,
 ) -> dict[str, t.Any]:
     """The change of all hosts, decided once.
 
     ``pending``: {host: {down: [service], outdated: [service], other: [unit], secrets: bool}} (the module service_state with state present;
     without ``other`` all deployed services run);
-    ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one; ``early``: before files are written. Returns
+    ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
+    ``early``: before files are written; ``starts_first``: whether services that are down start before the steps, so that routers among them
+    serve then. Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url], routers: [name]}``,
     engines first, then ``routers`` behind a balancer;
@@ -168,9 +175,14 @@ def steps(
     entries = [name for name in entries if name not in stopping]
     if not (due or entries) or not _serves(plan, deployed, instances, down):
         return result
-    reasons = {key: _reason(key, instances, plan, deployed, pending) for key in due}
+    away = set() if starts_first else down
+    serving = {key for key, names in instances.items() if not names & away} | _leaving(plan, deployed)
+    every = {*instances, *_leaving(plan, deployed)}
+    reasons = {key: _reason(key, every, serving, instances[key], plan, deployed, pending) for key in due}
     paused = {key: reason for key, reason in reasons.items() if reason}
     routers = _routers_one_by_one(entries, plan, deployed, pending, gone)
+    if not starts_first and len(_named(plan, "router") - down) < 2:
+        routers = []  # the balancer would not drain the last one that runs
     entries = [name for name in entries if name not in routers]
     result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
     result["roll"] += _rolled_routers(routers, plan)
@@ -198,6 +210,7 @@ def steps(
 SINGLE = "all requests go through it, and there is one of it"
 REASSIGNED = "their NPUs or ports are given to others"
 ALONE = "its pool has no other instance"
+AWAY = "no other instance of its pool runs"
 NO_API = "the engines of this router cannot be changed while it runs"
 LINKED = "engines with LLMDataDist have to be restarted together"
 OTHER = "engines before and after this change cannot exchange KV cache"
@@ -259,15 +272,19 @@ def _rolled_routers(names: t.Iterable[str], plan: Plan) -> list[Step]:
 
 def _reason(
     key: tuple[str, int],
-    instances: t.Mapping[tuple[str, int], set[str]],
+    every: t.Collection[tuple[str, int]],
+    serving: t.Collection[tuple[str, int]],
+    names: t.Collection[str],
     plan: Plan,
     deployed: Plan,
     pending: t.Mapping[str, Pending],
 ) -> str:
-    """Why an instance cannot be restarted while others of its pool serve; empty if it can be."""
-    if sum(kind == key[0] for kind, _number in {*instances, *_leaving(plan, deployed)}) < 2:
+    """Why an instance with these ``names`` cannot be restarted while others of its pool serve; empty if it can be."""
+    if sum(kind == key[0] for kind, _number in every) < 2:
         return ALONE
-    if together(plan) & instances[key]:
+    if sum(kind == key[0] for kind, _number in serving) < 2:
+        return AWAY
+    if together(plan) & set(names):
         return LINKED
     if not plan.get("members"):
         return NO_API
@@ -351,7 +368,7 @@ def restart_steps(names: t.Collection[str], down: t.Collection[str], plan: Plan)
     An engine whose pool has another instance leaves the router first. All others restart at once: who names them wants the pause.
     """
     outdated = [name for name in names if name not in down]
-    return steps({"": {"down": list(down), "outdated": outdated}}, plan, plan, allow_pause=True)
+    return steps({"": {"down": list(down), "outdated": outdated}}, plan, plan, allow_pause=True, starts_first=False)
 
 
 def change(plan: Plan, deployed: Plan) -> dict[str, t.Any]:

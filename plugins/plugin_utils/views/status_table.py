@@ -13,6 +13,7 @@ from ..hosts.connection import OTHER, cause, in_one_line
 from ..plan.linked import together
 
 Report = dict[str, t.Any]
+CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
 MARGIN = 60  # seconds by which engines that are restarted together may start one after the other
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
@@ -34,7 +35,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
-    findings += _differing(hosts) + _in_cluster(planned) + _stale_links(results, planned) + _leaders(services)
+    findings += _differing(hosts) + _stale_links(results, planned) + _leaders(services)
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
     return {
@@ -73,7 +74,7 @@ def _unseen(planned: t.Any, host: str) -> list[Report]:
     return [
         {"service": service["name"], "kind": service["kind"], "state": "unknown", **nothing, "findings": [], "log": []}
         for service in (planned or {"services": []})["services"]
-        if service["host"] == host
+        if service["host"] == host or host == CLUSTER
     ]
 
 
@@ -121,19 +122,6 @@ def _leaders(services: t.Sequence[Report]) -> list[str]:
     return []
 
 
-def _in_cluster(planned: t.Any) -> list[str]:
-    """A finding that the state of pods is not included."""
-    if not planned or not planned["runtime_facts"]["in_cluster"]:
-        return []
-    cluster = planned["kubernetes"]
-    command = (
-        f"kubectl -n {cluster['namespace']} get modelserving,pods -l modelserving.volcano.sh/name={cluster['name']}"
-    )
-    return [
-        f"The engines are pods of a cluster, which this table does not include. Fix: {command}, and ascend.inference.verify"
-    ]
-
-
 def _stamp(seconds: float | None) -> str | None:
     if seconds is None:
         return None
@@ -177,6 +165,8 @@ def _kv(row: Report) -> str:
         return "standby"
     if kv.get("quota"):
         return f"{kv['bytes'] / 2**20:.0f} of {kv['quota'] / 2**20:.0f} MiB"
+    if kv.get("paths"):
+        return f"{kv['good']} of {kv['paths']} paths good" + (f", {kv['unknown']} unknown" if kv["unknown"] else "")
     if row["kind"] == "mooncake_master" and kv.get("active_clients") is not None:
         role = f"{kv['role']}, " if "role" in kv else ""
         return f"{role}{kv['active_clients']:.0f} clients, {kv.get('key_count') or 0:.0f} keys"

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ...description.variables import Host
 from ..deployment import Context
-from ..service import File, Health, Port, Service, Start, Stop, bracketed
+from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
 from .frontend import NOT_CLIENTS, filled
 
@@ -81,7 +81,7 @@ def balancer_service(context: Context, host: Host, routers: t.Sequence[Service])
     """HAProxy on the first router's host. Clients, or the frontend, reach the paths of ``client_paths`` and no other."""
     settings = context.description.router
     directory, address = context.service_directory(NAME), settings.balancer_bind or host.address
-    reached = host.address if address in ("0.0.0.0", "::") else address
+    reached = host.address if every_address(address) else address
     configuration = posixpath.join(directory, "haproxy.cfg")
     fronted = settings.frontend != "none"
     return Service(

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
 from ...description.findings import Finding
 from ..render.balancer import socket_path
 from ..render.router import flavour
-from ..service import Service, bracketed
+from ..service import Service, bracketed, every_address
 from .base import Case, Rules
 from .router import flags, path, public
 
@@ -113,17 +112,9 @@ def bind(case: Case) -> t.Iterator[Finding]:
     Those on other hosts end at start.
     """
     address, hosts = case.context.description.router.bind, sorted({service.host for service in _routers(case)})
-    if len(hosts) > 1 and address and not _every(address):
+    if len(hosts) > 1 and address and not every_address(address):
         problem = f"the routers on {', '.join(hosts)} cannot all listen on {address}"
         yield Finding.at("inference_router.bind", address, problem)
-
-
-def _every(address: str) -> bool:
-    """Whether it is all addresses of any host."""
-    try:
-        return ipaddress.ip_address(address).is_unspecified
-    except ValueError:
-        return False
 
 
 @RULES.rule(

@@ -157,7 +157,7 @@ def etcd(case: Case) -> t.Iterator[Finding]:
             problem = f"etcd_members is {count}, and {count // 2 + 1} of them have to live, so no more may die than of {count - 1}"
             yield Finding.at(path, str(count), problem)
         elif planned < count:
-            yield Finding.at(path, str(count), f"{count} members are wanted, and there are {_hosts(planned)} for them")
+            yield Finding.at(path, str(count), f"{count} members are wanted, and {_hosts(planned)} can have one")
     if count == 1:
         problem = f"{path.rpartition('.')[2]} names one member; while it is away no master can take over"
         yield Finding.at(path, "1", problem, severity="warning")

@@ -23,7 +23,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker im
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target
 from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
-from ansible_collections.ascend.inference.plugins.modules import service_load
+from ansible_collections.ascend.inference.plugins.modules import service_fault, service_load
 
 
 def request(ended, problem="", text="a", nonce="n"):
@@ -311,6 +311,16 @@ def test_a_service_has_recovered_when_another_process_answers():
     assert fault.recovered(Runtime(1, [old]), [SERVICE], {}, 10)["decode-0"] is not None
 
 
+def test_a_fault_counts_its_seconds_without_the_clock(monkeypatch):
+    params = {"runtime": "", "settings": {}, "services": [SERVICE], "part": "main", "action": "kill", "timeout": 1}
+    monkeypatch.setattr(service_fault, "runtime_of", lambda *given: Runtime(1, [state("running", True, start_id=1)]))
+    monkeypatch.setattr(service_fault, "victims", lambda *given: {"decode-0": []})
+    monkeypatch.setattr(service_fault, "kill", lambda found: None)
+    monkeypatch.setattr(service_fault, "recovered", lambda *given: time.sleep(0.2) or {"decode-0": 0.2})
+    module = type("Module", (), {"params": params, "check_mode": False})
+    assert 0.2 <= service_fault.run(module)["seconds"] < 60
+
+
 @pytest.mark.parametrize(
     "runtime, settings",
     [(Systemd, {"target": "x.target", "directory": "/none"}), (Docker, {"deployment": "x"})],
@@ -350,13 +360,18 @@ def test_a_load_from_its_begin_to_its_report(monkeypatch, server, tmp_path):
     assert found["baseline"]["requests"] + found["fault"]["requests"] == sending["requests"]
     assert (found["fault"]["failed"], found["fault"]["wrong"]) == (0, 0) and found["fault"]["compared"] > 0
     assert (tmp_path / "stop").exists()
+    call(monkeypatch, state="reported", begun=begun, earliest=begun - 0.5, ago=0.1, **load_)
+    for clock in (-5, 3600):
+        text = call(monkeypatch, state="reported", begun=begun + clock, earliest=begun, ago=0.1, **load_)["failed"]
+        assert "differ by at least" in text and "chrony" in text
 
 
 def test_no_fault_follows_a_bad_baseline(monkeypatch, tmp_path):
     records = load.Records(str(tmp_path / "requests.jsonl"))
     records.keep(request(time.time() - 1))
     given = {"state": "baseline", "directory": str(tmp_path), "seconds": 0.5}
-    assert call(monkeypatch, **given) == {"changed": False, "requests": 1}
+    begin, done = time.time(), call(monkeypatch, **given)
+    assert begin <= done.pop("ended") <= time.time() and done == {"changed": False, "requests": 1}
     records.keep(request(time.time(), "cut: gone", ""))
     assert "1 of 2 requests got no good answer before any fault: cut: gone" in call(monkeypatch, **given)["failed"]
     records.finish(0)

@@ -75,9 +75,10 @@ def test_a_broken_body_keeps_what_came(peer):
 
 def test_a_stream_that_calls_itself_json_is_read_as_a_stream(peer):
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-    target = peer(head + b"data: one\n\ndata: [DONE]\n\n")
-    assert [data for unused, data in ask(target, "/", {"stream": True}).events] == ["one", "[DONE]"]
-    assert ask(target, "/", {"stream": False}).events == ()
+    body = b"data: one\n\ndata: [DONE]\n\n"
+    assert [data for unused, data in ask(peer(head + body), "/", {"stream": True}).events] == ["one", "[DONE]"]
+    whole = ask(peer(head + body), "/", {"stream": False})
+    assert (whole.error, whole.events, whole.body) == ("", (), body.decode())
 
 
 def test_garbage_is_cut(peer):

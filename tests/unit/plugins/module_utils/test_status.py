@@ -55,7 +55,7 @@ def plan(directory="/d", **more):
     software = {"engine": {"version": "0.32.0"}}
     made = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
     made.update(plan_version=2, runtime_settings={})
-    return dict(made, verify=verify, software=software, **more)
+    return {**made, "verify": verify, "software": software, **more}
 
 
 class Runtime:
@@ -209,6 +209,31 @@ def test_the_database_of_etcd_fills_up():
         assert [text.split(";")[0] for text in row["findings"]] == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "metrics", "missing"),
+    [
+        ("etcd", "", "etcd_mvcc_db_total_size_in_bytes, etcd_server_quota_backend_bytes"),
+        ("etcd", "etcd_mvcc_db_total_size_in_bytes 5\n", "etcd_server_quota_backend_bytes"),
+        ("mooncake_master", "master_key_count 7\n", "master_active_clients"),
+        ("decode", "", "counters"),
+    ],
+)
+def test_counters_that_are_missing_are_named(kind, metrics, missing):
+    name = {"etcd": "client", "mooncake_master": "metrics"}.get(kind, "api")
+    ours = plan(services=[dict(service("it", kind, 9410), ports=[port(name, 9410)])])
+    row = look(states={"x-it": state()}, ours=ours, get=web(metrics=metrics))[0]["it"]
+    assert row["findings"] == [
+        f"gives no {missing} at http://n1:9410/metrics, so its state is not known. Fix: read its log, and that page"
+    ]
+
+
+@pytest.mark.parametrize("body", ["", "OK", "[]", '{"routers": 2}'])
+def test_a_balancer_that_names_no_routers(body):
+    ours = plan(services=[dict(service("balancer", "balancer", 9410), ports=[port("metrics", 9411)])])
+    row = look(states={"x-balancer": state()}, ours=ours, get=web(health=body, metrics=""))[0]["balancer"]
+    assert [text.partition(" at ")[0] for text in row["findings"]] == ["does not say which routers get requests"]
+
+
 def test_drift_of_the_inventory():
     other, fewer = plan(), plan()
     other["services"][0]["digest"] = "new"
@@ -328,3 +353,53 @@ def test_a_tool_that_is_not_there_is_a_problem():
         base.command(["/none/tool"])
     with pytest.raises(base.RuntimeProblem, match="exceeded"):
         base.command(["sleep", "9"], 0.1)
+
+
+PROBE = {"rounds": 3, "age": 20.0, "interval": 60.0, "timeout": 30.0, "findings": [], "more": 0, "stuck": []}
+SOUND = {"good": 3, "failed": 0, "unknown": 0}
+
+
+def probe_row(page, status=200):
+    made = plan()
+    made["services"] = [service("probe", "probe", 8013)]
+    body = page if isinstance(page, str) else json.dumps(page)
+    known = status_plan(made, "n1")
+
+    def get(target, path, payload, timeout):
+        return Reply(status, body, 0.0, "")
+
+    found = Host(Runtime({"x-probe": state()}), known, known, get=get, clock=lambda: NOW)
+    return found.look()[0][0]
+
+
+def test_the_probe_s_findings_are_those_of_status():
+    row = probe_row(
+        dict(PROBE, paths=dict(SOUND, good=1, failed=2), findings=["clients: empty", "path a: slow"], more=4)
+    )
+    assert row["findings"] == [
+        "clients: empty",
+        "path a: slow",
+        "has 4 more findings; its page /metrics shows all paths",
+    ]
+    assert row["kv"] == {"good": 1, "failed": 2, "unknown": 0, "paths": 3}
+    assert probe_row(dict(PROBE, paths=SOUND))["findings"] == []
+
+
+@pytest.mark.parametrize(
+    "page, text",
+    [
+        (dict(PROBE, paths=SOUND, age=None), "has no result yet, so whether clients get answers is unknown"),
+        (dict(PROBE, paths=SOUND, age=421.0), "has no result for 421 s"),
+        ("a page of something else", "gives no page of results"),
+        ("[]", "gives no page of results"),
+    ],
+)
+def test_a_missing_or_old_result_is_unknown_and_not_good(page, text):
+    (found,) = probe_row(page)["findings"]
+    assert text in found
+    assert "unknown. Fix: " in found
+
+
+def test_a_probe_that_does_not_answer_has_the_finding_of_any_service():
+    (found,) = probe_row("", 500)["findings"]
+    assert "does not answer" in found

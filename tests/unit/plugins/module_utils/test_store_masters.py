@@ -94,12 +94,19 @@ def test_a_standby_has_no_clients_and_that_is_no_finding():
         "transfers": False,
         "version": "",
         "url": "u",
+        "base": "u",
         "timeout": 1,
     }
     state = {"state": "running", "detail": "", "since": None, "restarts": 0}
     nothing = {"running": None, "waiting": None}
     for body, role, texts in ((STANDBY, "standby", []), (LEADER, "leader", ["has 0 of 2 planned store clients"])):
-        answer = {"answers": True, "body": body, "samples": {}, "version": "", "problem": ""}
+        answer = {
+            "answers": True,
+            "body": body,
+            "samples": {"master_active_clients": 0.0},
+            "version": "",
+            "problem": "",
+        }
         assert role_of(service, answer) == {"role": role}
         row = {"requests": nothing, "kv": {"active_clients": 0, **role_of(service, answer)}}
         assert findings_of(service, state, answer, row, ("", "", ""), 0) == texts

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer, BalancerProblem
 
 TITLES = "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight\n"
 READY, DRAIN = 0, 8
@@ -35,7 +37,15 @@ class HAProxy:
                 command = b""
                 while not command.endswith(b"\n"):
                     command += stream.recv(4096)
-                stream.sendall(self.answer(command.decode().strip()).encode())
+                try:
+                    for part in self.parts(self.answer(command.decode().strip())):
+                        stream.sendall(part.encode())
+                except OSError:  # the other end has gone
+                    pass
+
+    def parts(self, answer):
+        """A real HAProxy sends an answer at once."""
+        return [answer]
 
     def answer(self, command):
         words = command.split()
@@ -108,7 +118,9 @@ def test_requests_that_do_not_end_are_a_warning(run, haproxy):
     )
 
 
-@pytest.mark.parametrize("index, value", [(0, 0), (1, DRAIN), (1, 1)], ids=["down", "drained", "maintenance"])
+@pytest.mark.parametrize(
+    "index, value", [(0, 0), (1, DRAIN), (1, 1), (2, 0)], ids=["down", "drained", "maintenance", "weight"]
+)
 def test_the_last_router_is_not_drained(run, haproxy, index, value):
     haproxy.servers["router"][index] = value
     found = run(state="drain")
@@ -146,3 +158,45 @@ def test_a_refused_change_is_a_failure(run, haproxy):
     answer = haproxy.answer
     haproxy.answer = lambda command: "No such server.\n" if command.startswith("set") else answer(command)
     assert "refused 'set server routers/router-1 state drain': No such server." in run(state="drain")["msg"]
+
+
+@pytest.mark.parametrize(
+    "command, old, new",
+    [
+        ("show stat", "routers,router-1,0,3,", ""),
+        ("show stat", "routers,router-1,0,3,", "routers,router-1,0,,"),
+        ("show stat", "scur", "stot"),
+        ("show stat", "routers,router-1,0,3,", "routers,router-1,0,many,"),
+        ("show stat", "routers,router-1,0,3,", "routers,router-1,0,3\0,"),
+        ("show servers", "192.0.2.1 2 0", "192.0.2.1 up 0"),
+    ],
+    ids=["no row", "no value", "no column", "no number", "zero byte", "no state"],
+)
+def test_requests_that_are_not_known_are_not_none(run, haproxy, command, old, new):
+    answer = haproxy.answer
+    haproxy.answer = lambda given: answer(given).replace(old, new) if given.startswith(command) else answer(given)
+    haproxy.servers["router-1"][3] = 3
+    found = run(state="drain", timeout=1)
+    assert found["failed"] and "cannot be read" in found["msg"] and haproxy.calls == []
+
+
+def test_a_server_that_disappears_is_named(run, haproxy):
+    answer = haproxy.answer
+    haproxy.answer = lambda given: (
+        (haproxy.servers.pop("router-1"), "\n")[1] if given.startswith("set") else answer(given)
+    )
+    found = run(state="drain")
+    assert found["failed"] and "router-1 is not drain" in found["msg"]
+
+
+def test_an_answer_without_an_end_is_none(haproxy):
+    def endless(answer):
+        while True:
+            yield "x"
+            time.sleep(0.1)
+
+    haproxy.parts = endless
+    begin = time.monotonic()
+    with pytest.raises(BalancerProblem, match="does not answer on"):
+        Balancer(haproxy.path, "routers", timeout=0.5).ask("show stat")
+    assert time.monotonic() - begin < 5

@@ -140,6 +140,15 @@ def test_clients_use_the_balancer_and_reach_its_paths_alone():
     assert "HAProxy" in plan_page(found) and "nginx" not in plan_page(found)
 
 
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", "::ffff:0.0.0.0"])
+def test_all_addresses_of_a_host_are_reached_at_its_own(address):
+    """However they are spelt; elsewhere they would be those of another host."""
+    found = plan(("n1", "n2"), {**TWO, "bind": address, "balancer_bind": address})
+    assert found["verify"]["entry"]["url"] == "http://192.0.2.1:8001"
+    servers = [line.split()[2] for line in configuration(found).splitlines() if line.startswith("    server ")]
+    assert [server.rpartition(":")[0] for server in servers] == ["192.0.2.1", "192.0.2.2"]
+
+
 def test_the_frontend_forwards_to_the_balancer():
     found = plan(router={**TWO, **NGINX}, inference_secrets={"client_keys": "k"})
     nginx = services(found, "frontend")["frontend"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import copy
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.drill.masters import follow, look, named
+from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.report import drill_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.runs import drill_runs
@@ -245,3 +247,40 @@ def test_figures_of_a_failover(elected):
     assert failover(elected, leaderless=None, clients_after=None, stored_keys=0.0)[0] == {"DRILL-LEADER"}
     assert failover(elected, clients_after=None, clients=3.0)[0] == {"DRILL-CLIENTS"}
     assert failover(elected, stored_keys=0.0)[0] == ({"DRILL-KEYS"} if keeps else set())
+    for unknown in ({"clients": None, "clients_after": None}, {"stored_keys": None}):
+        ids, text = failover(elected, **unknown)
+        assert ids == {"DRILL-UNJUDGED"} and "known" in text, unknown
+
+
+def test_a_store_without_keys_loses_none(elected):
+    keeps = any("--enable_oplog=true" in service["argv"] for service in elected["services"])
+    before = {"leader": "mooncake-master-0", "clients": 16.0, "stored_keys": 0.0}
+    assert failover(elected, before=before, stored_keys=0.0)[0] == ({"DRILL-UNJUDGED"} if keeps else set())
+
+
+def test_a_failover_that_nobody_measured_has_not_passed(elected):
+    drill = runs(elected, {"faults": [{"kind": "mooncake_master"}]})
+    (fault,) = drill_report(elected, drill, [result()])["faults"]
+    assert [finding["id"] for finding in fault["findings"]] == ["DRILL-UNJUDGED"] and not fault["passed"]
+
+
+METRICS = "master_active_clients 16\nmaster_key_count 200\n"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "ids"), [(METRICS, set()), ("", {"DRILL-UNJUDGED"}), ("master_active_clients 16\n", {"DRILL-UNJUDGED"})]
+)
+def test_what_is_measured_of_a_failover_is_judged(elected, metrics, ids):
+    def get(target, path, body, timeout):  # the second master serves
+        if path == "/metrics":
+            return Reply(200 if metrics else 500, metrics or "no metrics", 0.0, "")
+        return Reply(200, "OK" if "10.1.0.2" in target.url else "standby", 0.0, "")
+
+    drill = runs(elected, {"faults": [{"kind": "mooncake_master"}]})
+    urls = named(drill["faults"][0]["masters"])
+    before = look(urls, get)._replace(leader="mooncake-master-0")
+    time = iter(range(100))
+    found = follow(urls, before, 20, lambda urls: look(urls, get), lambda: next(time), lambda seconds: None)
+    report = drill_report(elected, drill, [{**result(), "store": {"before": before._asdict(), **found}}])
+    assert {finding["id"] for finding in report["faults"][0]["findings"]} == ids
+    assert drill_text(report)

@@ -99,10 +99,13 @@ def test_transfers_by_kind():
     assert "2 clients, 9 keys" in lines[2] and "not counted" in lines[3] and "123456" not in lines[4]
 
 
-def test_pods_are_asked_of_the_cluster():
-    planned = {"runtime_facts": {"in_cluster": True}, "services": [], "kubernetes": {"namespace": "ns", "name": "x"}}
-    report = status_report("x", {}, planned)
-    assert not report["healthy"] and "kubectl -n ns get modelserving,pods" in report["findings"][0]
+def test_services_of_a_cluster_that_does_not_answer_are_unknown():
+    services = [{"name": "decode-0", "kind": "decode", "host": "pod:decode-0"}]
+    planned = {"runtime_facts": {"in_cluster": True}, "services": services}
+    report = status_report("x", {"cluster": {"failed": True, "msg": "https://x does not answer"}}, planned)
+    assert [(item["service"], item["state"]) for item in report["services"]] == [("decode-0", "unknown")]
+    assert "https://x does not answer" in report["findings"][0]
+    assert not report["healthy"]
 
 
 def test_nothing_deployed_is_not_well():

@@ -198,6 +198,11 @@ def test_a_restart_drains_what_has_another_instance():
     assert [step["services"] for step in restart(facts, ["n1"], plan(), ["decode-1"])["roll"]] == [["decode-1"]]
     facts["n1"]["__service_registered"]["down"] = ["decode-0"]
     assert restart(facts, ["n1"], plan(), ["decode-0"])["roll"] == [], "it does not run, so nothing leaves"
+    last = restart(facts, ["n1"], plan(), ["decode-1"])
+    assert (last["roll"], last["held"]) == ([], [])
+    assert last["notes"] == ["Pause: decode-1 restart at once, because no other instance of its pool runs."]
+    started_first = steps(found(["decode-1"], down=["decode-0"]), plan(), plan())
+    assert [step["services"] for step in started_first["roll"]] == [["decode-1"]]
 
 
 def test_no_steps_without_changes():
@@ -336,3 +341,15 @@ def test_named_routers_restart_one_after_the_other():
         ["router"],
         ["router-1"],
     ]
+
+
+def test_the_last_router_that_runs_is_restarted_at_once():
+    """The playbook restart starts a router that is down only after the steps, and the balancer does not drain the last other one."""
+    pending = {"n1": {"__service_registered": {"down": ["router-1"]}}}
+    result = restart(pending, ["n1"], plan(**TWO), [])
+    assert not any(step["routers"] for step in result["roll"]) and "router" not in result["held"]
+    assert result["pauses"] == {"all requests go through it, and there is one of it": ["router", "balancer"]}
+    every = restart({"n1": {"__service_registered": {"down": []}}}, ["n1"], plan(**TWO), [])
+    assert [step["routers"] for step in every["roll"] if step["routers"]] == [["router"], ["router-1"]]
+    started_first = steps(found(["router"], down=["router-1"]), plan(**CHANGED), plan(**TWO))
+    assert [step["routers"] for step in started_first["roll"]] == [["router"]]

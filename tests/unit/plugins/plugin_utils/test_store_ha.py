@@ -181,7 +181,9 @@ def test_a_name_that_ends_a_master_is_refused(value):
     ]
 
 
-@pytest.mark.parametrize("value", ["http://e1:2379", "e1", "e1:2379/x", "e1:2379;e2:2379"])
+@pytest.mark.parametrize(
+    "value", ["http://e1:2379", "e1", "e1:2379/x", "e1:2379;e2:2379", "e1:0", "e1:65536", "e1:99999"]
+)
 def test_an_endpoint_is_an_address_with_a_port(value):
     with pytest.raises(PlanError) as error:
         planned({"inference_store.ha.etcd_endpoints": [value]})
