@@ -7,6 +7,7 @@
 # also on the main and the newest Python of a controller. Arguments are passed to pytest, and then only the main Python runs: units.sh -k ports
 . "$(dirname "$0")/../lib.sh"
 tree=$(environment tree)
+collections=$(environment collections) # tests that load roles
 .ci/apt libibverbs1 libnuma1 librdmacm1 # libraries of the real store in one test
 .ci/apt systemd # its systemd-analyze judges the units
 
@@ -15,7 +16,7 @@ on_controller() { # 3.N PYTEST-ARGUMENT...
     shift
     folder=$(environment venv units "$version")
     say "Python $version, ansible-core $("$folder/bin/python" -c 'import ansible.release as r; print(r.__version__)')"
-    PATH=$folder/bin:$PATH PYTHONPATH=$tree "$folder/bin/python" -m pytest "$@"
+    PATH=$folder/bin:$PATH PYTHONPATH=$tree ANSIBLE_COLLECTIONS_PATH=$collections "$folder/bin/python" -m pytest "$@"
 }
 
 on_target() { # 3.N FOLDER...
@@ -37,14 +38,21 @@ mapfile -t all < <(environment pythons | cut -d' ' -f1)
 controllers=()
 for version in "${all[@]}"; do [ "${version#3.}" -lt 10 ] || controllers+=("$version"); done
 [ ${#controllers[@]} -ge 2 ] || say "this machine has only Python $main: the oldest (3.10) and newest supported ones are not tested"
-on_controller "${controllers[0]}" -n 2 tests/unit
+mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)
+# Tests of what runs on targets run on the oldest Python, below; here only those that need something of a controller, which name it as a reason.
+omitted=()
+if [ -z "${LONG:-}" ] && [ ${#for_targets[@]} -gt 0 ]; then
+    mapfile -t omitted < <(grep --files-without-match 'importorskip(.*reason=' "${for_targets[@]}")
+fi
+on_controller "${controllers[0]}" -n 2 "${omitted[@]/#/--ignore=}" tests/unit
+# What roles and playbooks do is recorded with the ansible-core of the main Python; all cases run in one process.
+[ "${controllers[0]}" = "$main" ] || on_controller "$main" tests/unit/rehearsal
 if [ -n "${LONG:-}" ]; then
     for version in $(printf '%s\n' "$main" "${controllers[-1]}" | sort -u -t. -k2n); do
-        [ "$version" = "${controllers[0]}" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator
+        [ "$version" = "${controllers[0]}" ] || on_controller "$version" -n 2 tests/unit --ignore tests/unit/simulator --ignore tests/unit/rehearsal
     done
 fi
 
-mapfile -t for_targets < <(find tests/unit/plugins/module_utils tests/unit/plugins/modules -name 'test_*.py' 2>/dev/null)
 if [ "${all[0]}" != 3.7 ]; then
     say "this machine has no Python 3.7: target code is tested on ${all[0]}"
 fi

@@ -23,9 +23,9 @@ def load(path):
 
 
 def options_of(role):
-    """The options of the role's main entry point, {} if there are none."""
+    """The options of all entry points of the role, {} if there are none."""
     specs = load(role / "meta" / "argument_specs.yml").get("argument_specs", {})
-    return specs.get("main", {}).get("options") or {}
+    return {name: option for entry in specs.values() for name, option in (entry.get("options") or {}).items()}
 
 
 def disagreements(role):
@@ -119,13 +119,20 @@ def test_tasks_inside_blocks_count():
 
 def installed_by(role, module="ascend.inference.python_venv"):
     """Options of the role's first task that creates an environment."""
-    return next(task[module] for task in load(ROOT / "roles" / role / "tasks" / "main.yml") if module in task)
+    file = "supervisor/apply.yml" if role == "service" else "main.yml"
+    return next(task[module] for task in load(ROOT / "roles" / role / "tasks" / file) if module in task)
 
 
-@pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu"])
+@pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu", "service"])
 def test_packages_are_resolved_as_they_are_installed(role):
     variables = load(ROOT / "roles" / role / "vars" / "main.yml")
     wanted = variables.get(f"__{role}_environment") or variables[f"{role}_environments"][0]
     installed = installed_by(role)
     assert {name: installed.get(name) for name in wanted} == wanted
     assert set(installed) - set(wanted) <= {"build_user", "sdists", "installed", "tools", "sources"}
+
+
+def test_prepare_asks_for_the_user_that_units_get():
+    """Otherwise the role service would gather again."""
+    text = (ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8")
+    assert f"service_user | default('{load(ROOT / 'roles/service/defaults/main.yml')['service_user']}')" in text

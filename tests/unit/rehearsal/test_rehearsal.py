@@ -1,0 +1,127 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What roles and playbooks do is kept as text: which tasks run on which host, in which order, and what each module gets.
+
+``RENEW_REHEARSALS=1 pytest -m "" tests/unit/rehearsal`` writes the texts again. A new task needs a case in which it runs, and one with a
+condition also a case in which it is skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import typing as t
+
+import pytest
+import yaml
+from ansible.release import __version__ as core
+from ansible_collections.ascend.inference.tests.unit.rehearsal.record_text import case_text
+from ansible_collections.ascend.inference.tests.unit.rehearsal.rehearsal import HERE, ROOT, cases, run
+
+# The records stand in place of parts of ansible-core that are not its interface, so they are made with one version.
+pytestmark = pytest.mark.skipif(not core.startswith("2.19."), reason="the records are made with ansible-core 2.19")
+CASES = cases()
+# Tasks that no case reaches yet.
+GAPS = yaml.safe_load((HERE / "gaps.yml").read_text(encoding="utf-8"))
+NEVER_RUN, NEVER_SKIPPED = (set(GAPS[name]) for name in ("never_run", "never_skipped"))
+FILES = sorted({name.split("/")[0] for name in CASES})
+HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by test_rehearsal.py, which names the command.\n"
+COMMAND = 'RENEW_REHEARSALS=1 pytest -m "" tests/unit/rehearsal'
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory, request):
+    """The text of each case that runs, by its name, and the calls."""
+    everything = "not long" not in request.config.option.markexpr
+    wanted = {name: case for name, case in CASES.items() if everything or not case.get("long")}
+    folder = tmp_path_factory.mktemp("rehearsal")
+    records = run(wanted, folder)
+    paths = {str(folder): "TMP", str(ROOT): "REPOSITORY", sys.executable: "PYTHON"}
+    return {name: case_text(name, calls, paths) for name, calls in records.items()}, records
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_runs_is_what_was_recorded(file, texts):
+    found = {name: text for name, text in texts[0].items() if name.startswith(f"{file}/")}
+    path = HERE / "records" / f"{file}.txt"
+    recorded = sections(path)
+    if os.environ.get("RENEW_REHEARSALS"):
+        recorded = {name: {**recorded, **found}[name] for name in CASES if name in {**recorded, **found}}
+        path.write_text(
+            HEAD + "".join(recorded[name] for name in recorded if name.startswith(f"{file}/")), encoding="utf-8"
+        )
+    for name, text in found.items():
+        assert text.splitlines() == recorded.get(name, "").splitlines(), (
+            f"if that is meant: {COMMAND}, and read the changes"
+        )
+
+
+def sections(path: pathlib.Path) -> dict[str, str]:
+    """The recorded text of each case of a file."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return {part.split("\n")[0]: f"=== {part}" for part in text.split("=== ")[1:]}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_record_without_a_case(file):
+    assert list(sections(HERE / "records" / f"{file}.txt")) == [name for name in CASES if name.startswith(f"{file}/")]
+
+
+def tasks_of(items: t.Sequence[yaml.Node], file: pathlib.Path) -> t.Iterator[tuple[str, bool]]:
+    """FILE:LINE of each task in a list, and whether it has a condition of its own."""
+    for item in items:
+        keys = {key.value: value for key, value in item.value}
+        parts = [keys[name] for name in ("tasks", "pre_tasks", "block", "rescue", "always") if name in keys]
+        for part in parts:
+            yield from tasks_of(part.value, file)
+        static = [
+            name for name in keys if name.split(".")[-1] in ("import_tasks", "import_role", "import_playbook", "meta")
+        ]
+        if not parts and not static and "hosts" not in keys:
+            yield f"{file.relative_to(ROOT)}:{item.start_mark.line + 1}", "when" in keys
+
+
+def written():
+    """Each task of roles and playbooks: FILE:LINE, and whether it has a condition."""
+    for folder, pattern in (("roles", "*/tasks/**/*.yml"), ("playbooks", "**/*.yml")):
+        for file in sorted((ROOT / folder).glob(pattern)):
+            node = yaml.compose(file.read_text(encoding="utf-8"))
+            yield from tasks_of(node.value if isinstance(node, yaml.SequenceNode) else [], file)
+
+
+def name_of(place: str) -> str:
+    """FILE: NAME of a task, which stays if another task moves."""
+    file, line = place.rsplit(":", 1)
+    if not (ROOT / file).is_file():
+        return place
+    text = (ROOT / file).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+    return f"{file}: {text.split('name: ')[-1].split(' # ')[0].strip()}"
+
+
+def seen(records, *statuses):
+    calls = [call for found in records.values() for call in found]
+    places = {call["path"].split("/ascend/inference/")[-1] for call in calls if call["status"] in statuses}
+    looped = {call["path"].split("/ascend/inference/")[-1] for call in calls if set(statuses) & set(call["items"])}
+    return places | looped
+
+
+@pytest.mark.long
+def test_each_task_runs_in_a_case(texts):
+    """Otherwise nobody would notice that it is gone."""
+    missing = {name_of(place) for place, _condition in written()} - {
+        name_of(place) for place in seen(texts[1], "ok", "changed", "failed")
+    }
+    assert sorted(missing - NEVER_RUN) == [], "add a case to tests/unit/rehearsal/cases in which these tasks run"
+
+
+@pytest.mark.long
+def test_each_condition_is_false_in_a_case(texts):
+    """Otherwise nobody would notice that the condition is gone."""
+    missing = {name_of(place) for place, condition in written() if condition} - {
+        name_of(place) for place in seen(texts[1], "skipped")
+    }
+    assert sorted(missing - NEVER_SKIPPED) == [], (
+        "add a case to tests/unit/rehearsal/cases in which these tasks are skipped"
+    )
