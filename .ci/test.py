@@ -4,7 +4,7 @@
 """Run the parts of the tests, some in parallel, and print a summary: `make test`, `make test PARTS="lint units"`, `make test SKIP=molecule`.
 
 Every line of output has the name of its part; complete logs are in .cache/logs/. The exit status is not 0 if a part failed, or
-if the run took longer than MINUTES (default 60, 300 with LONG=1), in which case running parts are stopped and count as failed.
+if the run took longer than MINUTES (default 80, 300 with LONG=1), in which case running parts are stopped and count as failed.
 LONG=1, which `make test-long` sets, adds LONG_ONLY, and the parts run without omissions.
 """
 
@@ -178,7 +178,7 @@ def chosen(names):
 def main():
     LOGS.mkdir(parents=True, exist_ok=True)
     begin, worked = time.monotonic(), busy()
-    deadline = begin + 60 * float(os.environ.get("MINUTES", "300" if LONG else "60"))
+    deadline = begin + 60 * float(os.environ.get("MINUTES", "300" if LONG else "80"))
     outcomes = {}
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))  # so that child processes are stopped
     limit = int(os.environ.get("JOBS", JOBS))

@@ -43,10 +43,11 @@ def default(option: dict) -> str:
 
 
 def table(role: Path) -> str:
-    """The table of one role: the variables of its entry point ``main``."""
+    """The table of one role: the variables of all its entry points."""
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
     rows = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    for name, option in (specs["main"].get("options") or {}).items():
+    options = {name: option for entry in specs.values() for name, option in (entry.get("options") or {}).items()}
+    for name, option in options.items():
         cells = (f"`{name}`", option.get("type", "str"), default(option), first_sentence(option["description"]))
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

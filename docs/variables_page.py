@@ -25,6 +25,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.fabric import Fabric
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.tune import Tune
 from ansible_collections.ascend.inference.plugins.plugin_utils.drill.settings import Drill, DrillLimits, Fault
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.settings import AlertSettings, Monitoring
 
 PAGE = HERE / "docsite" / "rst" / "variables.rst"
 HEAD = """\
@@ -148,6 +149,8 @@ def page() -> str:
         (Drill, "inference_drill"),
         (Fault, "inference_drill.faults[]"),
         (DrillLimits, "inference_drill.limits"),
+        (Monitoring, "inference_monitoring"),
+        (AlertSettings, "inference_monitoring.alerts.NAME"),
     ):
         parts.append(section(place, (record.__doc__ or "").partition("\n\n")[0].replace("\n", " "), rows(record)))
     return "\n".join(parts)

@@ -459,6 +459,10 @@ class TestLocal:
 
         assert _secrets.processes("cmdline", KEY) == {}
         with subprocess.Popen([sys.executable, "-c", "input()", KEY], stdin=subprocess.PIPE) as leak:
+            # Linux shows the arguments of a new program only after it has closed the pipe that Popen waits for.
+            end = time.monotonic() + 30
+            while not pathlib.Path(f"/proc/{leak.pid}/cmdline").read_bytes() and time.monotonic() < end:
+                time.sleep(0.05)
             assert set(_secrets.processes("cmdline", KEY)) == {leak.pid}
             leak.communicate(b"\n")
 

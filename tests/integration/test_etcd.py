@@ -19,9 +19,9 @@ def test_the_package_is_installed_where_the_program_is_missing(tmp_path):
     install()
     present = play(tmp_path, "etcd")
     assert (present.code, present.changed) == (0, 0), present.output
-    assert "Install the package" not in present.output, "nothing is started where the program is there"
+    assert "Install the packages" not in present.output, "nothing is started where the program is there"
     missing = play(tmp_path, "etcd", etcd_program=str(tmp_path / "etcd"))
-    assert "Install the package" in missing.output
+    assert "Install the packages" in missing.output
     assert (missing.code, missing.changed) == (0, 0), missing.output  # a wrong name of the package would fail
 
 

@@ -7,7 +7,7 @@
 
 Engines are judged by the argument parser of the vLLM that the release pins, mooncake_master by its own binary (which is
 started), etcd by that of the distribution, vllm-router and the release's proxies by their own reading of the command line. Each judge first has to refuse
-a wrong command; one that does not is no judge.
+a wrong command; one that does not is no judge. Their metrics are compared with those that rules of monitoring read.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import typing as t
 
 import deployments
 import judges
+import metric_names
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 
@@ -88,7 +89,7 @@ def main() -> int:
     for (judge, version), commands in sorted(found.items()):
         if not version or options.only not in ("", judge):
             continue
-        wrong = judged(judge, version, commands)
+        wrong = [*judged(judge, version, commands), *metric_names.problems(judge, version)]
         problems += wrong
         print(f"{judge:<16}{version:<14}{len(commands):>4} commands, {len(wrong)} problems", flush=True)
     missing = {"vllm"} - {judge for judge, dummy in found}

@@ -180,6 +180,7 @@ class Engine(Server):
         def counter(name, value, more=""):
             lines.append(f"vllm:{name}{{{labels}{more}}} {value:.1f}")
 
+        counter("num_requests_running", sum(self.running))
         counter("prompt_tokens_total", self.count["prompt"])
         for rank, number in enumerate(self.finished):
             row = f'engine="{rank}",model_name="{self.cluster.model}",finished_reason="length"'

@@ -30,6 +30,7 @@ FRONTED = {
         "balancer": "haproxy",
     },
     "inference_secrets": {"client_keys": "y"},
+    "inference_probe": {"enabled": True, "textfile_directory": "/srv/textfiles"},
 }
 
 analyze = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
@@ -115,7 +116,7 @@ def test_an_engine_reaches_the_npus_of_its_host_and_no_other_device(tmp_path):
     assert values(path, "SupplementaryGroups") == ["HwHiAiUser"]
 
 
-@pytest.mark.parametrize("kind", ["router", "balancer", "frontend", "mooncake_master"])
+@pytest.mark.parametrize("kind", ["router", "balancer", "frontend", "mooncake_master", "probe"])
 def test_what_needs_no_npu_reaches_none(tmp_path, kind):
     path, service, _host = unit(tmp_path, "both", FRONTED, kind)
     assert values(path, "PrivateDevices") == ["yes"] and not values(path, "SupplementaryGroups")
@@ -134,3 +135,9 @@ def test_hosts_without_npus_have_no_device_files():
     plan = planned("cpu", {"inference_runtime": "systemd"})[0]
     assert [host["device_files"] for host in plan["hosts"]] == [[]]
     assert json.dumps(plan)
+
+
+def test_only_the_probe_may_write_the_textfiles(tmp_path):
+    probe, router = (unit(tmp_path, "both", FRONTED, kind)[0] for kind in ("probe", "router"))
+    assert values(probe, "ReadWritePaths")[1:] == ["-/srv/textfiles"]
+    assert values(router, "ReadWritePaths")[1:] == []

@@ -9,6 +9,7 @@ import statistics
 import typing as t
 
 from ..description.findings import Finding
+from ..hosts.tuning_state import UNKNOWN
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -254,18 +255,20 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
 
 
 def _tuned_otherwise(old: Record | None, tuning: t.Mapping[str, Record]) -> t.Iterator[Finding]:
-    """Settings of hosts that are in both reports and differ."""
+    """Settings of hosts that are in both reports and differ, or are not known in one of them."""
     for name, state in tuning.items():
         before = ((old or {}).get("tuning") or {}).get(name)
         if before is None:
             continue
         then = {row["setting"]: row["found"] for row in before["settings"]}
         odd = [row for row in state["settings"] if then.get(row["setting"], row["found"]) != row["found"]]
-        if odd:
-            shown = ", ".join(f"{row['setting']} is {row['found']}, before {then[row['setting']]}" for row in odd[:4])
+        unknown = [row["setting"] for row in before["settings"] + state["settings"] if row["found"] == UNKNOWN]
+        shown = [f"{row['setting']} is {row['found']}, before {then[row['setting']]}" for row in odd[:4]]
+        shown += [f"{setting} is unknown in one of the reports" for setting in dict.fromkeys(unknown)]
+        if shown:
             fix = "Compare the effect of these settings only, or set them as before (playbook tune) and measure again."
             why = "The figures also show the effect of these settings."
-            yield _finding("BENCH-TUNING", name, shown, fix, why, "warning")
+            yield _finding("BENCH-TUNING", name, ", ".join(shown), fix, why, "warning")
 
 
 def _verdict(name: str, now: Record, before: Record) -> str:

@@ -36,7 +36,11 @@ KINDS: dict[str, Kind] = {
     ),
     "directory": Kind(re.compile(r"/[\w./+@-]*", re.ASCII), "an absolute path of letters, digits and . _ / + @ -"),
     "endpoint": Kind(
-        re.compile(r"(\w[\w.-]*|\[[0-9A-Fa-f:.]+\]):\d{1,5}", re.ASCII), "an address with a port, such as 10.0.0.1:2379"
+        re.compile(
+            r"(\w[\w.-]*|\[[0-9A-Fa-f:.]+\]):([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])",
+            re.ASCII,
+        ),
+        "an address with a port, such as 10.0.0.1:2379",
     ),
     "group": Kind(re.compile(r"\w[\w.-]*", re.ASCII), "the name of an inventory group"),
     "image": Kind(
@@ -46,6 +50,7 @@ KINDS: dict[str, Kind] = {
     "interface": Kind(re.compile(r"\w[\w.:@-]*", re.ASCII), "the name of a network interface, such as eth0"),
     # The rule MOUNT-FORM checks the parts, and CANN-PATH whether a path is absolute.
     "mount": Kind(re.compile(r'[\w/][^;&|<>`$"]*'), "SOURCE:TARGET or SOURCE:TARGET:ro"),
+    "name": Kind(re.compile(r"\w[\w.@-]*", re.ASCII), "a name of letters, digits and . _ @ -"),
     "network": Kind(
         re.compile(r"[0-9A-Fa-f:.]+(/\d{1,3})?", re.ASCII), "an IP address or a network, such as 10.0.0.0/24"
     ),

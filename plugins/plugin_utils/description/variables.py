@@ -19,6 +19,7 @@ from .findings import Finding, nearest
 from .firewall import Firewall
 from .kubernetes import Kubernetes
 from .loader import Reader, choice, documented, factory, firsts, mapping, number, typed
+from .probe import Probe
 from .store_ha import StoreHa
 from .texts import problem_of
 from .tune import PROFILES, Tune
@@ -36,6 +37,15 @@ RUN_VARIABLES = {
     "bench_html": "File for the report of the playbook bench, as an HTML page with curves. Needs pygal on the controller.",
     "bench_markdown": "File for the report of the playbook bench, as Markdown.",
     "break_lock": "The run whose lock of the deployment is taken over, as the error message names it.",
+    "bundle": "Folder on the controller with a bundle (playbook bundle). Hosts install from it, without package indexes.",
+    "bundle_base": "Folder of an older bundle; the playbook bundle leaves out the files that it has.",
+    "bundle_controller": "Platform of the controller that gets Ansible from the bundle, as bundle_platform. Default: that of the machine that makes it.",
+    "bundle_directory": "Folder on each host for the files of the bundle. Default: /var/cache/ascend-inference/bundle.",
+    "bundle_keyring": "File of 'gpg --export'; the bundle has to be signed by one of its keys.",
+    "bundle_path": "Folder that the playbook bundle writes. Default: bundle, in the current folder.",
+    "bundle_platform": "Per host, group or deployment: machine, python and glibc of the hosts, as in {machine: aarch64, python: '3.11', glibc: '2.35'}.",
+    "bundle_show": "list: the playbook bundle prints the list with sizes and fetches nothing.",
+    "bundle_sign": "Id of the GnuPG key with which the playbook bundle signs.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",
@@ -50,11 +60,17 @@ RUN_VARIABLES = {
     "fabric_rollback_file": "File on each host with these values. Default: /var/lib/ascend-inference/fabric.json.",
     "drain_timeout": "Most seconds until an engine that left the router has finished its requests; it is stopped then. Default: 300.",
     "group": "Inventory group with the hosts of the deployment, if the inventory contains several deployments.",
+    "grafana_token": "Token with which the playbook monitoring sends the dashboard to inference_monitoring.grafana_url.",
     "index_strategy": "Which of several package indexes uv takes a package from, as its --index-strategy. Default: first-index.",
     "join_timeout": "Most seconds of one answer when a new or restarted engine is proven, and until a request through the router used it. Default: 300.",
     "keep_placement": "Whether running instances keep their hosts, devices and ports. Default: true. With false all are placed again.",
     "lock_directory": "Directory on the controller for locks of Python environments (versions and hashes), which all hosts and later runs install.",
     "manifests_file": "Kubernetes: file for the manifests.",
+    "logs_file": "Archive that the playbook logs writes. Default: DEPLOYMENT-logs.tar.gz in the current folder.",
+    "logs_mib": "Most MiB of all logs together that the playbook logs gathers. Default: 64.",
+    "logs_minutes": "How many minutes the playbook logs goes back. Default: 30.",
+    "monitoring": "What the playbook monitoring writes, where, and limits of alerts, see below.",
+    "manifests_dir": "Kubernetes: folder for a file for each manifest and a kustomization.",
     "outside": "Host outside of the deployment, such as localhost, from which the playbook verify tries the planned ports.",
     "plan": "The plan itself; set by the playbook plan for later playbooks.",
     "plan_file": "File for the plan, as JSON.",
@@ -69,6 +85,8 @@ RUN_VARIABLES = {
     "status_file": "File for the status of the services, as JSON.",
     "upgrade_mode": "How the playbook upgrade changes the services: rolling or all. Default: the gentlest one that is possible.",
     "verify_file": "File for the report of the verification, as JSON.",
+    "watchdog": "What the playbook watchdog does with an engine that makes no progress: report or restart. Default: report.",
+    "watchdog_per_hour": "Most restarts by the playbook watchdog within an hour. Default: 2.",
 }
 OPERATIONAL = frozenset(PREFIX + name for name in RUN_VARIABLES)
 DEVICES = {"a2": 8, "a3": 16, "950": 8, "310p": 8, "910a": 8}  # NPUs (dies) of a server of each generation
@@ -464,6 +482,7 @@ class Description:
         "Secrets such as api_key and client_keys; they appear in no command line, plan, log or diff.", mapping()
     )
     verify: Verify = documented("What the verification asks, and its tolerance.", factory(Verify))
+    probe: Probe = documented("A service that watches the deployment by requests.", factory(Probe))
     rules_ignore: tuple[t.Any, ...] = documented(
         "Rules whose findings are accepted: an id, an id with a place (FLAG-UNKNOWN:decode), or {rule: ..., place: ..., reason: ...}.",
         (),

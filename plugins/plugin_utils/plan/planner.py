@@ -29,6 +29,7 @@ from .render.firewall import firewall_section
 from .render.frontend import frontend_service
 from .render.hosts import planned_hosts
 from .render.metadata_services import store_services
+from .render.probe import probe_services
 from .render.router import members_section, router_service
 from .render.software import software
 from .render.verify import verify_section
@@ -211,6 +212,7 @@ def _services(context: Context) -> list[Service]:
             services.append(balancer_service(context, context.router, routers))
         if context.description.router.frontend == "nginx" and not context.contained:
             services.append(frontend_service(context, context.router, services[-1] if context.balanced else routers[0]))
+    services += probe_services(context, services)
     return context.runtime.finish(context, services)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import json
 import posixpath
 import typing as t
@@ -174,6 +175,15 @@ def base_url(address: str, port: int) -> str:
 def bracketed(address: str) -> str:
     """An address in front of a port; IPv6 in brackets: ``[fd00::1]``."""
     return f"[{address}]" if ":" in address else address
+
+
+def every_address(address: str) -> bool:
+    """Whether it means all addresses of any host, however it is spelt: 0.0.0.0, ``::``, ``::0``. Nothing can be reached there from elsewhere."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_unspecified
 
 
 def listed(value: t.Any) -> t.Any:

@@ -174,7 +174,7 @@ def _store(groups: t.Mapping[str, list[Plan]]) -> str:
     metadata_services = [
         service
         for service in groups.get("other", [])
-        if not service["kind"].endswith(("router", "balancer", "frontend"))
+        if not service["kind"].endswith(("router", "balancer", "frontend", "probe"))
     ]
     if not metadata_services:
         return ""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from .probe_code import code_files
+
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
@@ -18,6 +20,7 @@ STAMPS: dict[str, tuple[str, ...]] = {
     "balancer": (),
     "frontend": (),
     "etcd": (),
+    "probe": (),
 }
 ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", "vllm_ascend", "mooncake")}
 PLUGIN = ("plugin.py", "mooncake_serial.py")
@@ -68,5 +71,5 @@ def _written(service: Service) -> list[str]:
     """The service's own files: a manually edited file is newer than the process once it is restored."""
     own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
     return [posixpath.join(service["work_directory"], item) for item in own] + [
-        file["path"] for file in service["files"]
+        file["path"] for file in [*service["files"], *code_files(service)]
     ]

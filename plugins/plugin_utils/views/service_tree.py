@@ -12,6 +12,8 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from .probe_code import code_files, code_folders
+
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 
@@ -33,6 +35,7 @@ def folders(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]
     for service in services:
         found.append({"path": service["work_directory"], "service_owned": False})
         found.append({"path": service["scratch_directory"], "service_owned": True})
+        found += [{"path": path, "service_owned": False} for path in code_folders(service)]
     return found
 
 
@@ -40,7 +43,7 @@ def files(services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """``[{path, content, mode, service}]`` of the files in the plan; a file shared by several services is listed once."""
     found: dict[str, dict[str, t.Any]] = {}
     for service in services:
-        for file in [*service["files"], *service.get("members", {}).get("files", ())]:
+        for file in [*service["files"], *service.get("members", {}).get("files", ()), *code_files(service)]:
             found.setdefault(file["path"], {**_text(file), "service": service["name"]})
     return list(found.values())
 

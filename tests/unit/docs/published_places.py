@@ -42,8 +42,8 @@ def values_at(plan: Data, place: str) -> list[str]:
     if subject == "host":
         return [_of(_named(plan["hosts"], keys[0]), keys[1:])]
     if subject == "object":
-        wanted = next(thing for thing in plan["objects"] if thing["kind"] == keys[0])
-        return [_of(wanted, keys[1:])]
+        found = [_of(thing, keys[1:]) for thing in plan["objects"] if thing["kind"] == keys[0]]
+        return [next((value for value in found if value != ABSENT), found[0])]
     if subject in ("pod", "container"):
         template = next(thing for thing in plan["objects"] if thing["kind"] == "ModelServing")["spec"]["template"]
         pod = _named(template["roles"], keys[0])["entryTemplate"]["spec"]

@@ -163,7 +163,7 @@ ASK_PREFILL = {
 }
 
 
-def disaggregated(prefill, decode, prompt, tokens=8, name="probe", **changes):
+def disaggregated(prefill, decode, prompt, tokens=8, name="probe", ignore_eos=False, **changes):
     """(prefill's kv_transfer_params, status, decode's answer) of a request as the load balance proxy makes it."""
     header = {"X-Request-Id": name}
     first = {"prompt": prompt, "max_tokens": 1, "min_tokens": 1, "kv_transfer_params": ASK_PREFILL}
@@ -172,7 +172,7 @@ def disaggregated(prefill, decode, prompt, tokens=8, name="probe", **changes):
     params = json.loads(text)["kv_transfer_params"]
     if params:
         params.update(changes)
-    body = {"prompt": prompt, "max_tokens": tokens, "kv_transfer_params": params}
+    body = {"prompt": prompt, "max_tokens": tokens, "ignore_eos": ignore_eos, "kv_transfer_params": params}
     status, text = decode.ask("/v1/completions", body, header)
     return params, status, json.loads(text) if text else {}
 

@@ -16,7 +16,7 @@ import typing as t
 from ...description.variables import Host, Router
 from ..deployment import Context
 from ..routers.registry import flavour_of
-from ..service import File, Health, Port, Service, Start, Stop, bracketed
+from ..service import File, Health, Port, Service, Start, Stop, bracketed, every_address
 from .client_paths import LISTED, client_paths
 
 NAME = "frontend"
@@ -124,7 +124,7 @@ def frontend_service(context: Context, host: Host, router: Service) -> Service:
     """nginx on the host of the router, or of the balancer in its place. Clients reach the paths of ``client_paths`` and no other."""
     settings = context.description.router
     directory, address = context.service_directory(NAME), settings.frontend_bind or host.address
-    reached = host.address if address in ("0.0.0.0", "::") else address
+    reached = host.address if every_address(address) else address
     secret = {"FRONTEND_CLIENT_KEYS": KEYS}
     if "api_key" in context.description.secrets:
         secret["FRONTEND_BACKEND_KEY"] = "api_key"

@@ -15,7 +15,7 @@ from ..deployment import Context
 from ..routers.base import Flavour, Members, Place, split, url
 from ..routers.join_members import PROGRAM
 from ..routers.registry import flavour_of
-from ..service import File, Health, MembersFiles, Port, Service, Start, Stop, base_url
+from ..service import File, Health, MembersFiles, Port, Service, Start, Stop, base_url, every_address
 from .container import SOURCES, container
 from .vllm import command_line, merged
 
@@ -61,7 +61,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
     settings, found = context.description.router, flavour_of(context)
     name, port = router_name(number), settings.port + number * STEP
     address = settings.bind or host.address
-    reached = host.address if address in ("0.0.0.0", "::") else address
+    reached = host.address if every_address(address) else address
     metrics_port = (settings.metrics_port or found.metrics_port) + number * STEP
     place = Place(address, port, metrics_port, tuple(engines), context.posted)
     # Clients use another port then.

@@ -30,6 +30,8 @@ def variable_of(case: Case, service: Service, port: Port) -> str:
         return "inference_router.port"
     if service.kind == "balancer":
         return "inference_router.balancer_port" if port.name == "api" else "inference_router.balancer_status_port"
+    if service.kind == "probe":
+        return "inference_probe.port"
     if service.kind == "mooncake_master":
         name = {"rpc": "port", "metrics": "metrics_port", "http_metadata": "http_metadata_port"}.get(port.name, "port")
         value = getattr(description.mooncake_master, name)

@@ -15,7 +15,7 @@ from ..render.router import flavour
 from ..render.vllm import canonical
 from ..routers.base import url
 from ..routers.registry import flavour_of
-from ..service import Service, bracketed
+from ..service import Service, bracketed, every_address
 from .base import Case, Rules
 from .engine_view import split
 
@@ -165,7 +165,7 @@ def bind(case: Case) -> t.Iterator[Finding]:
     """
     if case.named("router") and flavour_of(case.context).called_back:
         address = (flags(case).get("host") or ("",))[0]
-        if address in ("0.0.0.0", "::", "localhost") or address.startswith("127."):  # comparison only, nothing is bound
+        if every_address(address) or address == "localhost" or address.startswith("127."):
             own = path(case, "host")
             place = own if own != "inference_router.flavour" else "inference_router.bind"
             severity = "" if case.context.release.vllm_version >= (0, 18) else "warning"

@@ -9,6 +9,7 @@ import typing as t
 
 from ...description.findings import Finding, nearest
 from ..placement import Instance, group_of, hosts_of
+from ..service import every_address
 from .base import Case, Rules
 
 RULES = Rules()
@@ -202,7 +203,7 @@ def addresses(case: Case) -> t.Iterator[Finding]:
     for name in sorted(used):
         address = case.context.hosts[name].address
         local = address.startswith("127.") or address in ("localhost", "::1")
-        if address in ("0.0.0.0", "::"):  # comparison only, nothing is bound
+        if every_address(address):
             yield Finding.at(f"{name}.inference_address", address, f"{address} is not the address of a host")
         elif local and remote and len(used) > 1:
             yield Finding.at(f"{name}.inference_address", address, "other hosts cannot reach a loopback address")

@@ -66,7 +66,7 @@ def unit(name, version, connector="llmdatadist"):
     words = {
         "service_plan": given,
         "__service_here": given["services"],
-        "item": next(service for service in given["services"] if service["name"] == name),
+        "item": {"env": {}, **next(service for service in given["services"] if service["name"] == name)},
         "__service_target": "x.target",
         "__service_user": "u",
         "__service_driver_group": "",
