@@ -16,6 +16,7 @@ description:
     C(alone) - each engine, queried directly, returns the same text at temperature 0.
     C(entry) and C(stream) - a request through the entry gets a complete answer with the text that a prefill engine computes itself.
     C(transfer) - according to its own counters decode received the prompt's KV and did not compute it.
+    C(routers) - each of several routers answers as the entry does, although a balancer would hide one that does not.
     C(pairs) - every prefill engine with every decode engine.
     C(pool) - KV that one instance stored was used by another one.
     C(negative) - a prompt longer than the model allows gets an error, not an empty 200.
@@ -298,9 +299,11 @@ options:
         description: Maximum number of pairs of ranks that are tested directly; diagonals first, so that every engine is included.
         type: int
         default: 256
-      router:
-        description: The router, if the entry is a frontend in front of it.
-        type: dict
+      routers:
+        description: The routers behind the entry, if the entry is a frontend or a balancer.
+        type: list
+        elements: dict
+        default: []
         suboptions:
           name:
             description: Name of the service.

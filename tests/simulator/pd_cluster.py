@@ -550,7 +550,8 @@ class Cluster:
         self.bootstrap = settings.pop("bootstrap", False)
         self.front_key = settings.pop("front_key", "")
         self.tls = settings.pop("tls", None)
-        fronted = settings.pop("front", bool(self.front_key or self.tls))
+        routers = settings.pop("routers", 1)
+        fronted = settings.pop("front", bool(self.front_key or self.tls or routers > 1))
         assert not settings, settings
         faults = dict(faults or {})
         self.store = True if pool else None
@@ -560,7 +561,9 @@ class Cluster:
             for index in range(number):
                 name = f"{role}-{index}"
                 self.engines.append(Engine(name, role, self, faults.pop(name, ())))
-        self.router = Router("router-0", self, faults.pop("router-0", ()))
+        names = [f"router-{index}" for index in range(routers)]
+        self.routers = [Router(name, self, faults.pop(name, ())) for name in names]
+        self.router = self.routers[0]  # the only one that the frontend uses
         self.front = Front("frontend", self, faults.pop("frontend", ())) if fronted else None
         self.strangers = []
         if "strangers" in self.router.faults:
@@ -574,7 +577,7 @@ class Cluster:
         return self
 
     def __exit__(self, *unused):
-        for server in self.engines + self.strangers + [s for s in (self.front, self.router, self.master) if s]:
+        for server in self.engines + self.strangers + self.routers + [s for s in (self.front, self.master) if s]:
             server.stop()
 
     def plan(self, **changes):
@@ -614,7 +617,7 @@ class Cluster:
             "chunk_tokens": 64,
         }
         if self.front:
-            plan["router"] = {"name": "router-0", "host": "node1", "url": self.router.url}
+            plan["routers"] = [{"name": router.name, "host": "node1", "url": router.url} for router in self.routers]
             plan["entry"] = {"name": "frontend", "host": "node1", "url": self.front.url, "kind": "nginx"}
             plan["entry"]["refused_paths"] = ["/instances/add", "/metrics"]
             if self.front_key:

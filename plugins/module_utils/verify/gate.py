@@ -22,6 +22,7 @@ from .plan import VerifyPlan
 from .pool import check_pool
 from .probe import Keys, Limits, Probe
 from .ready import check_alone, check_engines
+from .routers import check_routers
 from .texts import check_texts
 
 
@@ -46,6 +47,10 @@ def _with_pool(plan: VerifyPlan) -> str:
     return "" if "pool" in plan.mode else f"mode {plan.mode} has no pool"
 
 
+def _with_routers(plan: VerifyPlan) -> str:
+    return "" if len(plan.routers) > 1 else "each request through the entry uses the same router"
+
+
 def _with_texts(plan: VerifyPlan) -> str:
     return "" if plan.prompts else "switched off by inference_verify"
 
@@ -60,6 +65,8 @@ GATE = (
     Step(("alone",), check_alone, ("engines",), _always),
     Step(("access",), check_access, (), nothing_refused),
     Step(("entry", "stream", "transfer"), check_entry, ("engines", "alone"), _always),
+    # A balancer that sees one router down, or none of its requests, still answers each client.
+    Step(("routers",), check_routers, ("engines", "alone"), _with_routers),
     Step(("chat",), check_chat, ("engines", "alone", "entry", "stream"), _always),
     Step(("texts",), check_texts, ("engines", "alone"), _with_texts),
     Step(("long",), check_long, ("engines", "alone", "entry", "transfer"), _always),
@@ -162,6 +169,8 @@ def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
 def _urls(plan: VerifyPlan, name: str) -> str:
     if name == "master" and plan.store:
         return ", ".join(master.url for master in plan.store.masters) or plan.store.master_url
+    if name == "routers":
+        return ", ".join(router.url for router in plan.routers)
     if name in ("engines", "alone", "pairs", "pool", "texts"):
         return ", ".join(engine.url for engine in plan.engines)
     return plan.entry.url

@@ -63,7 +63,7 @@ Service = Tuple[str, Log]
 
 def services_of(plan: VerifyPlan, host: str) -> list[Service]:
     """(name, log) of all services of the plan on this host that have a log."""
-    everything = list(plan.engines) + [plan.entry] + [service for service in (plan.router, plan.store) if service]
+    everything = list(plan.engines) + [plan.entry] + list(plan.routers) + ([plan.store] if plan.store else [])
     everything += plan.store.masters[1:] if plan.store else ()
     seen: dict[str, Log] = {}
     for service in everything:

@@ -10,16 +10,16 @@ from .answers import excerpt
 from .faults import Problem
 from .leader import serves
 from .metrics import Samples
-from .plan import Master
+from .plan import Service
 from .probe import Probe
 from .ready import silence
 from .records import Record, failed, passed
 
 
-def masters_of(probe: Probe) -> tuple[Master, ...]:
+def masters_of(probe: Probe) -> tuple[Service, ...]:
     """All masters of the store, of which the plan has several only with high availability."""
     store = probe.plan.store
-    return store.masters or (Master(store.name, store.host, store.master_url, store.log),)
+    return store.masters or (Service(store.name, store.host, store.master_url, store.log),)
 
 
 def leader_target(probe: Probe) -> Target:
@@ -52,7 +52,7 @@ def check_master(probe: Probe) -> list[Record]:
     return [passed("master", leader.name, message, clients=clients, capacity_bytes=capacity)]
 
 
-def _healths(probe: Probe, masters: tuple[Master, ...]) -> list[Reply]:
+def _healths(probe: Probe, masters: tuple[Service, ...]) -> list[Reply]:
     """The answers of all masters, in their order. An election takes some seconds."""
 
     def ask_all() -> list[Reply]:
@@ -63,7 +63,7 @@ def _healths(probe: Probe, masters: tuple[Master, ...]) -> list[Reply]:
     return probe.settle(ask_all, lambda replies: not _unfit(masters, replies))
 
 
-def _unfit(masters: tuple[Master, ...], replies: list[Reply]) -> list[Record]:
+def _unfit(masters: tuple[Service, ...], replies: list[Reply]) -> list[Record]:
     """Why the masters cannot be used; empty if one serves and all others answer."""
     answers = [reply.status == 200 and not reply.error for reply in replies]
     broken = [

@@ -72,17 +72,8 @@ class Entry(NamedTuple):
     refused_paths: tuple[str, ...] = ()
 
 
-class Router(NamedTuple):
-    """The router behind the entry, if the entry is a frontend."""
-
-    name: str
-    host: str
-    url: str
-    log: Log
-
-
-class Master(NamedTuple):
-    """One master of the store; url of its metrics port."""
+class Service(NamedTuple):
+    """A router behind the entry, or a master of the store with the URL of its metrics port."""
 
     name: str
     host: str
@@ -101,7 +92,7 @@ class Store(NamedTuple):
     writers: tuple[str, ...]
     readers: tuple[str, ...]
     log: Log
-    masters: tuple[Master, ...] = ()
+    masters: tuple[Service, ...] = ()
 
 
 class Lines(NamedTuple):
@@ -141,7 +132,7 @@ class VerifyPlan(NamedTuple):
     max_tokens: int
     match: str
     max_pairs: int
-    router: Router | None = None
+    routers: tuple[Service, ...] = ()
     parsers: tuple[str, ...] = ()
     prompts: int = 3
     near_tie: float = 0.1
@@ -228,7 +219,7 @@ _PLAN = {
     "max_tokens": Field(int, 16),
     "match": Field(str, "exact"),
     "max_pairs": Field(int, 256),
-    "router": Field(dict, None, inner=_SERVICE),
+    "routers": Field(list, [], inner=_SERVICE),
     "parsers": Field(list, []),
     "prompts": Field(int, 3),
     "near_tie": Field(float, 0.1),
@@ -296,7 +287,7 @@ def read_plan(section: Any) -> VerifyPlan:
         max_tokens=values["max_tokens"],
         match=values["match"],
         max_pairs=values["max_pairs"],
-        router=None if values["router"] is None else _router(values["router"], problems),
+        routers=tuple(Service(**item) for item in _services(values["routers"], "verify.routers", problems)),
         parsers=tuple(values["parsers"]),
         changed=tuple(values["changed"]),
         **{name: values[name] for name in PLAIN},
@@ -375,30 +366,25 @@ def _entry(value: Any, problems: list[str]) -> Entry:
     return Entry(**dict(values, refused_paths=tuple(values["refused_paths"])))
 
 
-def _router(value: Any, problems: list[str]) -> Router:
-    values = _take(value, "verify.router", _SERVICE, problems)
-    values["url"] = _url(values["url"], "verify.router.url", problems)
-    values["log"] = _log(values["log"], "verify.router.log", problems)
-    return Router(**values)
-
-
 def _store(value: Any, problems: list[str]) -> Store:
     values = _take(value, "verify.store", _STORE, problems)
     values["master_url"] = _url(values["master_url"], "verify.store.master_url", problems)
     values["log"] = _log(values["log"], "verify.store.log", problems)
     lists = {key: tuple(values[key]) for key in ("writers", "readers")}
-    return Store(**dict(values, masters=_masters(values["masters"], problems), **lists))
+    masters = tuple(Service(**item) for item in _services(values["masters"], "verify.store.masters", problems))
+    return Store(**dict(values, masters=masters, **lists))
 
 
-def _masters(value: list[Any], problems: list[str]) -> tuple[Master, ...]:
-    masters = []
+def _services(value: list[Any], path: str, problems: list[str]) -> list[dict[str, Any]]:
+    """The fields of each service of a list."""
+    services = []
     for number, entry in enumerate(value):
-        where = f"verify.store.masters[{number}]"
+        where = f"{path}[{number}]"
         values = _take(entry, where, _SERVICE, problems)
         values["url"] = _url(values["url"], where + ".url", problems)
         values["log"] = _log(values["log"], where + ".log", problems)
-        masters.append(Master(**values))
-    return tuple(masters)
+        services.append(values)
+    return services
 
 
 def _release(value: Any, problems: list[str]) -> Release:
@@ -413,7 +399,7 @@ def _release(value: Any, problems: list[str]) -> Release:
 def _contradictions(plan: VerifyPlan) -> list[str]:
     """Violations that concern several keys."""
     problems = []
-    others = [service.name for service in (plan.router, plan.store) if service]
+    others = [router.name for router in plan.routers] + ([plan.store.name] if plan.store else [])
     names = [engine.name for engine in plan.engines] + [plan.entry.name] + others
     for name in sorted({name for name in names if names.count(name) > 1}):
         problems.append(f"verify has two services {name!r}; names must be unique")

@@ -20,6 +20,7 @@ STEPS = (
     "entry",
     "stream",
     "transfer",
+    "routers",
     "chat",
     "texts",
     "long",

@@ -50,9 +50,9 @@ def verify_section(context: Context, services: t.Sequence[Service]) -> dict[str,
         **_strictness(context),
     }
     frontend = next((service for service in services if service.kind == "frontend"), None)
-    router = next((service for service in services if service.kind == "router"), None)
-    if router and (frontend or context.balanced):
-        section["router"] = _engine(router)
+    routers = [service for service in services if service.kind == "router"]
+    if routers and (frontend or context.balanced):
+        section["routers"] = [_engine(router) for router in routers]
     if _api_key(apis):
         section["engine_api_key"] = _api_key(apis)
     masters = [service for service in services if service.kind == "mooncake_master"]

@@ -132,26 +132,43 @@ def group_empty(case: Case) -> t.Iterator[Finding]:
 
 @RULES.rule("BIND-ADDRESS", "Write an IP address of the host, 0.0.0.0 or ::.", "bind(2)")
 def bind_address(case: Case) -> t.Iterator[Finding]:
-    """The router is to listen on something that is not an IP address.
+    """The router, the frontend or the balancer is to listen on something that is not an address of its host.
 
     It ends at start, and no request is answered.
     """
     router = case.context.description.router
-    for path, address in (
-        ("inference_router.bind", router.bind),
-        ("inference_router.frontend_bind", router.frontend_bind),
-        ("inference_router.balancer_bind", router.balancer_bind),
+    for kind, name, address in (
+        ("router", "bind", router.bind),
+        ("frontend", "frontend_bind", router.frontend_bind),
+        ("balancer", "balancer_bind", router.balancer_bind),
     ):
-        if address and address != "localhost" and not _is_address(address):
-            yield Finding.at(path, address, f"'{address}' is not an IP address")
+        problem = _unbindable(case, kind, address) if address and address != "localhost" else ""
+        if problem:
+            yield Finding.at(f"inference_router.{name}", address, problem)
 
 
-def _is_address(text: str) -> bool:
+def _unbindable(case: Case, kind: str, text: str) -> str:
+    """Why no service of this kind can listen on an address; "" if it can, or if nothing is known against it."""
     try:
-        ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return f"'{text}' is not an IP address"
+    if address.version == 6 and address.is_link_local and not address.scope_id:
+        return f"{text} is a link-local address, which is one only with its interface"
+    users = {service.host for service in case.services if service.kind == kind}
+    owners = {host.name: host.address for host in case.context.hosts.values() if _equal(host.address, address)}
+    if users and owners and not users & set(owners) and not address.is_loopback:
+        return (
+            f"{text} is the address of {', '.join(sorted(owners))}, and the {kind} runs on {', '.join(sorted(users))}"
+        )
+    return ""
+
+
+def _equal(text: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    try:
+        return ipaddress.ip_address(text) == address
     except ValueError:
         return False
-    return True
 
 
 @RULES.rule(

@@ -47,6 +47,8 @@ HEALTHY = {
     "one engine": {"colocated": 1},
     "without /tokenize": {"prefill": 1, "decode": 1, "tokenize": False},
     "keys": {"prefill": 1, "decode": 1, "api_key": "planted-engine-key", "entry_key": "planted-entry-key"},
+    "several routers": {"prefill": 1, "decode": 1, "routers": 2},
+    "several routers of one engine with a key": {"colocated": 1, "routers": 2, "api_key": "planted-engine-key"},
     "several ranks": {"prefill": 1, "decode": 1, "ranks": 4},
 }
 
@@ -134,6 +136,30 @@ BROKEN = {
             ("pairs", "prefill-0 -> decode-1"),
         },
         "computed",
+    ),
+    "a router behind the balancer is dead": (
+        {"prefill": 1, "decode": 1, "routers": 2},
+        {"router-1": ["dead"]},
+        {("routers", "router-1")},
+        "refused",
+    ),
+    "a router behind the balancer skips prefill": (
+        {"prefill": 1, "decode": 1, "routers": 2},
+        {"router-1": ["skips_prefill"]},
+        {("routers", "router-1")},
+        "prefill",
+    ),
+    "a router behind the balancer rewrites the prompt": (
+        {"colocated": 1, "routers": 2},
+        {"router-1": ["rewrites"]},
+        {("routers", "router-1")},
+        "directly returns",
+    ),
+    "a router behind the balancer answers with nothing": (
+        {"prefill": 1, "decode": 1, "routers": 2},
+        {"router-1": ["empty_200"]},
+        {("routers", "router-1")},
+        "empty",
     ),
     "router drops the parameters": (
         {"prefill": 1, "decode": 1},
@@ -335,7 +361,7 @@ def test_later_steps_are_skipped_with_a_reason(tmp_path):
     reasons = {step["step"]: step["message"] for step in report["steps"] if step["status"] == "skipped"}
     assert reasons["entry"] == "skipped because engines failed"
     assert reasons["master"] == "the plan has no store"
-    skipped = "master alone access entry stream transfer chat texts long burst pairs pool negative"
+    skipped = "master alone access entry stream transfer routers chat texts long burst pairs pool negative"
     assert set(reasons) == set(skipped.split())
 
 

@@ -17,7 +17,9 @@ from ansible_collections.ascend.inference import plugins
 from ansible_collections.ascend.inference.plugins.module_utils.tools.credentials import passwords
 
 MODULES = pathlib.Path(list(plugins.__path__)[0]) / "modules"
-NAMES = sorted({path.stem for path in MODULES.glob("*.py")} - {"bundle", "plan", "print_text"})  # those are actions only
+NAMES = sorted(
+    {path.stem for path in MODULES.glob("*.py")} - {"bundle", "plan", "print_text"}
+)  # those are actions only
 # Names of secrets and numbers of tokens
 NO_SECRETS = {"verify.entry.api_key", "verify.engine_api_key"}
 SECRET = re.compile(r"(^|_)(key|keys|token|secret|secrets|password|credentials?)$")

@@ -89,13 +89,14 @@ def test_the_entry_is_the_frontend_of_clients():
     assert entry["url"] == "https://10.0.0.1:8443"
     assert (entry["ca_path"], entry["server_name"]) == ("/etc/ca.pem", "llm.x")
     assert {"/instances/add", "/instances/remove", "/metrics", "/invocations"} <= set(entry["refused_paths"])
-    assert found["router"]["name"] == "router" and found["router"]["url"].startswith("http://")
+    assert [router["name"] for router in found["routers"]] == ["router"]
+    assert found["routers"][0]["url"].startswith("http://")
     assert found["changed"] == []
 
 
 def test_without_a_frontend_the_entry_refuses_no_paths():
     found = section()
-    assert "refused_paths" not in found["entry"] and "router" not in found
+    assert "refused_paths" not in found["entry"] and "routers" not in found
 
 
 def test_the_ranks_behind_an_api_are_known():
