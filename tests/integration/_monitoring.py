@@ -172,5 +172,6 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
                 {"deployment": plan["deployment"]},
                 growing(INTERVAL),
             )
+            yield "inference_probe_paused_until_timestamp_seconds", {"deployment": plan["deployment"]}, steady(0)
 
     return made

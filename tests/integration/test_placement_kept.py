@@ -102,9 +102,10 @@ def test_a_host_that_does_not_answer_changes_nothing(site):
     assert places(after) == places(before), output
 
 
-@pytest.mark.parametrize(
-    "attack", ["another user", "a link", "writable by all", "a folder of another user", "10 MB", "a pipe"]
-)
+MORE = ["another user", "writable by all", "a folder of another user", "10 MB", "a pipe"]
+
+
+@pytest.mark.parametrize("attack", ["a link", *(pytest.param(attack, marks=pytest.mark.long) for attack in MORE)])
 def test_a_placement_that_others_can_write_is_ignored_with_a_warning(site, attack):
     run, folder = site
     _output, before = run(["p1"], ["d1", "d2"])

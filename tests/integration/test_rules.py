@@ -101,6 +101,14 @@ FAULTS = [
     (EXPORTER, {"ProbeFails"}, [("inference_probe_success", {"path": "clients"}, steady(0))]),
     (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, GONE)]),
     (EXPORTER, {"ProbeMissing"}, [("inference_probe_last_run_timestamp_seconds", {}, steady(60))]),
+    (
+        EXPORTER,
+        {"ProbeMissing"},
+        [
+            ("inference_probe_last_run_timestamp_seconds", {}, steady(60)),
+            ("inference_probe_paused_until_timestamp_seconds", {}, steady(60)),
+        ],
+    ),
     (PROXIES, {"ProxyDown"}, [("inference_router_up", {}, steady(0)), ("inference_router_engines", {}, GONE)]),
     (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "prefill"}, steady(1))]),
     (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "decode"}, steady(0))]),
@@ -113,6 +121,7 @@ FAULTS = [
     (COLLECTOR, {"NpuMetricsOld"}, [("inference_npu_last_run_timestamp_seconds", NODE, steady(60))]),
     (COLLECTOR, {"HbmEcc"}, [("inference_npu_ecc_double_bit_errors_total", NODE, ONCE)]),
 ]
+PAUSED = "inference_probe_paused_until_timestamp_seconds"
 # Nothing fires: an idle deployment, short peaks, and states that are unusual and right.
 QUIET = [
     (EXPORTER, []),
@@ -121,6 +130,7 @@ QUIET = [
     (EXPORTER, [*STILL, ("vllm:num_requests_running", DECODE, steady(0))]),
     (EXPORTER, [*IDLE, ("vllm:kv_cache_usage_perc", PREFILL, steady(0.2))]),
     (EXPORTER, [("vllm:num_requests_waiting", PREFILL, f"0x{STEPS * 5 // 6 - 4} 9x{STEPS}")]),
+    (EXPORTER, [("inference_probe_last_run_timestamp_seconds", {}, steady(60)), (PAUSED, {}, steady(7200))]),
     (EXPORTER, [("master_allocated_bytes", {}, steady(999))]),
     (EXPORTER, [("vllm_router_pd_decode_errors_total", {}, GONE)]),
     (EXPORTER, [("vllm:request_queue_time_seconds_bucket", {}, steady(7))]),

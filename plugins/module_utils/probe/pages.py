@@ -19,6 +19,7 @@ HELP = {
     "inference_probe_cached_tokens": "Prompt tokens of the last request over the path that decode got from outside.",
     "inference_probe_path_timestamp_seconds": "When the path was last probed.",
     "inference_probe_last_run_timestamp_seconds": "When the last round of the probe ended; 0 before the first.",
+    "inference_probe_paused_until_timestamp_seconds": "When the last pause ends or ended, in which nothing is probed; 0 without one.",
     "inference_probe_interval_seconds": "Seconds between rounds of the probe.",
     "inference_probe_engine_stalled_seconds": "Seconds for which an engine has had requests, or been silent, without a new token.",
 }
@@ -43,6 +44,7 @@ def metrics_of(rounds: Rounds) -> str:
     for name, state in sorted(rounds.progress.states.items()):
         add("inference_probe_engine_stalled_seconds", None if state.state == UNKNOWN else state.seconds, engine=name)
     add("inference_probe_last_run_timestamp_seconds", rounds.finished or 0.0)
+    add("inference_probe_paused_until_timestamp_seconds", rounds.paused_until)
     add("inference_probe_interval_seconds", rounds.settings.interval)
     lines = []
     for name in HELP:
@@ -73,16 +75,17 @@ def findings_of(rounds: Rounds) -> list[str]:
 
 
 def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
-    """What `status` reads: {rounds, finished, interval, timeout, paths: {good, failed, unknown}, findings, more, stuck}.
+    """What `status` reads: {rounds, finished, paused_until, interval, timeout, paths: {good, failed, unknown}, findings, more, stuck}.
 
-    finished: end of the last round in seconds since 1970, None before the first. more: number of findings that are left out, because
-    `status` reads 4000 characters. stuck: names of engines.
+    finished: end of the last round in seconds since 1970, None before the first. paused_until: the same of a pause, or 0.
+    more: number of findings that are left out, because `status` reads 4000 characters. stuck: names of engines.
     """
     paths = [path.success for path in rounds.results.paths()]
     texts = ([trouble] if trouble else []) + findings_of(rounds)
     return {
         "rounds": rounds.count,
         "finished": rounds.finished,
+        "paused_until": rounds.paused_until,
         "interval": rounds.settings.interval,
         "timeout": rounds.settings.timeout,
         "paths": {"good": paths.count(True), "failed": paths.count(False), "unknown": paths.count(None)},
@@ -93,6 +96,7 @@ def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
 
 
 def page_text(page: dict[str, Any], now: float) -> str:
-    """The page as JSON, with `age`, the seconds since the last round (None before the first)."""
+    """The page as JSON, with `age`, the seconds since the last round (None before the first), and `paused`, the seconds that a pause lasts."""
     age = None if page["finished"] is None else round(max(0.0, now - page["finished"]), 1)
-    return json.dumps({**page, "age": age}, ensure_ascii=False)
+    paused = round(max(0.0, page["paused_until"] - now), 1)
+    return json.dumps({**page, "age": age, "paused": paused}, ensure_ascii=False)

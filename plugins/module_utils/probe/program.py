@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The program of the service `probe`: rounds without an end, and the pages /health and /metrics. Only the standard library.
 
-Called with the path of its settings as JSON: {deployment, verify, address, port, interval, timeout, stalled}. From the environment: the keys
+Called with the path of its settings as JSON: {deployment, verify, address, port, interval, timeout, stalled}; a file beside it pauses the
+rounds (pause.py). From the environment: the keys
 PROBE_ENGINE_KEY and PROBE_CLIENT_KEY, which run.sh reads from a file of mode 0600, and PROBE_TEXTFILES, the folder for node_exporter.
 """
 
@@ -25,9 +26,11 @@ from typing import Any
 from ..verify.plan import read_plan
 from ..verify.probe import Keys
 from .pages import metrics_of, page_of, page_text
+from .pause import paused_until
 from .rounds import Rounds, Settings
 
 CLIENT = 10  # seconds that a client of the pages has for its request
+LOOK = 2.0  # seconds between looks for the end of a pause
 TEXTFILE = "inference_probe_{}.prom"
 
 
@@ -42,7 +45,16 @@ class Service:
         self.rounds = Rounds(read_plan(settings["verify"]), keys, Settings(settings["deployment"], **numbers))
         self.folder = environment.get("PROBE_TEXTFILES", "")
         self.trouble = ""
+        self.settings = settings.get("path", "")
         self.publish()
+
+    def paused(self) -> bool:
+        """Whether no requests may be sent now; the pages show a change."""
+        until = paused_until(self.settings)
+        if until != self.rounds.paused_until:
+            self.rounds.paused_until = until
+            self.publish()
+        return until > self.rounds.clock()
 
     def publish(self) -> None:
         """Make the pages anew; between rounds, because a round changes what they are made from."""
@@ -119,6 +131,9 @@ def run(service: Service, ended: threading.Event) -> None:
     settings = service.rounds.settings
     last: list[str] = []
     while not ended.is_set():
+        if service.paused():
+            ended.wait(LOOK)
+            continue
         started = time.monotonic()
         service.rounds.round()
         service.publish()
@@ -129,7 +144,10 @@ def run(service: Service, ended: threading.Event) -> None:
         if last and not found:
             say("no findings any more")
         last = found
-        ended.wait(max(1.0, settings.interval - (time.monotonic() - started)))
+        rest = max(1.0, settings.interval - (time.monotonic() - started))
+        while rest > 0 and not ended.is_set() and not service.paused():
+            ended.wait(min(LOOK, rest))
+            rest -= LOOK
 
 
 def say(text: str) -> None:
@@ -142,7 +160,7 @@ def main() -> int:
     """Read the settings, open the port, run rounds until SIGTERM."""
     with open(sys.argv[1], encoding="utf-8") as stream:
         settings = json.load(stream)
-    service, ended = Service(settings, dict(os.environ)), threading.Event()
+    service, ended = Service({**settings, "path": sys.argv[1]}, dict(os.environ)), threading.Event()
     pages = Pages((settings["address"], int(settings["port"])), service)
     threading.Thread(target=pages.serve_forever, daemon=True).start()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -50,6 +50,7 @@ class Rounds:
         self.results, self.progress = Results(), Progress()
         self.words, self.turn, self.count = 0, 0, 0
         self.finished: float | None = None  # end of the last round
+        self.paused_until = 0.0  # seconds since 1970
         self.results.expect(CLIENTS, CLIENTS)
         for prefill, decode in self.pairs:
             self.results.expect(*_names(prefill, decode))

@@ -195,7 +195,12 @@ def _probed(response):
         yield "gives no page of results, so whether clients get answers is unknown. Fix: run ascend.inference.deploy"
         return
     age, interval = page.get("age"), page.get("interval", 0)
-    if age is None:
+    if page.get("paused"):
+        yield (
+            "is paused for {:.0f} s, so whether clients get answers is unknown. Fix: wait until bench or drill has ended; if neither runs, "
+            "remove the file pause beside its probe.json"
+        ).format(page["paused"])
+    elif age is None:
         yield "has no result yet, so whether clients get answers is unknown. Fix: run status again after the first round"
     elif age > LATE * interval + ROUND * page.get("timeout", 0):
         yield (

@@ -485,7 +485,8 @@ PROBE_OLD = Alert(
     "ProbeMissing",
     "critical",
     (
-        "time() - max(inference_probe_last_run_timestamp_seconds{$of}) > $threshold or "
+        "time() - max(inference_probe_last_run_timestamp_seconds{$of}) > $threshold "
+        "unless time() - max(inference_probe_paused_until_timestamp_seconds{$of}) <= $threshold or "
         "absent(inference_probe_last_run_timestamp_seconds{$of})",
     ),
     120,

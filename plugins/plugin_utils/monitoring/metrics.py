@@ -76,6 +76,7 @@ PROBE = (
     "inference_probe_ttft_seconds",
     "inference_probe_cached_tokens",
     "inference_probe_last_run_timestamp_seconds",
+    "inference_probe_paused_until_timestamp_seconds",
 )
 
 

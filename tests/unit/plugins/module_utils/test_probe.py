@@ -9,11 +9,13 @@ import json
 import os
 import re
 import threading
+import time
 import urllib.error
 import urllib.request
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.probe import pages, program, rounds
+from ansible_collections.ascend.inference.plugins.module_utils.probe.pause import paused_until
 from ansible_collections.ascend.inference.plugins.module_utils.probe.progress import Progress
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
@@ -227,6 +229,45 @@ def test_the_service_serves_its_pages_and_replaces_the_file(tmp_path):
     assert path.read_text() == found.metrics
     assert path.stat().st_mode & 0o777 == 0o644
     assert [name for name in os.listdir(str(tmp_path)) if "inference_probe" in name] == [path.name]
+
+
+def test_a_pause_is_kept_shown_and_ended(tmp_path, monkeypatch):
+    place = tmp_path / "pause"
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = service(cluster, "")
+        found.settings = str(tmp_path / "probe.json")
+        assert not found.paused()
+        place.write_text("60\n")
+        assert found.paused()
+        page = json.loads(found.page("/health"))
+        assert 50 < page["paused"] <= 60
+        ended = threading.Event()
+        monkeypatch.setattr(program, "LOOK", 0.05)
+        thread = threading.Thread(target=program.run, args=(found, ended))
+        thread.start()
+        time.sleep(0.3)
+        assert found.rounds.count == 0
+        place.unlink()
+        limit = time.monotonic() + 10
+        while not found.rounds.count and time.monotonic() < limit:
+            time.sleep(0.05)
+        ended.set()
+        thread.join()
+    assert found.rounds.count == 1
+    assert json.loads(found.page("/health"))["paused"] == 0
+    assert values(found.rounds)["paused_until_timestamp_seconds"] == 0
+
+
+@pytest.mark.parametrize("text", ["", "soon", "nan", "-5", "inf", "1e9"])
+def test_what_is_no_duration_is_no_pause(tmp_path, text):
+    (tmp_path / "pause").write_text(text)
+    assert paused_until(str(tmp_path / "probe.json")) == 0
+
+
+def test_a_pause_ends_by_itself(tmp_path):
+    (tmp_path / "pause").write_text("60")
+    os.utime(str(tmp_path / "pause"), (1000, 1000))
+    assert paused_until(str(tmp_path / "probe.json")) == 1060
 
 
 def test_a_folder_that_cannot_be_written_is_a_finding(tmp_path):

@@ -390,6 +390,8 @@ def test_the_probe_s_findings_are_those_of_status():
     [
         (dict(PROBE, paths=SOUND, age=None), "has no result yet, so whether clients get answers is unknown"),
         (dict(PROBE, paths=SOUND, age=421.0), "has no result for 421 s"),
+        (dict(PROBE, paths=SOUND, age=421.0, paused=30.5), "is paused for 30 s"),
+        (dict(PROBE, paths=SOUND, age=20.0, paused=3600), "is paused for 3600 s"),
         ("a page of something else", "gives no page of results"),
         ("[]", "gives no page of results"),
     ],
