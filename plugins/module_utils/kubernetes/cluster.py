@@ -32,6 +32,17 @@ class Cluster:
                 return None
             raise
 
+    def serves(self, kind):
+        """Whether the server has a kind, by its discovery, which every user may read."""
+        version, plural, dummy = KINDS[kind]
+        try:
+            found = self._request("get", "/apis/" + version).get("resources") or []
+        except Refused as error:
+            if error.code not in (403, 404):
+                raise
+            return False
+        return any(item.get("name") == plural for item in found)
+
     def list(self, kind, labels=None, fields=""):
         """The objects of a kind that have these labels; none if the kind is not there."""
         query = {}

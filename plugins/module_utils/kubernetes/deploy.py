@@ -59,6 +59,8 @@ class Deployment:
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]
             self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
+        if self.plan["kubernetes"].get("pod_monitor") == "always":
+            self.warnings += [f"The cluster has no {kind}; none was applied." for kind in sorted(self.state.absent)]
         if "secret" in self.state.hidden:
             name = self.plan["kubernetes"]["secrets"]["name"]
             self.warnings.append(f"Cannot read Secret {name}; whether it has the needed keys was not checked.")
@@ -75,7 +77,8 @@ class Deployment:
     # Trying
 
     def _objects(self):
-        return secret(self.plan, self.secrets) + objects(self.plan)
+        found = secret(self.plan, self.secrets) + objects(self.plan)
+        return [item for item in found if item["kind"] not in self.state.absent]
 
     def _try(self):
         """Every object, and a pod of every template, in dry runs: nothing is written unless all of them are accepted.

@@ -15,6 +15,8 @@ KINDS = {
     "Deployment": ("apps/v1", "deployments", True),
     "Service": ("v1", "services", True),
     "PodDisruptionBudget": ("policy/v1", "poddisruptionbudgets", True),
+    "NetworkPolicy": ("networking.k8s.io/v1", "networkpolicies", True),
+    "PodMonitor": ("monitoring.coreos.com/v1", "podmonitors", True),
     "ModelServing": (WORKLOAD, "modelservings", True),
     "Secret": ("v1", "secrets", True),
     "ConfigMap": ("v1", "configmaps", True),
@@ -32,10 +34,14 @@ OWN = (
     "Deployment",
     "Service",
     "PodDisruptionBudget",
+    "PodMonitor",
     "ModelServing",
+    "NetworkPolicy",
     "Secret",
     "ConfigMap",
 )
+# What a deployment does without in a cluster that does not have the kind.
+OPTIONAL = ("PodMonitor",)
 
 
 def path_of(kind, namespace, name=""):

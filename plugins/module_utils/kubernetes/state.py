@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .errors import Refused
-from .kinds import OWN, WORKLOAD
+from .kinds import OPTIONAL, OWN, WORKLOAD
 from .manifests import own_labels, written
 from .names import SERVING_NAME, address
 
@@ -23,6 +23,8 @@ class State:
     def __init__(self, cluster, plan):
         self.hidden = set()
         kubernetes = plan["kubernetes"]
+        planned = {item["kind"] for item in plan["objects"]}
+        self.absent = {kind for kind in OPTIONAL if kind in planned and not cluster.serves(kind)}
         self.crds = {}
         names = (SERVING_CRD,) + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
         for name in names:

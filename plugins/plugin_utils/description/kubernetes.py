@@ -86,6 +86,26 @@ class ClusterSecrets:
 
 
 @dataclass(frozen=True)
+class ClusterNetwork:
+    """NetworkPolicies. Pods in the network of their node have none: no policy can tell them from the node.
+
+    Pods of the deployment reach each other at all ports, because libraries of the engines choose some at random.
+    """
+
+    policies: bool = documented(
+        "Write NetworkPolicies: only pods of the deployment reach the ports between engines and of the store.", True
+    )
+    clients: tuple[t.Any, ...] = documented(
+        "Peers, as in a NetworkPolicy, that may send requests to the router. Default: everybody.", ()
+    )
+    observers: tuple[t.Any, ...] = documented(
+        "Peers that may reach APIs and metrics of engines and store: Prometheus, the machine that verifies, "
+        "and a router outside of the pods' network. Default: everybody.",
+        (),
+    )
+
+
+@dataclass(frozen=True)
 class Kubernetes:
     """Settings of a ModelServing."""
 
@@ -139,6 +159,11 @@ class Kubernetes:
         factory(dict),
     )
     router: ClusterRouter = documented("The router of the cluster.", factory(ClusterRouter))
+    network: ClusterNetwork = documented("Who may reach the pods.", factory(ClusterNetwork))
+    pod_monitor: str = documented(
+        "auto: a PodMonitor is applied to a cluster that has this kind, and not written to files. always: also written to files. never: none.",
+        choice("auto", "always", "never"),
+    )
     serving: dict[str, t.Any] = documented("Settings merged into the specification of the ModelServing.", mapping())
 
     def of_role(self, role: str) -> PodSettings:

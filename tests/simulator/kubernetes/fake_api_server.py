@@ -21,6 +21,7 @@ import yaml
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fake_pods
 import fake_schema
+import fake_shapes
 from fake_controller import Controller
 from fake_store import Refused, Store
 
@@ -37,6 +38,7 @@ PLAIN = {
     ],
     "apps/v1": [("deployments", "Deployment", True)],
     "policy/v1": [("poddisruptionbudgets", "PodDisruptionBudget", True)],
+    "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
     "apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
 }
 OWN_CRDS = (
@@ -61,18 +63,7 @@ def own_crd(group, plural, kind):
     for item in (role, template, rollout):
         item["x-kubernetes-preserve-unknown-fields"] = True
     rollout["properties"]["type"].pop("enum")
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": free}}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "names": {"plural": plural, "kind": kind, "singular": kind.lower(), "listKind": kind + "List"},
-            "scope": "Namespaced",
-            "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
+    return fake_shapes.crd(group, plural, kind, spec, "v1alpha1")
 
 
 def load_crds(directory):
@@ -97,7 +88,7 @@ class Api:
         self.store, self.refuse_pods = store, refuse_pods
         self.rights = None  # rules of a Role for the only user; None: may do everything
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
-        self.schemas = {}
+        self.schemas = dict(fake_shapes.BUILT_IN)
         for crd in crds:
             spec = crd["spec"]
             version = f"{spec['group']}/{spec['versions'][0]['name']}"
@@ -175,6 +166,7 @@ class Api:
             fake_pods.within_quota(self.store, thing["metadata"].get("namespace", ""), thing)
         if kind == "ConfigMap" and (old or {}).get("immutable") and thing.get("data") != old.get("data"):
             found.append("data: Forbidden: field is immutable when `immutable` is set")
+        found += fake_shapes.problems(thing)
         if kind == "Service":
             thing["spec"].setdefault("clusterIP", f"10.96.0.{len(self.store.list('services')) + 10}")
             thing["spec"].setdefault("type", "ClusterIP")
@@ -405,6 +397,7 @@ def main():
     parser.add_argument("--kubeconfig", required=True, help="written once the server answers")
     parser.add_argument("--crds", default="", help="directory of CRD files; without it CRDs accept any field")
     parser.add_argument("--no-crds", action="store_true", help="a cluster without Kthena")
+    parser.add_argument("--more-crds", action="store_true", help="also the kinds of fake_shapes.py")
     parser.add_argument("--no-deployments", action="store_true", help="no controller observes Deployments")
     parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
     parser.add_argument("--namespace", action="append", default=["default"])
@@ -413,7 +406,8 @@ def main():
     parser.add_argument("--pace", type=float, default=0.2, help="seconds of a controller's step")
     options = parser.parse_args()
     store = Store()
-    Handler.api = Api(store, [] if options.no_crds else load_crds(options.crds), options.refuse_pods)
+    crds = ([] if options.no_crds else load_crds(options.crds)) + (fake_shapes.CRDS if options.more_crds else [])
+    Handler.api = Api(store, crds, options.refuse_pods)
     for name in options.namespace:
         store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for text in options.node:

@@ -9,6 +9,7 @@ import typing as t
 
 import yaml
 
+from ....module_utils.kubernetes.kinds import OPTIONAL
 from ....module_utils.kubernetes.manifests import objects, writes_secret
 from ....module_utils.kubernetes.names import COMPONENT
 
@@ -39,7 +40,13 @@ _Dumper.ignore_aliases = lambda *_unused: True  # type: ignore[method-assign]  #
 
 def manifests(plan: t.Mapping[str, t.Any]) -> str:
     """The plan's objects as YAML documents, in apply order; each begins with ``---``, and ``...`` ends the last."""
-    return "".join(document(item) for item in objects(plan)) + "...\n"
+    return "".join(document(item) for item in _written(plan)) + "...\n"
+
+
+def _written(plan: t.Mapping[str, t.Any]) -> list[t.Any]:
+    """The objects for any cluster: one without their kind would refuse a file of optional ones."""
+    asked = plan["kubernetes"].get("pod_monitor") == "always"
+    return [item for item in objects(plan) if asked or item["kind"] not in OPTIONAL]
 
 
 def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
@@ -55,7 +62,7 @@ def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
             "Fix: create the Secret elsewhere, and set inference_kubernetes.secrets.existing to its name."
         )
     files = {}
-    for item in objects(plan):
+    for item in _written(plan):
         files[f"{item['kind'].lower()}-{item['metadata']['labels'][COMPONENT]}.yaml"] = document(item)
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return {**files, "kustomization.yaml": document({**head, "resources": list(files)})}

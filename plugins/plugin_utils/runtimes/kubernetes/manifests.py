@@ -14,7 +14,9 @@ from .config_map import config_map, config_maps, template_of
 from .deployment import budgets, deployment, object_name, service_object
 from .forwarding import entries, headless
 from .model_serving import model_serving
+from .monitoring import pod_monitors
 from .names import Manifest, secrets_name
+from .network_policy import network_policies
 from .routing import model_route, model_server
 
 
@@ -25,6 +27,7 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     if any(service.kind == "router" for service in alone):
         found += headless(context, services)
     found += [service_object(context, service) for service in alone] + budgets(context, services)
+    found += network_policies(context, services) + pod_monitors(context, services)
     found.append(model_serving(context, services))
     found += [deployment(context, services, service) for service in alone]
     if context.description.kubernetes.router.mode == "kthena_router":
@@ -53,6 +56,7 @@ def cluster_part(
             "scheduler": settings.scheduler,
             "name": description.deployment,
             "groups": settings.groups,
+            "pod_monitor": settings.pod_monitor,
             "roles": {name: _role(context, services, name, roles[name]) for name in roles},
             "secrets": {
                 "name": secrets_name(context),

@@ -28,6 +28,10 @@ def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
             "roles": [_role(context, services, name) for name in context.description.pools.present()],
         },
     }
+    if settings.scheduler == "volcano" and any(role["workerReplicas"] for role in spec["template"]["roles"]):
+        # One pair serves. Without it Kthena starts no pod until there is room for all instances, each over several nodes.
+        least = {role["name"]: 1 for role in spec["template"]["roles"]}
+        spec["template"]["gangPolicy"] = {"minRoleReplicas": least}
     name = context.description.deployment
     return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
 

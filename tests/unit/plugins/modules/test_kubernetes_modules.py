@@ -26,6 +26,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
+import fake_shapes
 import fake_store
 from fake_controller import Controller
 
@@ -34,6 +35,9 @@ SCRIPTS = PLAN["kubernetes"]["roles"]["prefill"]["config_map"]
 CONFIG_MAPS = sorted(item["metadata"]["name"] for item in PLAN["objects"] if item["kind"] == "ConfigMap")
 VALUE = "a-value-of-the-test"
 PODSECURITY = "violates PodSecurity restricted"
+PLACES = sorted(
+    f"{item['kind']}/{item['metadata']['name']}" for item in PLAN["objects"] if item["kind"] != "PodMonitor"
+)  # what a cluster without the Prometheus operator gets
 NODES = {"allocatable": {"example.com/npu": "16"}}
 
 
@@ -51,9 +55,9 @@ class Call(fake_api_server.Handler):
 class Server:
     """The client that the modules get. ``fail`` may raise instead of an answer, ``calls`` has what was written."""
 
-    def __init__(self, refuse_pods="", crds=True, deployments=True):
+    def __init__(self, refuse_pods="", crds=True, deployments=True, more=False):
         self.store = fake_store.Store()
-        known = fake_api_server.load_crds("") if crds else []
+        known = (fake_api_server.load_crds("") if crds else []) + (fake_shapes.CRDS if more else [])
         self.api = fake_api_server.Api(self.store, known, refuse_pods)
         self.controller = Controller(self.store, deployments=deployments)
         self.fail, self.written, self.seconds = lambda method, path, dry: None, [], 0
@@ -127,7 +131,7 @@ def test_deploy_applies_once_and_waits_until_it_serves(module):
     server = Server()
     done = module(server, "deploy")
     assert not done["failed"], done["msg"]
-    assert set(done["created"]) == {*map(place, PLAN["objects"])}
+    assert set(done["created"]) == set(PLACES)
     assert done["progress"][0].startswith("the controller has observed generation None of 1")
     assert len([name for name in server.names("pods") if name.startswith("demo-router-")]) == 2
     status = server.store.get("deployments", "serving", "demo-router")["status"]
@@ -135,7 +139,19 @@ def test_deploy_applies_once_and_waits_until_it_serves(module):
     written = len(server.written)
     again = module(server, "deploy")
     assert (again["changed"], again["diff"], again["progress"]) == (False, [], [])
-    assert len(server.written) == written + len(PLAN["objects"])
+    assert len(server.written) == written + len(PLACES)
+
+
+def test_a_pod_monitor_is_applied_where_the_cluster_has_the_kind(module):
+    """Never an error where it does not; a warning if the inventory asks for one in any case."""
+    server = Server(more=True)
+    assert "PodMonitor/demo-engines" in module(server, "deploy")["created"]
+    assert not module(server, "deploy")["changed"]
+    assert "PodMonitor/demo-engines" in module(server, "remove")["removed"]
+    server = Server()
+    done = module(server, "deploy", plan(kubernetes__pod_monitor="always"))
+    assert not done["failed"], done["msg"]
+    assert "The cluster has no PodMonitor; none was applied." in done["warnings"]
 
 
 def place(thing):
@@ -222,7 +238,8 @@ def test_manifests_that_another_manager_applied_serve_and_are_recorded(module):
     server = Server()
     other = cluster.Cluster(server, "serving", "argocd")
     for item in objects(PLAN):
-        other.apply(item)
+        if place(item) in PLACES:
+            other.apply(item)
     server.sleep(12)
     assert module(server, "info")["ready"]
     assert server.store.get("deployments", "serving", "demo-router")["status"]["availableReplicas"] == 2
@@ -569,6 +586,7 @@ def test_what_is_no_longer_planned_goes(module):
         "Deployment/demo-router",
         *services,
         "PodDisruptionBudget/demo-router",
+        "NetworkPolicy/demo-router",
         f"ConfigMap/{router}",
     ]
     assert server.names("deployments") == []
@@ -629,7 +647,7 @@ def test_info_has_all_of_it_in_one_call(module):
         {"n1": "16", "n2": "16"},
         True,
     )
-    assert done["objects"] == sorted(map(place, PLAN["objects"]))
+    assert done["objects"] == PLACES
     assert [item["role"] for item in done["pods"]] == ["decode", "prefill"]
     assert done["resolved_plan"]["verify"]["entry"]["url"].startswith("http://10.96.0.")
     assert all(item["address"] in json.dumps(done["resolved_plan"]["verify"]) for item in done["pods"])

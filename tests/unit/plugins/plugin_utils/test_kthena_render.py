@@ -14,6 +14,10 @@ import subprocess
 import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest.check import check_manifest
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.manifest_text import (
+    manifest_files,
+    manifests,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.kubernetes.script import quoted
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan, roles
 
@@ -135,6 +139,8 @@ def test_apply_order_and_what_is_printed_is_right():
         "Service/demo-prefill",
         "Service/demo-router",
         "PodDisruptionBudget/demo-router",
+        "NetworkPolicy/demo-router",
+        "PodMonitor/demo-engines",
         "ModelServing/demo",
         "Deployment/demo-router",
     ]
@@ -266,7 +272,7 @@ def test_groups_multiply_instances_and_not_roles():
 def test_kthena_router_has_one_port_and_separate_nodes():
     own = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
     planned = plan(kubernetes__router={"mode": "kthena_router"}, pools=own)
-    kinds = ["ConfigMap", "ConfigMap", "ModelServing", "ModelServer", "ModelRoute"]
+    kinds = ["ConfigMap", "ConfigMap", "PodMonitor", "ModelServing", "ModelServer", "ModelRoute"]
     assert [item["kind"] for item in planned["objects"]] == kinds
     spec = objects(planned, "ModelServer")[0]["spec"]
     assert spec["workloadPort"] == {"port": 7100, "protocol": "http"}
@@ -330,3 +336,76 @@ def test_a_drain_takes_one_of_several():
     assert (budget["metadata"]["name"], budget["spec"]["minAvailable"]) == ("demo-decode", 2)
     assert budget["spec"]["selector"]["matchLabels"]["modelserving.volcano.sh/entry"] == "true"
     assert [item.text() for item in check_manifest(budget)] == []
+
+
+ENGINES = {"podSelector": {"matchLabels": {"modelserving.volcano.sh/name": "demo"}}}
+ENGINE_LABELS = json.dumps(ENGINES["podSelector"]["matchLabels"])
+OTHERS = {"podSelector": {"matchLabels": OURS}}
+PROMETHEUS = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+GATEWAY = {"ipBlock": {"cidr": "192.0.2.0/24"}}
+
+
+def policies(planned):
+    """The ingress rules of each NetworkPolicy, by the pods that it is for."""
+    found = objects(planned, "NetworkPolicy")
+    assert [item.text() for each in found for item in check_manifest(each)] == []
+    return {
+        json.dumps(item["spec"]["podSelector"]["matchLabels"], sort_keys=True): item["spec"]["ingress"]
+        for item in found
+    }
+
+
+def test_pods_on_the_network_of_their_node_have_no_policy():
+    """The router's port is open to everybody; what engines call comes from addresses of nodes."""
+    ((selector, rules),) = policies(plan(kv_transfer="mooncake+store")).items()
+    assert json.loads(selector) == {**OURS, "app.kubernetes.io/component": "router"}
+    assert rules == [{"ports": [{"protocol": "TCP", "port": 8000}]}]
+    (rule,) = next(iter(policies(plan(kubernetes__network={"clients": [GATEWAY]})).values()))
+    assert rule["from"] == [GATEWAY]
+    assert policies(plan(kubernetes__router={"host_network": True})) == {}
+    assert policies(plan(kubernetes__network={"policies": False})) == {}
+
+
+def test_engines_with_addresses_of_their_own_are_reached_by_the_deployment_only():
+    own = {"kubernetes__host_network": False, "kv_transfer": "mooncake+store"}
+    found = policies(plan(**own))
+    apis = [{"protocol": "TCP", "port": port} for port in (7300, 7200)]
+    engines = found[ENGINE_LABELS]
+    assert engines == [{"from": [ENGINES, OTHERS]}, {"ports": apis}]
+    found = policies(plan(**own, kubernetes__network={"observers": [PROMETHEUS]}))
+    assert found[ENGINE_LABELS][1] == {"ports": apis, "from": [PROMETHEUS]}
+    inside, metrics = found[json.dumps({**OURS, "app.kubernetes.io/component": "mooncake-master"}, sort_keys=True)]
+    assert inside["from"] == [ENGINES, OTHERS]
+    assert metrics["from"] == [PROMETHEUS]
+    assert metrics["ports"][0] in inside["ports"] and len(inside["ports"]) > 1
+
+
+def test_a_pod_monitor_asks_the_engines_and_the_store():
+    found = {
+        item["metadata"]["name"]: item["spec"] for item in objects(plan(kv_transfer="mooncake+store"), "PodMonitor")
+    }
+    assert sorted(found) == ["demo-engines", "demo-mooncake-master"]
+    assert found["demo-engines"] == {
+        "selector": {"matchLabels": {"modelserving.volcano.sh/name": "demo"}},
+        "podMetricsEndpoints": [{"port": "server", "path": "/metrics"}],
+    }
+    ports = roles(plan())["decode"]["entryTemplate"]["spec"]["containers"][0]["ports"]
+    assert [port["name"] for port in ports] == ["server"]
+    assert objects(plan(kubernetes__pod_monitor="never"), "PodMonitor") == []
+
+
+@pytest.mark.parametrize(("setting", "written"), [("auto", False), ("always", True)])
+def test_files_have_no_pod_monitor_unless_it_is_asked_for(setting, written):
+    planned = plan(kubernetes__pod_monitor=setting)
+    assert ("kind: PodMonitor" in manifests(planned)) == written
+    assert ("podmonitor-engines.yaml" in manifest_files(planned)) == written
+
+
+def test_instances_over_several_nodes_start_whole_and_one_pair_is_enough():
+    def gang(**changes):
+        return objects(plan(**changes), "ModelServing")[0]["spec"]["template"].get("gangPolicy")
+
+    wide = {"pools__decode__data_parallel_size": 32}
+    assert gang(**wide) == {"minRoleReplicas": {"prefill": 1, "decode": 1}}
+    assert gang() is None, "Kthena then starts all at once"
+    assert gang(**wide, kubernetes__scheduler="default-scheduler") is None

@@ -18,7 +18,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena
 def text_of(value):
     """A plan with one object that holds the value, as text."""
     config_map = {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": value}}
-    return manifests({"objects": [config_map], "digest": "d"})
+    return manifests({**plan(), "objects": [config_map]})
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_other_words_stand_as_they_are(word):
 
 
 def test_the_plans_objects_come_back_and_scripts_can_be_read():
-    planned = plan()
+    planned = plan(kubernetes__pod_monitor="never")
     text = manifests(planned)
     assert list(yaml.safe_load_all(text)) == objects(planned)
     assert text.startswith("---\n") and text.endswith("\n...\n")
@@ -42,8 +42,17 @@ def test_the_plans_objects_come_back_and_scripts_can_be_read():
     assert "&id" not in text
 
 
+@pytest.mark.parametrize(("monitors", "written"), [("auto", False), ("always", True), ("never", False)])
+def test_a_kind_that_a_cluster_may_lack_is_written_only_on_request(monitors, written):
+    planned = plan(kubernetes__pod_monitor=monitors)
+    assert ("kind: PodMonitor" in manifests(planned)) == written
+    assert any(name.startswith("podmonitor-") for name in manifest_files(planned)) == written
+
+
 def test_the_files_are_all_objects_under_names_that_stay():
-    first, changed = (manifest_files(plan(pools__decode__args={"max-num-seqs": number})) for number in (8, 9))
+    always = {"kubernetes__pod_monitor": "always"}
+    plans = [plan(pools__decode__args={"max-num-seqs": number}, **always) for number in (8, 9)]
+    first, changed = map(manifest_files, plans)
     assert list(first) == list(changed)
     assert {name for name in first if first[name] != changed[name]} == {
         "configmap-decode.yaml",
@@ -51,7 +60,7 @@ def test_the_files_are_all_objects_under_names_that_stay():
     }
     kustomization = yaml.safe_load(first["kustomization.yaml"])
     found = [yaml.safe_load(first[name]) for name in kustomization["resources"]]
-    assert found == objects(plan(pools__decode__args={"max-num-seqs": 8}))
+    assert found == objects(plans[0])
 
 
 def test_no_file_has_a_secret_and_one_that_is_made_elsewhere_is_named():

@@ -127,10 +127,32 @@ def disruption_budget(_version: str) -> Struct:
     return _kind("spec", spec=spec, status=ANY_OBJECT)
 
 
+def network_policy(_version: str) -> Struct:
+    """A NetworkPolicy."""
+    block = struct(required="cidr", cidr=STR, **{"except": sequence(STR)})
+    peers = sequence(struct(ipBlock=block, namespaceSelector=LABEL_SELECTOR, podSelector=LABEL_SELECTOR))
+    ports = sequence(struct(endPort=INT32, port=INT_OR_STR, protocol=text("TCP UDP SCTP")))
+    spec = struct(
+        required="podSelector",
+        egress=sequence(struct(to=peers, ports=ports)),
+        ingress=sequence(struct(ports=ports, **{"from": peers})),
+        podSelector=LABEL_SELECTOR,
+        policyTypes=sequence(text("Ingress Egress")),
+    )
+    return _kind("spec", spec=spec)
+
+
+def pod_monitor(_version: str) -> Struct:
+    """A PodMonitor; its settings are left to the operator."""
+    return _kind("spec", spec=ANY_OBJECT)
+
+
 SHAPES = {
     ("v1", "Pod"): pod,
     ("v1", "ConfigMap"): config_map,
     ("v1", "Service"): service,
     ("apps/v1", "Deployment"): deployment,
     ("policy/v1", "PodDisruptionBudget"): disruption_budget,
+    ("networking.k8s.io/v1", "NetworkPolicy"): network_policy,
+    ("monitoring.coreos.com/v1", "PodMonitor"): pod_monitor,
 }

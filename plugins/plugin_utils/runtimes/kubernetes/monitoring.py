@@ -1,0 +1,36 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""PodMonitors of the Prometheus operator: metrics of engines and of the store's master."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ....module_utils.kubernetes.names import SERVING_NAME, is_pod
+from ...plan.deployment import Context
+from ...plan.service import Service
+from .names import Manifest, is_engine, labels, manifest
+
+
+def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """One for the engines, and one for each other service with a port ``metrics``.
+
+    Pods without the port are left out by the operator: workers of an instance have no API.
+    """
+    if context.description.kubernetes.pod_monitor == "never":
+        return []
+    found = [_monitor(context, "engines", "server", {SERVING_NAME: context.description.deployment})]
+    for service in services:
+        if is_pod(service.host) and not is_engine(service) and any(port.name == "metrics" for port in service.ports):
+            found.append(_monitor(context, service.name, "metrics", labels(context, service.name)))
+    return found
+
+
+def _monitor(context: Context, part: str, port: str, selector: dict[str, str]) -> Manifest:
+    spec = {
+        "selector": {"matchLabels": selector},
+        "podMetricsEndpoints": [{"port": port, "path": "/metrics"}],
+    }
+    name = f"{context.description.deployment}-{part}"
+    return manifest(context, "monitoring.coreos.com/v1", "PodMonitor", name, part, spec=spec)

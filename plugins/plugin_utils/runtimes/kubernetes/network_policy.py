@@ -1,0 +1,69 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NetworkPolicies from the plan's ports: one for the engines, and one for each service with a Deployment."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, is_pod
+from ...plan.deployment import Context
+from ...plan.service import Port, Service
+from .forwarding import entries
+from .names import Manifest, is_engine, manifest
+
+
+def network_policies(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """The policies; none for pods in the network of their node, which no policy can tell from the node.
+
+    For the same reason the store has none if the engines are there: they come from addresses that are not known.
+    """
+    settings = context.description.kubernetes
+    if not settings.network.policies:
+        return []
+    found, reached_by_pods = [], not settings.host_network
+    if reached_by_pods:
+        ports = {service.port("api").first: service.port("api") for service in entries(services)}
+        engines = {"matchLabels": {SERVING_NAME: context.description.deployment}}
+        rules = [{"from": _own(context)}, _rule(ports.values(), settings.network.observers)]
+        found.append(_policy(context, "engines", engines, rules))
+    for service in services:
+        if is_engine(service) or not is_pod(service.host):
+            continue
+        selector = {"matchLabels": {**_labels(context), COMPONENT: service.name}}
+        if service.kind == "router" and not settings.router.host_network:
+            shown = [port for port in service.ports if port.scope == "client"] or service.ports
+            found.append(_policy(context, service.name, selector, [_rule(shown, settings.network.clients)]))
+        elif service.kind != "router" and reached_by_pods:
+            rules = [_rule(service.ports, _own(context))]
+            metrics = [port for port in service.ports if port.name == "metrics"]
+            rules += [_rule(metrics, settings.network.observers)] if metrics else []
+            found.append(_policy(context, service.name, selector, rules))
+    return found
+
+
+def _policy(context: Context, part: str, selector: Manifest, rules: list[Manifest]) -> Manifest:
+    spec = {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": rules}
+    name = f"{context.description.deployment}-{part}"
+    return manifest(context, "networking.k8s.io/v1", "NetworkPolicy", name, part, spec=spec)
+
+
+def _rule(ports: t.Iterable[Port], peers: t.Sequence[t.Any]) -> Manifest:
+    """Peers reach these ports; everybody does if there are no peers."""
+    rule: Manifest = {"ports": []}
+    for port in ports:
+        rule["ports"].append({"protocol": "TCP", "port": port.first})
+        if port.count > 1:
+            rule["ports"][-1]["endPort"] = port.last
+    return {**rule, "from": list(peers)} if peers else rule
+
+
+def _labels(context: Context) -> dict[str, str]:
+    return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
+
+
+def _own(context: Context) -> list[Manifest]:
+    """All pods of the deployment: Kthena's have its labels, and those of Deployments have ours."""
+    pods = ({SERVING_NAME: context.description.deployment}, _labels(context))
+    return [{"podSelector": {"matchLabels": selector}} for selector in pods]
