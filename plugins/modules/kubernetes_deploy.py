@@ -12,7 +12,8 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Checks the cluster first and reports all findings at once. It is a finding if an object that the plan would write exists without
+  - Asks the server first whether the user may do what is needed. What is missing is reported at once, with a Role that is enough.
+  - Checks the cluster and reports all findings at once. It is a finding if an object that the plan would write exists without
     the labels of the deployment, the Secret and the record of verified plans included.
   - Then submits all objects and a pod of each template as dry runs. Nothing is written before the server accepts all of them.
     Only a namespace that has to be created is created before, because a dry run needs it.

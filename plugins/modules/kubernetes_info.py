@@ -23,6 +23,10 @@ options:
     description: Also return the state of each service, with its version and counters. Engines and router are asked from this machine.
     type: bool
     default: false
+  logs_since:
+    description:
+      - Also return what the logs of the pods of this revision have since this time of this machine, RV(ascend.inference.service_log#module:time).
+    type: float
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.attributes.info_module
@@ -122,6 +126,10 @@ plan_digest:
   description: Digest of the plan that was applied last; empty if none was.
   returned: success and O(query_services)
   type: str
+logs:
+  description: Contents of the logs, by service, as M(ascend.inference.service_log) returns them.
+  returned: success and O(logs_since)
+  type: dict
 hidden:
   description: What the user has no permission to read.
   returned: success
@@ -140,12 +148,13 @@ ARGUMENTS = dict(
     CONNECTION,
     require_pods={"type": "bool", "default": False},
     query_services={"type": "bool", "default": False},
+    logs_since={"type": "float"},
 )
 
 
 def found(cluster, params):
     """The module's result."""
-    result = info(cluster, params["plan"], params["query_services"])
+    result = info(cluster, params["plan"], params["query_services"], params["logs_since"])
     if params["require_pods"] and not result["pods"] and not cluster.check:
         raise KubernetesProblem(
             "Namespace {} has no pods of {}. Deploy it first: the playbook deploy or site.".format(

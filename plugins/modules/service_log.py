@@ -61,6 +61,10 @@ marks:
   returned: without O(marks)
   type: dict
   sample: {decode-0: {inode: 131, size: 40960, time: 1790000000}}
+time:
+  description: The time of this host, for M(ascend.inference.kubernetes_info#module).
+  returned: without O(marks)
+  type: float
 logs:
   description: Contents of the log, by service.
   returned: with O(marks)
@@ -107,6 +111,8 @@ logs:
   sample: {decode-0: {readable: true, problem: "", red_flags: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
 """
 
+import time
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.runtime.base import RuntimeProblem, command
@@ -142,7 +148,7 @@ def main():
         module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
     services = logs.services_of(plan, said["host"])
     if said["marks"] is None:
-        module.exit_json(changed=False, marks=logs.mark(services))
+        module.exit_json(changed=False, marks=logs.mark(services), time=time.time())
     read = logs.read(services, said["marks"], plan.release.lines, run)
     module.exit_json(changed=False, logs=read)
 

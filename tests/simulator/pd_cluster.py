@@ -145,7 +145,7 @@ class Engine(Server):
 
     def log(self, line):
         with open(self.log_path, "a") as stream:
-            stream.write("INFO 11-21 10:00:00 [simulator] " + line + "\n")
+            stream.write(time.strftime("INFO %m-%d %H:%M:%S [simulator] ") + line + "\n")
 
     def get(self, path):
         if path == "/health":
@@ -344,7 +344,8 @@ class Engine(Server):
             return None
         if "no_transfer_line" not in self.faults:
             line = "KV cache transfer for request {0} took 1.25 ms. local_ip 127.0.0.1"
-            self.log(line.format(request_id))
+            for dummy in range(getattr(self.cluster, "tensor_parallel", 1)):  # each rank logs its part
+                self.log(line.format(request_id))
         kv = json.loads(text)
         if "last_block" in self.faults:
             start = (len(kv) - 1) // self.cluster.block_size * self.cluster.block_size

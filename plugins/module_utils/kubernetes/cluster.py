@@ -9,7 +9,7 @@ import time
 
 from .client import APPLY
 from .errors import KubernetesProblem, Refused, Unreachable
-from .kinds import KINDS, path_of
+from .kinds import KINDS, REVIEW, path_of
 
 LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
@@ -60,13 +60,32 @@ class Cluster:
 
     def log(self, pod, container, previous):
         """The last lines of a container's log, or of the one before its last restart; empty if they cannot be read."""
-        query = {"container": container, "tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
+        query = {"tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
         if previous:
             query["previous"] = "true"
         try:
-            return self.client.text("get", path_of("Pod", self.namespace, pod) + "/log", query)
+            return self.read_log(pod, container, query)
         except KubernetesProblem:
             return ""
+
+    def read_log(self, pod, container, query):
+        """A container's log; ``query`` has the server's options, such as ``sinceSeconds``."""
+        path = path_of("Pod", self.namespace, pod) + "/log"
+        return self.client.text("get", path, dict(query, container=container))
+
+    def may(self, verb, kind):
+        """Whether the user may do this with objects of a kind in the namespace.
+
+        Also true if the server does not answer the question: then the request itself is answered.
+        """
+        version, plural, dummy = KINDS[kind]
+        asked = {"namespace": self.namespace, "verb": verb, "group": version.rpartition("/")[0], "resource": plural}
+        review = {"apiVersion": KINDS[REVIEW][0], "kind": REVIEW, "spec": {"resourceAttributes": asked}}
+        try:
+            answer = self._request("post", path_of(REVIEW, self.namespace), {}, review)
+        except Refused:
+            return True
+        return bool(answer["status"]["allowed"])
 
     def apply(self, manifest, dry=False, force=None):
         """Server-side apply; returns the object as it is then, or in a dry run would be."""

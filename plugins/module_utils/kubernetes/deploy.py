@@ -13,6 +13,7 @@ from .names import SERVING_ROLE, address, label
 from .ownership import stale
 from .preflight import problems, report
 from .readiness import alive, config_maps_of, is_seen, pending_pods, pending_rollout, pending_serving
+from .rights import missing_rights
 from .state import State, pods_of, serving_of, warnings_of
 from .stuck import stuck
 
@@ -40,6 +41,8 @@ class Deployment:
 
     def run(self):
         """All of it. ``Waiting`` if ``pause`` ended first; then a run with ``resume`` goes on."""
+        if not self.options["resume"]:
+            self._refuse(missing_rights(self.cluster, self.plan))
         self.state = State(self.cluster, self.plan)
         if not self.options["resume"]:
             self._check()
@@ -52,15 +55,19 @@ class Deployment:
             self._wait_for_router()
         self._prune()
 
-    def _check(self):
-        found = problems(self.plan, self.state, self.options, self.secrets)
+    @staticmethod
+    def _refuse(found):
         if found:
             raise KubernetesProblem(report(found))
+
+    def _check(self):
+        self._refuse(problems(self.plan, self.state, self.options, self.secrets))
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]
             self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
-        if self.plan["kubernetes"].get("pod_monitor") == "always":
-            self.warnings += [f"The cluster has no {kind}; none was applied." for kind in sorted(self.state.absent)]
+        for kind, reason in sorted(self.state.absent.items()):
+            if self.plan["kubernetes"].get("pod_monitor") == "always" or "may not" in reason:
+                self.warnings.append(f"No {kind} was applied: {reason}.")
         if "secret" in self.state.hidden:
             name = self.plan["kubernetes"]["secrets"]["name"]
             self.warnings.append(f"Cannot read Secret {name}; whether it has the needed keys was not checked.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .addresses import resolved
 from .capacity import crd_version
 from .diagnosis import diagnosis, state_of
+from .logs import logs
 from .names import SERVING_ROLE, label, natural
 from .ownership import is_managed
 from .readiness import is_ready, pending_pods, pending_serving
@@ -15,14 +16,18 @@ from .state import SERVING_CRD, State, pods_of, serving_of, warnings_of
 from .status import status
 
 
-def info(cluster, plan, with_status=False):
-    """The module's result: the resolved plan, the objects, the pods, and what is missing; with the state of each service."""
+def info(cluster, plan, with_status=False, logs_since=None):
+    """The module's result: the resolved plan, the objects, the pods, and what is missing.
+
+    With the state of each service, and with their logs since a time, if these are asked for.
+    """
     state, pods, serving = State(cluster, plan), pods_of(cluster, plan), serving_of(cluster, plan)
     missing, crd = pending_serving(serving) + pending_pods(plan, pods), state.crds[SERVING_CRD]
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
     resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)
     return {
         **(status(cluster, plan, found, state.running, serving) if with_status else {}),
+        **({"logs": logs(cluster, plan, logs_since)} if logs_since is not None else {}),
         "resolved_plan": found,
         "kthena_version": crd_version(crd) if crd else "",
         "namespace_exists": not state.is_namespace_missing,

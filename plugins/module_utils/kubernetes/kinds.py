@@ -7,6 +7,7 @@ from __future__ import annotations
 
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 NETWORKING = "networking.serving.volcano.sh/v1alpha1"
+REVIEW = "SelfSubjectAccessReview"
 CRDS = "apiextensions.k8s.io/v1"
 # kind: (apiVersion, plural, whether objects belong to a namespace)
 KINDS = {
@@ -25,6 +26,7 @@ KINDS = {
     "ResourceQuota": ("v1", "resourcequotas", True),
     "Namespace": ("v1", "namespaces", False),
     "Node": ("v1", "nodes", False),
+    REVIEW: ("authorization.k8s.io/v1", "selfsubjectaccessreviews", False),
     "CustomResourceDefinition": (CRDS, "customresourcedefinitions", False),
 }
 # What a deployment may consist of, in the order in which it may go: configuration last.

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from .errors import Refused
-from .kinds import OPTIONAL, OWN, WORKLOAD
+from .kinds import KINDS, OPTIONAL, OWN, WORKLOAD
 from .manifests import own_labels, written
 from .names import SERVING_NAME, address
+from .rights import OWNER, lacking
 
 SERVING_CRD = "modelservings." + WORKLOAD.split("/", 1)[0]
 ROUTER_CRDS = ("modelservers.networking.serving.volcano.sh", "modelroutes.networking.serving.volcano.sh")
@@ -24,7 +25,8 @@ class State:
         self.hidden = set()
         kubernetes = plan["kubernetes"]
         planned = {item["kind"] for item in plan["objects"]}
-        self.absent = {kind for kind in OPTIONAL if kind in planned and not cluster.serves(kind)}
+        self.absent = {kind: _absence(cluster, kind) for kind in OPTIONAL if kind in planned}
+        self.absent = {kind: self.absent[kind] for kind in self.absent if self.absent[kind]}
         self.crds = {}
         names = (SERVING_CRD,) + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
         for name in names:
@@ -42,7 +44,7 @@ class State:
             for thing in self._unless_hidden(kind, cluster.list, kind, own_labels(plan)) or []:
                 self.live[address(thing)] = thing
         for place, (kind, name) in written(plan).items():
-            if place not in self.live:
+            if place not in self.live and kind not in self.absent:
                 thing = cluster.get(kind, name)
                 if thing:
                     self.live[place] = thing
@@ -60,6 +62,14 @@ class State:
     def is_namespace_missing(self):
         """Whether the namespace is known not to be there."""
         return self.namespace is None and "namespace" not in self.hidden
+
+
+def _absence(cluster, kind):
+    """Why objects of an optional kind are left out; empty if they are not."""
+    if not cluster.serves(kind):
+        return f"the cluster has no {kind}"
+    found = lacking(cluster, {kind: OWNER}).get(kind)
+    return "the user may not {} {}".format(", ".join(found), KINDS[kind][1]) if found else ""
 
 
 def deployed_pods(cluster, plan):

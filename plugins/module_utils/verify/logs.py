@@ -99,9 +99,13 @@ def read(
 def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
     try:
         whole, window = _file(log, since) if log.kind == "file" else _command(log, since, run)
-        problem = ""
     except OSError as error:
-        whole, window, problem = [], [], str(error)
+        return evidence(name, [], [], lines, str(error))
+    return evidence(name, whole, window, lines)
+
+
+def evidence(name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "") -> dict[str, Any]:
+    """What `read` returns of one service, from all its lines and those since the mark; `problem`: why they were not read."""
     transferred = _holding(lines.transferred, window)
     return {
         "readable": not problem,
@@ -139,7 +143,7 @@ def _file(log: Log, since: dict[str, int]) -> tuple[list[str], list[str]]:
 def _lines(path: str, start: int) -> list[str]:
     with foreign_file.opened(path) as stream:
         stream.seek(start)
-        return _split(stream.read(WINDOW_BYTES).decode("utf-8", "replace"))
+        return split(stream.read(WINDOW_BYTES).decode("utf-8", "replace"))
 
 
 def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list[str]]:
@@ -151,10 +155,10 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
         code, text = run(argv)
         if code:
             raise OSError("{} ended with {}: {}".format(" ".join(argv), code, text.strip()[-300:]))
-        texts.append(_split(text))
+        texts.append(split(text))
     return texts[0], texts[1]
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
     """The lines, without colours and control characters: clients and models decide about parts of them."""
     return [one_line(line[:LINE_KEPT]) for line in _COLOUR.sub("", text).splitlines()]

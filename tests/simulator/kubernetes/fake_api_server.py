@@ -25,6 +25,7 @@ import fake_shapes
 from fake_controller import Controller
 from fake_store import Refused, Store
 
+REVIEW = "SelfSubjectAccessReview"
 PLAIN = {
     "v1": [
         ("namespaces", "Namespace", False),
@@ -39,6 +40,7 @@ PLAIN = {
     "apps/v1": [("deployments", "Deployment", True)],
     "policy/v1": [("poddisruptionbudgets", "PodDisruptionBudget", True)],
     "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
+    "authorization.k8s.io/v1": [("selfsubjectaccessreviews", REVIEW, False)],
     "apiextensions.k8s.io/v1": [("customresourcedefinitions", "CustomResourceDefinition", False)],
 }
 OWN_CRDS = (
@@ -86,6 +88,7 @@ class Api:
 
     def __init__(self, store, crds, refuse_pods=""):
         self.store, self.refuse_pods = store, refuse_pods
+        self.logs = lambda pod: ""
         self.rights = None  # rules of a Role for the only user; None: may do everything
         self.resources = {version: list(rows) for version, rows in PLAIN.items()}
         self.schemas = dict(fake_shapes.BUILT_IN)
@@ -128,14 +131,18 @@ class Api:
                 found.append({"name": version.split("/")[0], "versions": [served], "preferredVersion": served})
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
 
+    def allows(self, verb, group, plural, namespace):
+        """Whether the user's Role allows it; a Role is of one namespace."""
+        return self.rights is None or any(
+            group in rule["apiGroups"] and plural in rule["resources"] and verb in rule["verbs"]
+            for rule in (self.rights if namespace else [])
+        )
+
     def permit(self, verb, version, plural, namespace):
-        """Refused if the user's Role does not allow it; a Role is of one namespace."""
-        if self.rights is None:
-            return
+        """Refused if the user's Role does not allow it; everybody may ask what is allowed."""
         group = version.split("/")[0] if "/" in version else ""
-        for rule in self.rights if namespace else []:
-            if group in rule["apiGroups"] and plural in rule["resources"] and verb in rule["verbs"]:
-                return
+        if plural == "selfsubjectaccessreviews" or self.allows(verb, group, plural, namespace):
+            return
         scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
         text = f'{plural} is forbidden: User "limited" cannot {verb} resource "{plural}" in API group "{group}" {scope}'
         raise Refused(403, "Forbidden", text)
@@ -172,6 +179,24 @@ class Api:
             thing["spec"].setdefault("type", "ClusterIP")
         if found:
             raise Refused(422, "Invalid", f'The {kind} "{name}" is invalid: {"; ".join(found)}')
+
+
+def is_within(line, seconds):
+    """Whether a line of a log is not older; the time is its own, as a kubelet's time of a line cannot be had here."""
+    found = re.match(r"\w+ (\d\d-\d\d \d\d:\d\d:\d\d) ", line)
+    if not seconds or not found:
+        return True
+    stamp = time.mktime(time.strptime(f"{time.strftime('%Y')}-{found.group(1)}", "%Y-%m-%d %H:%M:%S"))
+    return stamp >= int(time.time()) - int(seconds)
+
+
+def log_file(directory, pod):
+    """The log that the engine of a pod writes; empty if there is none."""
+    try:
+        with open(os.path.join(directory, pod + ".log"), encoding="utf-8") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def matcher(query):
@@ -290,7 +315,11 @@ class Handler(BaseHTTPRequestHandler):
         if query.get("previous", ["false"])[0] == "true" and "lastState" not in status:
             text = f'previous terminated container "{status["name"]}" in pod "{pod["metadata"]["name"]}" not found'
             raise Refused(400, "BadRequest", text)
-        self.answer(200, f"the log of {query['container'][0]}\nRuntimeError: no NPU\n")
+        text = self.api.logs(pod["metadata"]["name"]) or f"the log of {query['container'][0]}\n"
+        if "lastState" in status:
+            text += "RuntimeError: no NPU\n"
+        lines = [line for line in text.splitlines(True) if is_within(line, query.get("sinceSeconds", [""])[0])]
+        self.answer(200, "".join(lines[-int(query.get("tailLines", ["100000"])[0]) :]))
 
     def watch(self, plural, namespace, matches, query):
         """Send changes, one per line, until the timeout."""
@@ -314,7 +343,13 @@ class Handler(BaseHTTPRequestHandler):
                     self.wfile.flush()
 
     def on_create(self, version, plural, kind, namespace, name, query, body, dry):
-        """Create an object."""
+        """Create an object; a review is answered and not kept."""
+        if kind == REVIEW:
+            body.setdefault("metadata", {}).setdefault("name", "unnamed")
+            self.api.judge(body, None)
+            asked = body["spec"]["resourceAttributes"]
+            holds = self.api.allows(*(asked.get(key, "") for key in ("verb", "group", "resource", "namespace")))
+            return self.answer(201, dict(body, status={"allowed": holds}))
         self.api.judge(body, None)
         self.answer(201, self.api.store.create(plural, namespace, body, dry))
 
@@ -398,6 +433,7 @@ def main():
     parser.add_argument("--crds", default="", help="directory of CRD files; without it CRDs accept any field")
     parser.add_argument("--no-crds", action="store_true", help="a cluster without Kthena")
     parser.add_argument("--more-crds", action="store_true", help="also the kinds of fake_shapes.py")
+    parser.add_argument("--logs", default="", help="folder with the logs of engines, POD.log")
     parser.add_argument("--no-deployments", action="store_true", help="no controller observes Deployments")
     parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
     parser.add_argument("--namespace", action="append", default=["default"])
@@ -408,6 +444,7 @@ def main():
     store = Store()
     crds = ([] if options.no_crds else load_crds(options.crds)) + (fake_shapes.CRDS if options.more_crds else [])
     Handler.api = Api(store, crds, options.refuse_pods)
+    Handler.api.logs = lambda pod: log_file(options.logs, pod)
     for name in options.namespace:
         store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for text in options.node:

@@ -141,7 +141,8 @@ class Engines:
         """Start engines of new pods, stop engines of deleted pods."""
         pods = self.api.pods()
         if set(pods) - set(self.running):
-            self.cluster.data_parallel = self.data_parallel()
+            self.cluster.data_parallel = self.size("data")
+            self.cluster.tensor_parallel = self.size("tensor")
         for uid in set(self.running) - set(pods):
             self.running.pop(uid).stop()
         for uid in set(pods) - set(self.running):
@@ -150,10 +151,10 @@ class Engines:
             self.running[uid] = engine(name, role, self.cluster)
         self.router.step()
 
-    def data_parallel(self):
-        """The largest --data-parallel-size of the commands in ConfigMaps; all engines of this simulator have the same."""
+    def size(self, kind):
+        """The largest --KIND-parallel-size of the commands in ConfigMaps; all engines of this simulator have the same."""
         text = json.dumps(self.api.get("configmaps"))
-        return max([1, *map(int, re.findall(r"--data-parallel-size[^0-9]{1,9}(\d+)", text))])
+        return max([1, *map(int, re.findall(rf"--{kind}-parallel-size[^0-9]{{1,9}}(\d+)", text))])
 
 
 class Proxy(pd_cluster.Router):

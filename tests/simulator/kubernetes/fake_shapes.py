@@ -44,7 +44,11 @@ MONITOR = record(
     namespaceSelector=FREE,
     jobLabel=TEXT,
 )
-BUILT_IN = {"NetworkPolicy": record("spec", spec=POLICY)}
+ATTRIBUTES = record(namespace=TEXT, verb=TEXT, group=TEXT, resource=TEXT, name=TEXT, subresource=TEXT, version=TEXT)
+BUILT_IN = {
+    "NetworkPolicy": record("spec", spec=POLICY),
+    "SelfSubjectAccessReview": record("spec", spec=record(resourceAttributes=ATTRIBUTES)),
+}
 
 
 def crd(group, plural, kind, spec, version="v1"):

@@ -18,6 +18,7 @@ import pytest
 yaml = pytest.importorskip("yaml", reason="a target plans nothing")
 pytest.importorskip("ansible.errors", reason="a target plans nothing")
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import arguments, cluster, status
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import logs as pod_logs
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
@@ -69,7 +70,7 @@ class Server:
         """As ``Client.request``."""
         dry = "dryRun" in (query or {})
         self.fail(method, path, dry)
-        if method != "get" and not dry:
+        if method != "get" and not dry and not path.endswith("selfsubjectaccessreviews"):
             self.written.append((method, path.rsplit("/", 1)[1]))
         text = "&".join(f"{key}={value}" for key, value in (query or {}).items())
         call = Call(self.api, f"{path}?{text}", form)
@@ -151,7 +152,7 @@ def test_a_pod_monitor_is_applied_where_the_cluster_has_the_kind(module):
     server = Server()
     done = module(server, "deploy", plan(kubernetes__pod_monitor="always"))
     assert not done["failed"], done["msg"]
-    assert "The cluster has no PodMonitor; none was applied." in done["warnings"]
+    assert "No PodMonitor was applied: the cluster has no PodMonitor." in done["warnings"]
 
 
 def place(thing):
@@ -538,8 +539,82 @@ def test_no_right_of_the_role_is_more_than_needed(module, what):
     server.api.rights = rules
     done = module(server, "deploy", with_secret())
     assert done["failed"]
-    assert f'resource "{what}"' in done["msg"]
+    assert "[K8S-RIGHTS]" in done["msg"] and what in done["msg"].split("Fix:")[0]
     assert server.written == []
+
+
+def test_all_missing_rights_are_named_at_once_with_a_role_that_is_enough(module):
+    """The Role of the message is used as it is; nothing was tried before."""
+    server, planned = Server(), with_secret()
+    server.api.rights = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"]}]
+    asked = []
+    server.fail = lambda method, path, dry: asked.append((method, path.rsplit("/", 1)[1]))
+    done = module(server, "deploy", planned)
+    assert {path for dummy, path in asked} == {"selfsubjectaccessreviews"}
+    assert "the user may not: get, list, create, patch, delete deployments;" in done["msg"]
+    assert "create, patch, delete configmaps" in done["msg"] and "list pods" in done["msg"]
+    server.fail = lambda method, path, dry: None
+    text = done["msg"][done["msg"].index("apiVersion: rbac") :]
+    found = yaml.safe_load(text)
+    assert found["metadata"]["namespace"] == "serving"
+    server.api.rights = found["rules"]
+    assert not module(server, "deploy", planned)["failed"]
+    assert not module(server, "remove", planned)["failed"]
+
+
+def test_a_pod_monitor_that_the_user_may_not_write_is_left_out(module):
+    server = Server(more=True)
+    server.api.rights = [rule for rule in guide_role() if "podmonitors" not in rule["resources"]]
+    done = module(server, "deploy", plan(kubernetes__pod_monitor="auto"))
+    assert not done["failed"], done["msg"]
+    assert (
+        "No PodMonitor was applied: the user may not get, list, create, patch, delete podmonitors." in done["warnings"]
+    )
+    assert server.names("podmonitors") == []
+
+
+def test_a_server_that_answers_no_question_about_rights_is_asked_for_the_object(module):
+    server = Server()
+    server.fail = refuse("post", "selfsubjectaccessreviews", Refused(403, "Forbidden", "no"))
+    assert not module(server, "deploy")["failed"]
+
+
+def test_logs_of_pods_are_judged_like_those_of_hosts(module):
+    """Red flags and transfers since the mark, causes in the last lines; pods of another revision are not read."""
+    server, now = Server(), 1790000000
+    module(server, "deploy")
+    texts = {"decode": "Mooncake transfer failed, ret: -1\nKV cache transfer for request 7 took 1.5 ms.\n"}
+    texts["prefill"] = "RuntimeError: NPU out of memory. Tried to allocate 2 GiB\n"
+    server.api.logs = lambda pod: next((texts[role] for role in texts if role in pod), "")
+    logs = module(server, "info", logs_since=now)["logs"]
+    assert sorted(logs) == ["decode-0", "prefill-0", "router"]
+    assert logs["decode-0"]["red_flags"] == ["Mooncake transfer failed, ret: -1"]
+    assert logs["decode-0"]["transfer_ms"] == [1.5]
+    assert [cause["path"] for cause in logs["prefill-0"]["causes"]] == ["prefill-0"]
+    assert logs["router"]["tail"] == ["the log of router"] * 2, "there are two pods"
+    assert all(log["readable"] for log in logs.values())
+    logs = module(server, "info", other_image(), logs_since=now)["logs"]
+    assert (logs["decode-0"]["readable"], logs["decode-0"]["problem"]) == (False, "no pod of this revision runs it")
+    server.fail = refuse("get", "log", Refused(403, "Forbidden", "pods/log is forbidden"))
+    logs = module(server, "info", logs_since=now)["logs"]
+    assert logs["decode-0"]["problem"] == "pods/log is forbidden"
+
+
+def test_a_log_is_asked_for_by_seconds_and_with_the_container_before_a_restart(module, monkeypatch):
+    """Clocks of the nodes may differ from the one of this machine."""
+    server, queries = Server(), []
+    crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
+    crashing = plan(kubernetes__pods=crash)
+    module(server, "deploy", crashing, stuck_timeout=5)
+    text = server.text
+    server.text = lambda method, path, query: (
+        queries.append((path.rsplit("/", 2)[1], query)) or text(method, path, query)
+    )
+    monkeypatch.setattr(pod_logs.time, "time", lambda: 1790000030.5)
+    module(server, "info", crashing, logs_since=1790000000)
+    asked = [query for pod, query in queries if "-decode-" in pod]
+    assert [query.get("previous") for query in asked] == ["true", None] * 2
+    assert [query.get("sinceSeconds") for query in asked] == [None, None, "31", "31"]
 
 
 def test_a_controller_that_makes_no_pods_is_named_early(module):
