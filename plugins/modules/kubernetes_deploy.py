@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubernetes_deploy
-short_description: Apply a plan to a Kubernetes cluster with Kthena and wait until it serves
+short_description: Apply a plan to a Kubernetes cluster and wait until it serves
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)

@@ -62,7 +62,7 @@ marks:
   type: dict
   sample: {decode-0: {inode: 131, size: 40960, time: 1790000000}}
 time:
-  description: The time of this host, for M(ascend.inference.kubernetes_info#module).
+  description: The time of this host, for M(ascend.inference.kubernetes_info).
   returned: without O(marks)
   type: float
 logs:

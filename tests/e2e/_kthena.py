@@ -96,7 +96,9 @@ class Fake:
         self.directory, self.kubeconfig = directory, directory / "kubeconfig"
         self.log = (directory / "fake.log").open("w")
         self.node_port = free_port()
-        self.processes = [self.start("fake_api_server.py", "--kubeconfig", self.kubeconfig, "--logs", directory, *arguments)]
+        self.processes = [
+            self.start("fake_api_server.py", "--kubeconfig", self.kubeconfig, "--logs", directory, *arguments)
+        ]
         until = time.time() + 300
         while not self.kubeconfig.exists() and time.time() < until and self.processes[0].poll() is None:
             time.sleep(0.1)

@@ -105,6 +105,7 @@ def test_the_whole_cycle(cluster):
     assert sorted(first) == ["deepseek-pd-0-decode-0-0", "deepseek-pd-0-prefill-0-0"]
     assert "VERIFIED: ds_r1" in output
     assert "prompt tokens were transferred" in output, "no request went through the proxy to both engines"
+    assert "no red flag in 3 logs, a transfer line for each of " in output, "the logs of the pods were not judged"
     coded = cluster.get(CORE + "secrets/deepseek-pd-secrets")["data"]["api_key"]
     assert base64.b64decode(coded).decode() == cluster_of.SECRET
 
@@ -164,6 +165,47 @@ def test_each_playbook_alone(cluster):
     cluster.play("kubernetes_remove")
     assert cluster.pods() == {}
     assert cluster.names(WORKLOAD) == []
+
+
+def native(variables):
+    """Deployments instead of a ModelServing, two decode instances."""
+    two_decodes(variables)
+    variables["inference_kubernetes"]["workload"] = "native"
+
+
+def native_mirror(variables):
+    """And another image."""
+    native(variables)
+    variables["inference_image"] = MIRROR
+
+
+@pytest.mark.long
+def test_the_cycle_without_kthena(tmp_path):
+    """Check, deploy, again, another image, roll back, status, remove; the logs of pods are judged."""
+    network = f"127.{20 + os.getpid() % 200}.{os.getpid() // 200 % 250 + 1}"
+    cluster = cluster_of.Fake(tmp_path, "--no-crds", "--more-crds", *NODES, "--pod-network", network, model="ds_r1")
+    try:
+        cluster.play("site", "--check", change=native)
+        assert cluster.pods() == {}, "check mode created something"
+        output = cluster.play("site", change=native)
+        assert "VERIFIED: ds_r1" in output
+        assert "decode-1 rank 0" in output, "the proxy does not know both"
+        assert "no red flag in 4 logs, a transfer line for each of " in output, "the logs of the pods were not judged"
+        assert cluster.names(DEPLOYMENTS) == [f"deepseek-pd-{name}" for name in ("decode", "prefill", "router")]
+        first = cluster.pods()
+        assert changed(cluster.play("site", change=native)) == 0
+        assert cluster.pods() == first
+        cluster.play("deploy", change=native_mirror)
+        assert not set(cluster.engines().values()) & set(first.values())
+        assert "VERIFIED" in cluster.play("kubernetes_rollback", change=native_mirror)
+        output = cluster.play("status", change=native, inference_status_fail=False)
+        assert "4 of 4 services run" in output, output
+        cluster.play("remove", change=native)
+        assert (
+            cluster.names(DEPLOYMENTS) == cluster.names(CORE + "configmaps") == cluster.names(CORE + "services") == []
+        )
+    finally:
+        cluster.stop()
 
 
 PLAYBOOKS = ("site", "kubernetes_rollback")

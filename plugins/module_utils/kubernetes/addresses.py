@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import copy
 
-from .names import (
-    SERVING_ENTRY,
-    SERVING_GROUP,
-    SERVING_ROLE,
-    SERVING_ROLE_ID,
-    is_pod,
-    label,
-    natural,
-)
+from .names import is_pod
 from .readiness import alive
+from .workloads import instance_of, is_entry, role_of
 
 
 def addresses(plan, pods):
     """The placeholders of the plan and the pods' addresses: ``{"prefill-0.pod": "10.0.0.1"}``.
 
     Pods are identified by labels, never by name: ordinals in names change in rolling updates. A role's entry pods are
-    numbered in the order of their groups, then of their role id.
+    numbered in the order of their groups, then of their role id; those of a Deployment by name.
     """
     found = {}
     for role in plan["kubernetes"]["roles"]:
-        entries = [item for item in alive(pods) if label(item, SERVING_ENTRY) == "true"]
-        mine = [item for item in entries if label(item, SERVING_ROLE) == role]
-        mine.sort(key=lambda item: (natural(label(item, SERVING_GROUP)), natural(label(item, SERVING_ROLE_ID))))
+        mine = sorted((item for item in alive(pods) if is_entry(item) and role_of(item) == role), key=instance_of)
         for name, pod in zip(plan["kubernetes"]["roles"][role]["entries"], mine):
             found[name] = str((pod.get("status") or {}).get("podIP", ""))
     return found

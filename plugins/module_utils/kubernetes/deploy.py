@@ -9,13 +9,14 @@ from .changes import Changes, content
 from .diagnosis import diagnosis, failed_containers
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
-from .names import SERVING_ROLE, address, label
+from .names import COMPONENT, address, label
 from .ownership import stale
 from .preflight import problems, report
-from .readiness import alive, config_maps_of, is_seen, pending_pods, pending_rollout, pending_serving
+from .readiness import alive, config_maps_of, is_seen, pending_engines, pending_pods, pending_rollout
 from .rights import missing_rights
-from .state import State, pods_of, serving_of, warnings_of
+from .state import State, deployed_pods, engines_of, pods_of, warnings_of
 from .stuck import stuck
+from .workloads import role_of, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 
@@ -173,11 +174,13 @@ class Deployment:
 
     def _prune(self):
         """Remove what is no longer planned, but no ConfigMap that a pod of another revision still needs."""
-        running = pods_of(self.cluster, self.plan)
-        for item in self.plan["objects"]:
-            if item["kind"] == "Deployment":
-                running += self.cluster.list("Pod", item["spec"]["selector"]["matchLabels"])
-        used = {f"ConfigMap/{name}" for pod in alive(running) for name in config_maps_of(pod)}
+        planned = {role for item in self.plan["objects"] for role, *dummy in templates(item)}
+        running = [
+            pod
+            for pod in alive(deployed_pods(self.cluster, self.plan))
+            if label(pod, COMPONENT) in planned or not label(pod, COMPONENT)  # others are about to end
+        ]
+        used = {f"ConfigMap/{name}" for pod in running for name in config_maps_of(pod)}
         for thing in stale(self.plan, list(self.state.live.values())):
             if address(thing) not in used:
                 self.cluster.delete(thing)
@@ -205,14 +208,14 @@ class Deployment:
     def _engines(self):
         """What lacks. Pods are read last: what they show is not older than the status."""
         try:
-            serving = serving_of(self.cluster, self.plan)
+            engines = engines_of(self.cluster, self.plan)
             found = pods_of(self.cluster, self.plan)
         except (Refused, Unreachable) as error:
             if isinstance(error, Refused) and not error.is_passing():
                 raise
             return [str(error)]
         self.pods_seen, self.engines = self.pods_seen or bool(found), found
-        return pending_serving(serving) + pending_pods(self.plan, found)
+        return pending_engines(engines) + pending_pods(self.plan, found)
 
     def _overdue(self):
         """Pods that have been in a state for too long that waiting does not change."""
@@ -222,7 +225,7 @@ class Deployment:
 
     def _diagnosis(self, elapsed, overdue):
         found = pods_of(self.cluster, self.plan)
-        lines = [diagnosis(self.plan, serving_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
+        lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
         lines += self._refusals(found)
         for pod, container, restarted in failed_containers(found):
             text = self.cluster.log(pod, container, restarted).rstrip("\n")
@@ -242,7 +245,7 @@ class Deployment:
         lines = []
         lacks = [text.split(":", 1)[0] for text in pending_pods(self.plan, found) if " pods of " in text]
         for manifest in pods(self.plan):
-            if label(manifest, SERVING_ROLE) in lacks:
+            if role_of(manifest) in lacks:
                 try:
                     self.cluster.create(manifest, True)
                 except Refused as error:

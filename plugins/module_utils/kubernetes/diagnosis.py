@@ -6,24 +6,25 @@
 from __future__ import annotations
 
 from .names import natural
-from .readiness import is_ready, pending_pods, pending_serving
+from .readiness import is_ready, pending_engines, pending_pods
 
 NO_PODS = (
     "The controller has created no pods. It reports no event if a pod's template is refused; check its log:",
     "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
 )
+BETWEEN = ("PodGroup", "ReplicaSet", "StatefulSet")  # what controllers make for pods
 
 
-def diagnosis(plan, serving, pods, events):
+def diagnosis(plan, engines, pods, events):
     """Several lines: what is pending, the state of each pod that is not ready, and the last warnings about them."""
     kubernetes = plan["kubernetes"]
-    lines = ["ModelServing {}/{} did not become ready.".format(kubernetes["namespace"], kubernetes["name"])]
-    lines += ["  " + item for item in pending_serving(serving) + pending_pods(plan, pods)]
-    lines += NO_PODS if not pods else ()
+    lines = ["The engines of {}/{} did not become ready.".format(kubernetes["namespace"], kubernetes["name"])]
+    lines += ["  " + item for item in pending_engines(engines) + pending_pods(plan, pods)]
+    lines += NO_PODS if not pods and any(place.startswith("ModelServing/") for place in engines) else ()
     for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
         if not is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
             lines.append("  pod {}: {}".format(pod["metadata"]["name"], state_of(pod)))
-    names = {pod["metadata"]["name"] for pod in pods} | {kubernetes["name"]}
+    names = {pod["metadata"]["name"] for pod in pods} | {place.split("/")[1] for place in engines}
     warnings = [item for item in events if item.get("type") != "Normal" and _concerns(item, names, kubernetes["name"])]
     for item in warnings[-10:]:
         about = item.get("involvedObject", {})
@@ -48,8 +49,8 @@ def failed_containers(pods):
 
 def _concerns(event, names, name):
     about = event.get("involvedObject", {})
-    is_group = about.get("kind") == "PodGroup" and str(about.get("name", "")).startswith(name + "-")
-    return about.get("name") in names or is_group
+    is_between = about.get("kind") in BETWEEN and str(about.get("name", "")).startswith(name + "-")
+    return about.get("name") in names or is_between
 
 
 def state_of(pod):

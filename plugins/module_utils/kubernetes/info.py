@@ -9,11 +9,12 @@ from .addresses import resolved
 from .capacity import crd_version
 from .diagnosis import diagnosis, state_of
 from .logs import logs
-from .names import SERVING_ROLE, label, natural
+from .names import natural
 from .ownership import is_managed
-from .readiness import is_ready, pending_pods, pending_serving
-from .state import SERVING_CRD, State, pods_of, serving_of, warnings_of
+from .readiness import is_ready, pending_engines, pending_pods
+from .state import SERVING_CRD, State, engines_of, pods_of, warnings_of
 from .status import status
+from .workloads import role_of
 
 
 def info(cluster, plan, with_status=False, logs_since=None):
@@ -21,12 +22,12 @@ def info(cluster, plan, with_status=False, logs_since=None):
 
     With the state of each service, and with their logs since a time, if these are asked for.
     """
-    state, pods, serving = State(cluster, plan), pods_of(cluster, plan), serving_of(cluster, plan)
-    missing, crd = pending_serving(serving) + pending_pods(plan, pods), state.crds[SERVING_CRD]
+    state, pods, engines = State(cluster, plan), pods_of(cluster, plan), engines_of(cluster, plan)
+    missing, crd = pending_engines(engines) + pending_pods(plan, pods), state.crds.get(SERVING_CRD)
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
     resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)
     return {
-        **(status(cluster, plan, found, state.running, serving) if with_status else {}),
+        **(status(cluster, plan, found, state.running, engines) if with_status else {}),
         **({"logs": logs(cluster, plan, logs_since)} if logs_since is not None else {}),
         "resolved_plan": found,
         "kthena_version": crd_version(crd) if crd else "",
@@ -39,7 +40,7 @@ def info(cluster, plan, with_status=False, logs_since=None):
         "pods": [_pod(item) for item in sorted(pods, key=lambda item: natural(item["metadata"]["name"]))],
         "ready": not missing,
         "missing": missing,
-        "diagnosis": diagnosis(plan, serving, pods, warnings_of(cluster)) if missing else "",
+        "diagnosis": diagnosis(plan, engines, pods, warnings_of(cluster)) if missing else "",
         "hidden": sorted(state.hidden),
     }
 
@@ -47,7 +48,7 @@ def info(cluster, plan, with_status=False, logs_since=None):
 def _pod(pod):
     return {
         "name": pod["metadata"]["name"],
-        "role": label(pod, SERVING_ROLE),
+        "role": role_of(pod),
         "address": (pod.get("status") or {}).get("podIP", ""),
         "node": pod["spec"].get("nodeName", ""),
         "ready": is_ready(pod),

@@ -10,10 +10,10 @@ import time
 from ..verify.logs import evidence, split
 from ..verify.plan import PlanError, read_plan
 from .errors import KubernetesProblem, Refused
-from .names import SERVING_ROLE, label
 from .readiness import alive, is_current
 from .state import deployed_pods
 from .status import Pods
+from .workloads import role_of
 
 MOST = 20000  # lines of a log, as of a container on a host
 
@@ -44,7 +44,7 @@ def logs(cluster, plan, since):
 
 
 def _is_old(plan, pod):
-    return label(pod, SERVING_ROLE) in plan["kubernetes"]["roles"] and not is_current(plan, pod)
+    return role_of(pod) in plan["kubernetes"]["roles"] and not is_current(plan, pod)
 
 
 def _lines(cluster, pod, query):

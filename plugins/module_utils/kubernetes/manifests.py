@@ -19,13 +19,14 @@ from .names import (
     SERVING_ROLE,
     SERVING_ROLE_ID,
 )
+from .workloads import makes_engines, templates
 
 
 def objects(plan):
-    """The plan's objects in apply order; the ModelServing carries the plan's digest, which tells what was applied last."""
+    """The plan's objects in apply order; those of the engines carry the plan's digest, which tells what was applied last."""
     found = copy.deepcopy(plan["objects"])
     for item in found:
-        if item["kind"] == "ModelServing":
+        if makes_engines(plan, item):
             item["metadata"].setdefault("annotations", {})[PLAN_DIGEST] = plan["digest"]
     return found
 
@@ -82,26 +83,24 @@ def pods(plan):
     """A pod for each template of the plan, as a controller will ask for it: the server refuses it to the controller only."""
     kubernetes, found = plan["kubernetes"], []
     for item in plan["objects"]:
-        if item["kind"] == "ModelServing":
-            for role in item["spec"]["template"]["roles"]:
-                found += [_engine(kubernetes, role, key) for key in ("entryTemplate", "workerTemplate") if key in role]
-        if item["kind"] == "Deployment":
-            template = item["spec"]["template"]
-            name = "{}-check".format(item["metadata"]["name"][:57])
-            found.append(_pod(kubernetes, name, {}, template, template["spec"]))
+        for role, part, template, dummy in templates(item):
+            words, labels, spec = [item["metadata"]["name"], part], {}, template["spec"]
+            if item["kind"] == "ModelServing":
+                words.insert(1, role)
+                labels = _serving_labels(kubernetes, role)
+                spec = dict({"schedulerName": kubernetes["scheduler"]}, **spec)
+            name = "-".join(word for word in words if word)[:57]
+            found.append(_pod(kubernetes, f"{name}-check", labels, template, spec))
     return found
 
 
-def _engine(kubernetes, role, key):
-    name = "{}-{}-{}-check".format(kubernetes["name"], role["name"], key[:-8].lower())[:63]
-    labels = {
+def _serving_labels(kubernetes, role):
+    return {
         SERVING_NAME: kubernetes["name"],
-        SERVING_ROLE: role["name"],
+        SERVING_ROLE: role,
         SERVING_GROUP: "{}-0".format(kubernetes["name"]),
-        SERVING_ROLE_ID: "{}-0".format(role["name"]),
+        SERVING_ROLE_ID: f"{role}-0",
     }
-    spec = dict({"schedulerName": kubernetes["scheduler"]}, **role[key]["spec"])
-    return _pod(kubernetes, name, labels, role[key], spec)
 
 
 def _pod(kubernetes, name, labels, template, spec):

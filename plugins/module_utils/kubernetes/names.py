@@ -17,6 +17,8 @@ SERVING_ROLE = "modelserving.volcano.sh/role"
 SERVING_GROUP = "modelserving.volcano.sh/group-name"
 SERVING_ROLE_ID = "modelserving.volcano.sh/role-id"
 SERVING_ENTRY = "modelserving.volcano.sh/entry"
+GROUP_INDEX = "leaderworkerset.sigs.k8s.io/group-index"
+WORKER_INDEX = "leaderworkerset.sigs.k8s.io/worker-index"
 POD_PREFIX = "pod:"  # host names of an inventory contain no colon
 
 

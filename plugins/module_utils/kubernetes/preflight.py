@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .capacity import crd_version, node_shortage
-from .ownership import foreign
+from .names import COMPONENT, label
+from .ownership import foreign, is_managed
 from .quota import quota_shortage
 from .state import ROUTER_CRDS, SERVING_CRD
+from .workloads import engine_objects, makes_engines
 
 VERSIONS = ("", "v0.4.0", "v1.0.0")  # that a CRD can be recognized as, oldest first
+LWS = (
+    "Install it: kubectl apply --server-side -f "
+    "https://github.com/kubernetes-sigs/lws/releases/latest/download/manifests.yaml; "
+    "or plan instances of one node, or set inference_kubernetes.workload: kthena."
+)
 
 
 def problems(plan, state, options, secrets):
     """Findings; ``options`` has ``adopt``, ``check_nodes`` and ``create_namespace``."""
     found = _existing_secret(plan, state) if plan["kubernetes"]["secrets"]["existing"] else _secrets(plan, secrets)
-    if "crds" not in state.hidden:
+    if "crds" not in state.hidden and SERVING_CRD in state.crds:
         found += _kthena(plan, state)
+    if state.lacks_sets:
+        problem = "an instance over several nodes is one, and the cluster does not have the kind"
+        found.append(Finding("LeaderWorkerSet", "K8S-LWS", problem, LWS))
+    found += _other_engines(plan, state)
     if state.is_namespace_missing and not options["create_namespace"]:
         name = plan["kubernetes"]["namespace"]
         fix = f"Run kubectl create namespace {name}, or set kthena_create_namespace."
@@ -29,6 +40,23 @@ def problems(plan, state, options, secrets):
     if not options["adopt"]:
         found += foreign(plan, list(state.live.values()))
     return found
+
+
+def _other_engines(plan, state):
+    """Engines that another kind of object makes: they hold the devices that the planned ones wait for."""
+    roles, planned = plan["kubernetes"]["roles"], engine_objects(plan)
+    mine = {place: state.live[place] for place in state.live if is_managed(plan, state.live[place])}
+    left = [
+        place
+        for place, thing in mine.items()
+        if makes_engines(plan, thing)
+        and place not in planned
+        and (thing["kind"] == "ModelServing" or label(thing, COMPONENT) in roles)  # another role may just go
+    ]
+    problem = "the deployment's engines are of this kind, and the plan has another: {}".format(", ".join(planned))
+    fix = "Run remove first, or plan the other kind under another inference_deployment."
+    why = "Old and new engines would wait for each other's devices."
+    return [Finding(place, "K8S-WORKLOAD", problem, fix, why=why) for place in left]
 
 
 def report(found):

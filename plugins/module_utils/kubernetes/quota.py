@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .quantity import is_quantity, quantity
+from .workloads import templates
 
 WHY = "The controller gets no more pods, reports no event, and the deployment waits until its timeout."
 FIX = "Raise the quota, or plan fewer or smaller instances."
@@ -33,17 +34,8 @@ def quota_shortage(plan, quotas, running):
 
 def planned(plan):
     """``{"requests.cpu": amount, "pods": number}`` of all planned pods."""
-    pods = []
-    for item in plan["objects"]:
-        if item["kind"] == "Deployment":
-            pods.append((item["spec"]["template"]["spec"], item["spec"]["replicas"]))
-        if item["kind"] == "ModelServing":
-            for role in item["spec"]["template"]["roles"]:
-                count = item["spec"]["replicas"] * role["replicas"]
-                pods.append((role["entryTemplate"]["spec"], count))
-                if role.get("workerReplicas"):
-                    pods.append((role["workerTemplate"]["spec"], count * role["workerReplicas"]))
-    return total(pods)
+    found = [planned for item in plan["objects"] for planned in templates(item)]
+    return total([(template["spec"], count) for dummy, part, template, count in found])
 
 
 def total(pods):

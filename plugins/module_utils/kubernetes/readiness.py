@@ -5,7 +5,36 @@
 
 from __future__ import annotations
 
-from .names import SERVING_ROLE, label
+from .workloads import role_of
+
+
+def pending_engines(engines):
+    """Pending parts of the rollout of all objects that make engines, ``{"KIND/NAME": object or None}``."""
+    found = []
+    for place in engines:
+        lacks = pending_serving(engines[place]) if place.startswith("ModelServing/") else _pending(engines[place])
+        found += [f"{place}: {text}" if len(engines) > 1 else text for text in lacks]
+    return found
+
+
+def _pending(workload):
+    if not workload:
+        return ["it does not exist"]
+    return pending_groups(workload) if workload["kind"] == "LeaderWorkerSet" else pending_rollout(workload)
+
+
+def pending_groups(workload):
+    """Pending parts of a LeaderWorkerSet's rollout.
+
+    Releases before 2026 have no observedGeneration; the pods then show which revision they are of.
+    """
+    status, wanted = workload.get("status") or {}, workload["spec"].get("replicas", 1)
+    if status.get("observedGeneration", workload["metadata"].get("generation")) != workload["metadata"].get(
+        "generation"
+    ):
+        return ["no controller has observed it"]
+    keys = ("replicas", "updatedReplicas", "readyReplicas")
+    return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
 
 
 def pending_serving(serving):
@@ -41,7 +70,7 @@ def pending_pods(plan, pods):
     """Roles without all pods ready with the planned image and configuration; empty if complete."""
     kubernetes, found = plan["kubernetes"], []
     for name, role in sorted(kubernetes["roles"].items()):
-        mine = [item for item in alive(pods) if label(item, SERVING_ROLE) == name]
+        mine = [item for item in alive(pods) if role_of(item) == name]
         wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
         current = [item for item in mine if is_current(plan, item)]
         ready = [item for item in current if is_ready(item)]
@@ -56,7 +85,7 @@ def pending_pods(plan, pods):
 
 def is_current(plan, pod):
     """Whether a pod has the planned image and start scripts."""
-    role = plan["kubernetes"]["roles"].get(label(pod, SERVING_ROLE))
+    role = plan["kubernetes"]["roles"].get(role_of(pod))
     if role is None:
         return False
     images = [container.get("image") for container in pod["spec"]["containers"]]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from .errors import Refused
 from .kinds import KINDS, OPTIONAL, OWN, WORKLOAD
 from .manifests import own_labels, written
-from .names import SERVING_NAME, address
+from .names import SERVING_NAME, address, label
 from .rights import OWNER, lacking
+from .workloads import engine_objects, role_of
 
 SERVING_CRD = "modelservings." + WORKLOAD.split("/", 1)[0]
 ROUTER_CRDS = ("modelservers.networking.serving.volcano.sh", "modelroutes.networking.serving.volcano.sh")
@@ -28,9 +29,11 @@ class State:
         self.absent = {kind: _absence(cluster, kind) for kind in OPTIONAL if kind in planned}
         self.absent = {kind: self.absent[kind] for kind in self.absent if self.absent[kind]}
         self.crds = {}
-        names = (SERVING_CRD,) + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
+        needed = (SERVING_CRD,) if "ModelServing" in planned else ()
+        names = needed + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
         for name in names:
             self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
+        self.lacks_sets = "LeaderWorkerSet" in planned and not cluster.serves("LeaderWorkerSet")
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
         self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []
@@ -74,17 +77,20 @@ def _absence(cluster, kind):
 
 def deployed_pods(cluster, plan):
     """All pods of the deployment: of engines of every revision, and of its Deployments."""
-    return pods_of(cluster, plan) + cluster.list("Pod", own_labels(plan))
+    return cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]}) + cluster.list("Pod", own_labels(plan))
 
 
 def pods_of(cluster, plan):
     """The engines' pods, of every revision."""
-    return cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]})
+    roles = plan["kubernetes"]["roles"]
+    return [pod for pod in deployed_pods(cluster, plan) if label(pod, SERVING_NAME) or role_of(pod) in roles]
 
 
-def serving_of(cluster, plan):
-    """The ModelServing, or None."""
-    return cluster.get("ModelServing", plan["kubernetes"]["name"])
+def engines_of(cluster, plan):
+    """``{"KIND/NAME": object}`` of what makes the engines' pods; None where there is none."""
+    planned = engine_objects(plan)
+    found = {place: cluster.get(*planned[place]) for place in planned}
+    return {place: dict(found[place], kind=planned[place][0]) if found[place] else None for place in found}
 
 
 def warnings_of(cluster):

@@ -15,33 +15,30 @@ from ..tools.http_client import ask
 from .diagnosis import state_of
 from .names import (
     COMPONENT,
-    SERVING_GROUP,
-    SERVING_ROLE,
-    SERVING_ROLE_ID,
     is_pod,
     label,
     natural,
 )
 from .readiness import alive, is_current, is_ready
 from .verified import applied_digest
+from .workloads import instance_of, role_of
 
 OTHER = "another revision"  # instead of a digest: no service has it
 
 
-def status(cluster, plan, resolved_plan, running, serving):
+def status(cluster, plan, resolved_plan, running, engines):
     """``{services, findings, unreadable, plan_digest}``, as the module service_status returns them.
 
     ``running`` are all pods of the deployment; ``resolved_plan`` has their addresses.
     """
     pods = Pods(cluster, plan, alive(running))
     planned = pods.question(resolved_plan)
-    deployed, findings = planned if serving else None, []
-    if not serving:
-        findings = ["the cluster has no ModelServing {name} in {namespace}. Fix: run site".format(**plan["kubernetes"])]
-    elif applied_digest(serving) != plan["digest"]:
+    deployed, digest = planned if any(engines.values()) else None, applied_digest(engines.values())
+    missing = [place for place in engines if not engines[place]]
+    findings = [f"the cluster has no {place} in {cluster.namespace}. Fix: run site" for place in missing]
+    if deployed and digest != plan["digest"]:
         deployed = dict(planned, services=[dict(item, digest=OTHER) for item in planned["services"]])
     rows, problems = Host(pods, deployed, planned, ask).look()
-    digest = applied_digest(serving)
     return {"services": rows, "findings": findings + problems, "unreadable": False, "plan_digest": digest}
 
 
@@ -52,7 +49,7 @@ class Pods:
         self.cluster, self.plan = cluster, plan
         self.pods = {}
         for role in plan["kubernetes"]["roles"]:
-            self._instances(role, [pod for pod in running if label(pod, SERVING_ROLE) == role])
+            self._instances(role, [pod for pod in running if role_of(pod) == role])
         for service in plan["services"]:
             if is_pod(service["host"]) and service["name"] not in self.pods:
                 self.pods[service["name"]] = [pod for pod in running if label(pod, COMPONENT) == service["name"]]
@@ -61,7 +58,7 @@ class Pods:
         """The pods of a role's services: by group and role id, as addresses are, then entry before workers."""
         groups = {}
         for pod in sorted(mine, key=lambda item: natural(item["metadata"]["name"])):
-            place = (natural(label(pod, SERVING_GROUP)), natural(label(pod, SERVING_ROLE_ID)))
+            place = instance_of(pod)
             groups.setdefault(str(place), (place, []))[1].append(pod)
         found = [pods for dummy, pods in sorted(groups.values(), key=lambda item: item[0])]
         for service in self.plan["services"]:

@@ -12,25 +12,25 @@ from .errors import KubernetesProblem
 from .manifests import record, record_name
 from .names import PLAN_DIGEST
 from .ownership import foreign
-from .state import serving_of
+from .state import engines_of
 
 
-def applied_digest(serving):
-    """The digest of the plan that was applied last, from the ModelServing; empty if there is none."""
-    annotations = (serving["metadata"].get("annotations") or {}) if serving else {}
-    return str(annotations.get(PLAN_DIGEST, ""))
+def applied_digest(engines):
+    """The digest of the plan that was applied last, from the objects of the engines; empty if there is none, or several."""
+    found = {((thing or {}).get("metadata") or {}).get("annotations", {}).get(PLAN_DIGEST, "") for thing in engines}
+    return str(found.pop()) if len(found) == 1 else ""
 
 
-def rollback_plan(kept, serving):
+def rollback_plan(kept, digest):
     """The plan to roll back to: the last verified one that is not the one that was applied last.
 
-    ``kept`` is the ConfigMap of verified plans, ``serving`` the ModelServing, each None if it is not there.
+    ``kept`` is the ConfigMap of verified plans, None if it is not there; ``digest`` is of the plan that was applied last.
     """
     data = (kept.get("data") or {}) if kept else {}
     for key in ("verified.json", "previous.json"):
         if data.get(key):
             plan = json.loads(data[key])
-            if plan.get("digest") == applied_digest(serving):
+            if plan.get("digest") == digest:
                 continue
             # Plans with stages were made before the router followed the pods by itself.
             if plan.get("plan_version") != PLAN_VERSION or "stages" in plan.get("kubernetes", {}):
@@ -60,16 +60,16 @@ def record_verified(kept, plan):
 
 
 def read(cluster, plan):
-    """The record and the ModelServing of the plan's deployment; each None if it is not there."""
-    return cluster.get("ConfigMap", record_name(plan)), serving_of(cluster, plan)
+    """The record, None if it is not there, and the digest of the plan that was applied last."""
+    return cluster.get("ConfigMap", record_name(plan)), applied_digest(engines_of(cluster, plan).values())
 
 
 def write(cluster, plan):
     """Record the plan as verified; returns whether that changed the record."""
-    kept, serving = read(cluster, plan)
-    if cluster.check and not serving:
+    kept, digest = read(cluster, plan)
+    if cluster.check and not digest:
         return False  # nothing of it runs yet
-    if not cluster.check and applied_digest(serving) != plan["digest"]:
+    if not cluster.check and digest != plan["digest"]:
         raise KubernetesProblem(
             "The cluster runs another plan than the one that is to be recorded as verified. Deploy it first."
         )

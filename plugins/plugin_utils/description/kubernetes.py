@@ -107,7 +107,7 @@ class ClusterNetwork:
 
 @dataclass(frozen=True)
 class Kubernetes:
-    """Settings of a ModelServing."""
+    """Settings of the engines in a cluster."""
 
     namespace: str = documented(
         "Namespace of all objects. The role creates it only with kthena_create_namespace.", "default"
@@ -116,7 +116,11 @@ class Kubernetes:
         "Version of Kthena; v0.4.0 has no maxUnavailable per role. Compared with the CRD of the cluster.",
         choice("v1.0.0", "v0.4.0"),
     )
-    scheduler: str = documented("Scheduler of the pods.", "volcano")
+    workload: str = documented(
+        "kthena: the engines are a ModelServing. native: a Deployment for each role, or a LeaderWorkerSet if its instances need several nodes.",
+        choice("kthena", "native"),
+    )
+    scheduler: str = documented("Scheduler of the engines' pods. Default: volcano with kthena, else the cluster's.", "")
     resource: str = documented("Resource name under which the device plugin offers NPUs.", "huawei.com/ascend-1980")
     devices_per_node: int = documented(
         "NPUs of one node. 0: by hardware. Larger instances get worker pods.", number(0, 0)
@@ -178,6 +182,16 @@ class Kubernetes:
             spec=own.spec,
             container=own.container,
         )
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the cluster's own workloads make the pods, and not Kthena."""
+        return self.workload == "native"
+
+    @property
+    def scheduler_name(self) -> str:
+        """The scheduler, empty for the cluster's."""
+        return self.scheduler or ("" if self.is_native else "volcano")
 
     @property
     def rollout_type(self) -> str:

@@ -59,7 +59,12 @@ def own_crd(group, plural, kind):
         "type": "object",
         "properties": {"maxUnavailable": {"x-kubernetes-int-or-string": True}, "name": {"type": "string"}},
     }
-    template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}}}
+    least = {"type": "object", "additionalProperties": {"type": "integer"}}
+    least["x-kubernetes-validations"] = [{"rule": "self == oldSelf", "message": "minRoleReplicas is immutable"}]
+    gang = {"type": "object", "properties": {"minRoleReplicas": least}}
+    template = {"type": "object", "properties": {"roles": {"type": "array", "items": role}, "gangPolicy": gang}}
+    kept = "!has(oldSelf.gangPolicy) || has(self.gangPolicy)"
+    template["x-kubernetes-validations"] = [{"rule": kept, "message": "gangPolicy is required once set"}]
     rollout = {"type": "object", "properties": {"type": {"type": "string", "enum": ["RoleRollingUpdate"]}}}
     spec = dict(free, properties={"template": template, "rolloutStrategy": rollout})
     for item in (role, template, rollout):

@@ -16,6 +16,7 @@ import fake_pods
 from fake_store import Refused, now
 
 PREFIX = "modelserving.volcano.sh/"
+LEADER = "leaderworkerset.sigs.k8s.io/"
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 
 
@@ -43,6 +44,7 @@ class Controller(threading.Thread):
             self.orphans()
             self.pods()
             self.quotas()
+            self.lead()
             if self.deployments:
                 self.deploy()
 
@@ -217,12 +219,16 @@ class Controller(threading.Thread):
                 self.terminate(pod)
 
     def orphans(self):
-        """Remove pods whose ModelServing or Deployment no longer exists."""
+        """Remove pods whose ModelServing, Deployment or LeaderWorkerSet no longer exists, and Services of the last."""
         names = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in self.store.list("modelservings")}
-        deployments = {item["metadata"]["uid"] for item in self.store.list("deployments")}
+        owning = self.store.list("deployments") + self.store.list("leaderworkersets")
+        alive = {item["metadata"]["uid"] for item in owning}
+        for item in self.store.list("services"):
+            if {owner["uid"] for owner in item["metadata"].get("ownerReferences", [])} - alive:
+                self.store.remove("services", item["metadata"]["namespace"], item["metadata"]["name"])
         for pod in self.store.list("pods"):
             owners = {owner["uid"] for owner in pod["metadata"].get("ownerReferences", [])}
-            if owners - deployments:
+            if owners - alive:
                 self.terminate(pod)
             owner = label(pod, "name")
             if owner and (pod["metadata"]["namespace"], owner) not in names:
@@ -308,11 +314,14 @@ class Controller(threading.Thread):
             if recreate and len(self.of(head)) > len(mine):
                 self.terminate_all([pod for pod in live if pod not in mine])
                 continue
-            for dummy in range(len(mine), count):
+            surge, most_missing = bounds(spec)
+            for dummy in range(min(count - len(mine), count + surge - len(live))):
                 memory["made"] = memory.get("made", 0) + 1
-                self.start_pod(item, f"{head['name']}-{mark}-{memory['made']}", mark)
-            fresh = [pod for pod in mine if ready(pod)]
-            self.terminate_all(mine[count:] + ([pod for pod in live if pod not in mine] if len(fresh) == count else []))
+                self.start_pod(item, f"{head['name']}-{mark}-{memory['made']}", {"pod-template-hash": mark})
+            old = sorted((pod for pod in live if pod not in mine), key=ready)  # those that do not run go first
+            spare = len([pod for pod in live if ready(pod)]) - (count - most_missing)
+            useless = [pod for pod in old if not ready(pod)]
+            self.terminate_all(mine[count:] + old[: len(useless) + max(0, spare)])
             status = {"observedGeneration": head["generation"], "replicas": len(live), "updatedReplicas": len(mine)}
             available = len([pod for pod in live if ready(pod)])
             status.update(availableReplicas=available, readyReplicas=available)
@@ -331,12 +340,72 @@ class Controller(threading.Thread):
         for pod in pods:
             self.terminate(pod)
 
-    def start_pod(self, owner, name, mark):
-        """One pod of a Deployment, unless the server refuses it."""
-        template = copy.deepcopy(owner["spec"]["template"])
+    def lead(self):
+        """LeaderWorkerSets make groups of a leader and its workers, and replace them from the last one on, one by one."""
+        for item in self.store.list("leaderworkersets"):
+            head, inner, count = item["metadata"], item["spec"]["leaderWorkerTemplate"], item["spec"].get("replicas", 1)
+            memory = self.seen.setdefault(head["uid"], {"generation": 0})
+            if memory["generation"] != head["generation"]:
+                memory["generation"] = head["generation"]
+                continue  # for a while the status is of the old generation
+            self.shared_service(head)
+            size, groups = inner.get("size", 1), {}
+            for pod in self.of(head):
+                groups.setdefault(int(pod["metadata"]["labels"][LEADER + "group-index"]), []).append(pod)
+            mark = hashlib.sha256(json.dumps(inner, sort_keys=True).encode()).hexdigest()[:10]
+            old = [number for number in groups if any(revision_of(pod) != mark for pod in groups[number])]
+            whole = [number for number in groups if len(groups[number]) == size and all(map(ready, groups[number]))]
+            going = [
+                number for number in groups if any("deletionTimestamp" in pod["metadata"] for pod in groups[number])
+            ]
+            for number in groups:
+                if number >= count or number in going:  # RecreateGroupOnPodRestart
+                    self.terminate_all(groups[number])
+            sick = [number for number in old if number not in whole]
+            if old and not going and (sick or len(whole) == count):
+                self.terminate_all(groups[max(sick or old)])
+            for number in range(count):
+                for index in range(size) if number not in going else ():
+                    self.start_member(item, number, index, mark)
+            groups = {number: groups[number] for number in groups if number not in going}
+            status = {"observedGeneration": head["generation"], "replicas": len(groups)}
+            status["updatedReplicas"] = len([number for number in groups if number not in old])
+            status["readyReplicas"] = len([number for number in whole if number in groups])
+            self.store.set_status("leaderworkersets", head["namespace"], head["name"], status)
+
+    def shared_service(self, head):
+        """The headless Service of a LeaderWorkerSet's name, which gives its pods their host names."""
+        spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {LEADER + "name": head["name"]}}
+        reference = {"kind": "LeaderWorkerSet", "name": head["name"], "uid": head["uid"]}
+        thing = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": head["name"]}, "spec": spec}
+        thing["metadata"]["ownerReferences"] = [reference]
+        with contextlib.suppress(Refused):  # one of this name is left as it is
+            self.store.create("services", head["namespace"], thing)
+
+    def start_member(self, owner, group, index, mark):
+        """A pod of a group, with the variables and labels that its webhook adds."""
+        head, inner = owner["metadata"], owner["spec"]["leaderWorkerTemplate"]
+        leader = f"{head['name']}-{group}"
+        template = inner.get("leaderTemplate") if index == 0 else None
+        added = {"LWS_LEADER_ADDRESS": f"{leader}.{head['name']}.{head['namespace']}", "LWS_WORKER_INDEX": str(index)}
+        labels = {"name": head["name"], "group-index": str(group), "worker-index": str(index)}
+        labels["template-revision-hash"] = mark
+        self.start_pod(
+            owner,
+            leader if index == 0 else f"{leader}-{index}",
+            {LEADER + key: labels[key] for key in labels},
+            template or inner["workerTemplate"],
+            [{"name": key, "value": added[key]} for key in added],
+        )
+
+    def start_pod(self, owner, name, labels, template=None, variables=()):
+        """One pod of a Deployment or a LeaderWorkerSet, unless the server refuses it."""
+        template = copy.deepcopy(template or owner["spec"]["template"])
         head = template.setdefault("metadata", {})
-        head["labels"] = dict(head.get("labels") or {}, **{"pod-template-hash": mark})
-        reference = {"kind": "Deployment", "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+        head["labels"] = dict(head.get("labels") or {}, **labels)
+        for container in template["spec"]["containers"] if variables else ():
+            container["env"] = [*variables, *container.get("env", [])]
+        reference = {"kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
         head.update(name=name, ownerReferences=[reference])
         pod = {"apiVersion": "v1", "kind": "Pod", **template, "status": {"phase": "Pending"}}
         self.create_pod(owner["metadata"]["namespace"], pod)
@@ -351,6 +420,25 @@ class Controller(threading.Thread):
 def label(thing, name):
     """One of Kthena's labels."""
     return thing["metadata"].get("labels", {}).get(PREFIX + name, "")
+
+
+def revision_of(pod):
+    """The revision of a LeaderWorkerSet that a pod is of."""
+    return pod["metadata"]["labels"][LEADER + "template-revision-hash"]
+
+
+def bounds(spec):
+    """``(maxSurge, maxUnavailable)`` of a Deployment as numbers; a quarter, up and down, by default."""
+    given = (spec.get("strategy") or {}).get("rollingUpdate") or {}
+    return tuple(
+        share(given.get(key, "25%"), spec.get("replicas", 1), up)
+        for key, up in (("maxSurge", 99), ("maxUnavailable", 0))
+    )
+
+
+def share(value, whole, up):
+    """A number, or a percentage of ``whole``, rounded up with ``up``."""
+    return value if isinstance(value, int) else (int(value.rstrip("%")) * whole + up) // 100
 
 
 def ready(pod):

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulated engines at the addresses of the fake's pods, and the router's pod.
 
-Each ready pod of a ModelServing gets an engine of ``pd_cluster`` at its address (of a loopback network) and container port.
+Each ready pod of an engine gets an engine of ``pd_cluster`` at its address (of a loopback network) and container port.
 The proxy listens at the node port of the Service. It sends requests to the loopback addresses of its start script, where the
 forwarder of the ConfigMap that the router's pod mounts listens, the very file; only its DNS is simulated, from the selectors of the
 Services and the pods that are ready. So a wrong script, Service or selector, and a pod that is not followed, make requests fail.
@@ -27,7 +27,6 @@ import urllib.request
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import pd_cluster
 
-LABEL = "modelserving.volcano.sh/"
 COMPONENT = "app.kubernetes.io/component"
 
 
@@ -60,9 +59,11 @@ class Api:
         found = {}
         for item in self.ready():
             head = item["metadata"]
-            if LABEL + "role" in head.get("labels", {}):
-                port = item["spec"]["containers"][0]["ports"][0]["containerPort"]
-                found[head["uid"]] = (head["name"], head["labels"][LABEL + "role"], item["status"]["podIP"], port)
+            container = item["spec"]["containers"][0]
+            for port in container.get("ports", []):
+                if port.get("name") == "server":
+                    place = (item["status"]["podIP"], port["containerPort"])
+                    found[head["uid"]] = (head["name"], container["name"], *place)
         return found
 
     def lookup(self, name):

@@ -1,9 +1,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shapes of kinds besides Kthena's: NetworkPolicies, and the Prometheus operator's PodMonitor as a CRD."""
+"""Shapes of kinds besides Kthena's; PodMonitor and LeaderWorkerSet are CRDs, with what the webhook of the last refuses."""
 
 from __future__ import annotations
+
+import re
+
+import fake_pods
 
 TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 EITHER = {"x-kubernetes-int-or-string": True}
@@ -67,13 +71,68 @@ def crd(group, plural, kind, spec, version="v1"):
     }
 
 
-CRDS = [crd("monitoring.coreos.com", "podmonitors", "PodMonitor", MONITOR)]
+TEMPLATE = record("spec", metadata=FREE, spec=FREE)
+POLICIES = ["RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None", "Default"]
+ROLLING = record(partition=NUMBER, maxSurge=EITHER, maxUnavailable=EITHER)
+SET = record(
+    "leaderWorkerTemplate",
+    replicas=NUMBER,
+    startupPolicy={"type": "string", "enum": ["LeaderCreated", "LeaderReady"]},
+    rolloutStrategy=record(
+        "type", type={"type": "string", "enum": ["RollingUpdate"]}, rollingUpdateConfiguration=ROLLING
+    ),
+    networkConfig=FREE,
+    leaderWorkerTemplate=record(
+        "workerTemplate",
+        size=dict(NUMBER, minimum=1),
+        restartPolicy={"type": "string", "enum": POLICIES},
+        leaderTemplate=TEMPLATE,
+        workerTemplate=TEMPLATE,
+    ),
+)
+CRDS = [
+    crd("monitoring.coreos.com", "podmonitors", "PodMonitor", MONITOR),
+    crd("leaderworkerset.x-k8s.io", "leaderworkersets", "LeaderWorkerSet", SET),
+]
 
 
 def problems(thing):
-    """What a server refuses beyond the shape of a NetworkPolicy."""
-    if thing.get("kind") != "NetworkPolicy":
-        return []
+    """What a server or a webhook refuses beyond the shape."""
+    known = {"NetworkPolicy": policy_problems, "Deployment": deployment_problems, "LeaderWorkerSet": set_problems}
+    return known[thing["kind"]](thing) if thing.get("kind") in known else []
+
+
+def deployment_problems(thing):
+    """The template's pods, the selector, and an update that could never begin."""
+    spec = thing.get("spec", {})
+    template, strategy = spec.get("template", {}), spec.get("strategy") or {}
+    found = ["spec.template." + text for text in fake_pods.problems(template.get("spec", {}))]
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+    if not wanted or not wanted.items() <= labels.items():
+        found.append("spec.template.metadata.labels: Invalid value: `selector` does not match template `labels`")
+    if strategy.get("type") == "Recreate" and "rollingUpdate" in strategy:
+        found.append("spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'")
+    return found + stands_still(strategy.get("rollingUpdate"), "spec.strategy.rollingUpdate")
+
+
+def set_problems(thing):
+    """An update that could never begin, and a name that its Service cannot have."""
+    rollout = thing.get("spec", {}).get("rolloutStrategy") or {}
+    found = stands_still(rollout.get("rollingUpdateConfiguration"), "spec.rolloutStrategy.rollingUpdateConfiguration")
+    if not re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", thing["metadata"]["name"]):
+        found.append("metadata.name: Invalid value: a DNS-1035 label")
+    return found
+
+
+def stands_still(given, path):
+    """An update that may neither make a pod nor end one."""
+    numbers = [(given or {}).get(key, 1) for key in ("maxSurge", "maxUnavailable")]
+    return [f"{path}.maxUnavailable: Invalid value: 0: cannot be 0 when maxSurge is 0"] if numbers == [0, 0] else []
+
+
+def policy_problems(thing):
+    """Peers and ports of a NetworkPolicy."""
     found = []
     for number, rule in enumerate(thing.get("spec", {}).get("ingress", [])):
         for place, peer in enumerate(rule.get("from", [])):

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 
-GENERATED = ("ModelServing", "Deployment")
+GENERATED = ("ModelServing", "Deployment", "LeaderWorkerSet")
 
 
 class Refused(Exception):

@@ -15,6 +15,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.readin
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "simulator" / "kubernetes"))
 import fake_api_server
+import fake_shapes
 from fake_controller import Controller
 from fake_store import Refused, Store
 
@@ -180,7 +181,11 @@ DEPLOYMENT = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {"name": "r"},
-    "spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "c", "image": "i:1"}]}}},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}},
+    },
 }
 
 
@@ -202,7 +207,7 @@ def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
     store.apply(thing=changed, judge=api.judge, **apply_to)
     controller.step()
-    assert state() == ["i:1", "i:1", "i:2", "i:2"]
+    assert state() == ["i:1", "i:1", "i:2"], "a quarter more than planned, rounded up"
     for dummy in range(12):
         controller.step()
     assert state() == ["i:2", "i:2"]
@@ -211,6 +216,97 @@ def test_a_deployment_replaces_its_pods_once_new_ones_are_ready(world):
     for dummy in range(6):
         controller.step()
     assert state() == []
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "text"),
+    [
+        (("selector",), {"matchLabels": {"a": "c"}}, "`selector` does not match"),
+        (("strategy",), {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}, "cannot be 0 when maxSurge is 0"),
+        (("strategy",), {"type": "Recreate", "rollingUpdate": {}}, "may not be specified when strategy"),
+        (("template", "spec", "containers"), [{"name": "c", "image": ""}], "spec.template.spec.containers[0].image"),
+    ],
+)
+def test_a_deployment_is_judged_like_a_server_does(world, place, value, text):
+    dummy, api, dummy = world
+    thing = copy.deepcopy(DEPLOYMENT)
+    owner = thing["spec"]
+    for step in place[:-1]:
+        owner = owner[step]
+    owner[place[-1]] = value
+    with pytest.raises(Refused) as caught:
+        api.judge(thing, None)
+    assert text in str(caught.value)
+
+
+def groups(size=2, image="i:1"):
+    """A LeaderWorkerSet with two groups."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": image}]}}
+    inner = {"size": size, "leaderTemplate": template, "workerTemplate": copy.deepcopy(template)}
+    spec = {"replicas": 2, "leaderWorkerTemplate": inner}
+    return {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {"name": "w"},
+        "spec": spec,
+    }
+
+
+def test_a_leader_worker_set_replaces_whole_groups_from_the_last_one_on():
+    store = Store()
+    api, controller = fake_api_server.Api(store, fake_shapes.CRDS), Controller(store)
+    apply_to = {"plural": "leaderworkersets", "namespace": "n", "manager": "m", "force": False, "dry_run": False}
+
+    def step(times=8):
+        for dummy in range(times):
+            controller.step()
+        return {pod["metadata"]["name"]: pod["spec"]["containers"][0] for pod in store.list("pods")}
+
+    store.apply(thing=groups(), judge=api.judge, **apply_to)
+    pods = step()
+    assert sorted(pods) == ["w-0", "w-0-1", "w-1", "w-1-1"]
+    variables = {item["name"]: item["value"] for item in pods["w-1-1"]["env"]}
+    assert variables == {"LWS_LEADER_ADDRESS": "w-1.w.n", "LWS_WORKER_INDEX": "1"}
+    assert store.get("services", "n", "w")["spec"]["publishNotReadyAddresses"]
+    assert store.get("leaderworkersets", "n", "w")["status"]["readyReplicas"] == 2
+    store.apply(thing=groups(image="i:2"), judge=api.judge, **apply_to)
+    pods = step(6)
+    assert {name: pods[name]["image"] for name in pods if name.startswith("w-0")} == {"w-0": "i:1", "w-0-1": "i:1"}
+    assert {item["image"] for item in step(20).values()} == {"i:2"}
+    controller.terminate(store.get("pods", "n", "w-0-1"))
+    assert len([name for name in step(1) if name.startswith("w-0")]) == 2
+    before = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in store.list("pods")}
+    step()
+    after = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in store.list("pods")}
+    assert {name for name in after if after[name] != before[name]} == {"w-0", "w-0-1"}, (
+        "a group starts again as a whole"
+    )
+    store.remove("leaderworkersets", "n", "w")
+    assert step() == {}
+    assert store.list("services") == []
+    with pytest.raises(Refused, match="out of range"):
+        api.judge(groups(size=0), None)
+    wrong = groups()
+    wrong["metadata"]["name"] = "1w"
+    with pytest.raises(Refused, match="DNS-1035"):
+        api.judge(wrong, None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ({"from": [{}]}, "must specify a peer"),
+        ({"from": [{"ipBlock": {"cidr": "192.0.2.0/24"}, "podSelector": {}}]}, "may not specify both"),
+        ({"ports": [{"port": 70000}]}, "must be between 1 and 65535"),
+        ({"form": []}, "field not declared in schema"),
+    ],
+)
+def test_a_network_policy_is_judged_like_a_server_does(world, rule, text):
+    dummy, api, dummy = world
+    spec = {"podSelector": {}, "ingress": [rule]}
+    with pytest.raises(Refused) as caught:
+        api.judge({"kind": "NetworkPolicy", "metadata": {"name": "p"}, "spec": spec}, None)
+    assert text in str(caught.value)
 
 
 def test_a_quota_refuses_in_the_words_of_a_server(world):

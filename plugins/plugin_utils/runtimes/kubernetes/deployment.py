@@ -112,7 +112,7 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     for kind in context.description.pools.present():
         count = len([service for service in entries(services) if service.kind == kind])
         if count > 1:  # maxUnavailable needs a controller that the server can scale
-            selector = {"matchLabels": entry_labels(context, kind)}
+            selector = {"matchLabels": entry_labels(context, services, kind)}
             found[kind] = {"minAvailable": count - 1, "selector": selector}
     name = context.description.deployment
     return [

@@ -10,12 +10,12 @@ import pathlib
 import typing as t
 import zlib
 
-from ....module_utils.kubernetes.names import SERVING_ENTRY, SERVING_NAME, SERVING_ROLE
+from ....module_utils.kubernetes.names import SERVING_ENTRY, WORKER_INDEX
 from ...plan.deployment import Context
 from ...plan.service import File, Service
 from . import forwarder
 from .hosts import service_name
-from .names import Manifest, is_engine, manifest
+from .names import Manifest, is_engine, manifest, role_labels
 from .services import WORKSPACE
 
 PROGRAM = f"{WORKSPACE}/forwarder.py"
@@ -55,16 +55,21 @@ def forwarded(context: Context, services: t.Sequence[Service], service: Service)
     return dataclasses.replace(service, argv=argv, files=(*service.files, program))
 
 
-def entry_labels(context: Context, kind: str) -> dict[str, str]:
+def entry_labels(context: Context, services: t.Iterable[Service], kind: str) -> dict[str, str]:
     """Labels of a role's pods that have the API."""
-    return {SERVING_NAME: context.description.deployment, SERVING_ROLE: kind, SERVING_ENTRY: "true"}
+    first: dict[str, str] = {}
+    if not context.description.kubernetes.is_native:
+        first = {SERVING_ENTRY: "true"}
+    elif any(service.kind == kind and service.rank for service in services):
+        first = {WORKER_INDEX: "0"}
+    return {**role_labels(context, kind), **first}
 
 
 def headless(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     """A Service for each role: its DNS name has the addresses of the pods that are ready."""
     found = []
     for kind, port in {service.kind: service.port("api").first for service in entries(services)}.items():
-        selector = entry_labels(context, kind)
+        selector = entry_labels(context, services, kind)
         spec = {"clusterIP": "None", "selector": selector, "ports": [{"name": "api", "port": port}]}
         found.append(manifest(context, "v1", "Service", f"{context.description.deployment}-{kind}", kind, spec=spec))
     return found

@@ -16,6 +16,7 @@ from .forwarding import entries, headless
 from .model_serving import model_serving
 from .monitoring import pod_monitors
 from .names import Manifest, secrets_name
+from .native import workloads
 from .network_policy import network_policies
 from .routing import model_route, model_server
 
@@ -28,7 +29,8 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
         found += headless(context, services)
     found += [service_object(context, service) for service in alone] + budgets(context, services)
     found += network_policies(context, services) + pod_monitors(context, services)
-    found.append(model_serving(context, services))
+    is_native = context.description.kubernetes.is_native
+    found += workloads(context, services) if is_native else [model_serving(context, services)]
     found += [deployment(context, services, service) for service in alone]
     if context.description.kubernetes.router.mode == "kthena_router":
         found += [model_server(context, services), model_route(context)]
@@ -44,7 +46,8 @@ def cluster_part(
     in ``kubernetes.router``.
     """
     settings, description = context.description.kubernetes, context.description
-    roles = {role["name"]: role for role in model_serving(context, services)["spec"]["template"]["roles"]}
+    planned = model_serving(context, services)["spec"]["template"]["roles"]  # with the user's settings merged in
+    roles = {role["name"]: role for role in planned}
     router = next((service for service in services if service.kind == "router" and is_pod(service.host)), None)
     return {
         "hosts": [],
@@ -53,7 +56,7 @@ def cluster_part(
             "namespace": settings.namespace,
             "kthena_version": settings.kthena_version,
             "resource": settings.resource,
-            "scheduler": settings.scheduler,
+            "scheduler": settings.scheduler_name,
             "name": description.deployment,
             "groups": settings.groups,
             "pod_monitor": settings.pod_monitor,

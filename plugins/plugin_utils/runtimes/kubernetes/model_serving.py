@@ -20,20 +20,25 @@ def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
     settings = context.description.kubernetes
     spec: Manifest = {
         "replicas": settings.groups,
-        "schedulerName": settings.scheduler,
+        "schedulerName": settings.scheduler_name,
         "recoveryPolicy": settings.recovery_policy,
         "rolloutStrategy": {"type": settings.rollout_type},
         "template": {
             "restartGracePeriodSeconds": settings.restart_grace_period,
-            "roles": [_role(context, services, name) for name in context.description.pools.present()],
+            "roles": roles(context, services),
         },
     }
-    if settings.scheduler == "volcano" and any(role["workerReplicas"] for role in spec["template"]["roles"]):
+    if settings.scheduler_name == "volcano" and any(role["workerReplicas"] for role in spec["template"]["roles"]):
         # One pair serves. Without it Kthena starts no pod until there is room for all instances, each over several nodes.
         least = {role["name"]: 1 for role in spec["template"]["roles"]}
         spec["template"]["gangPolicy"] = {"minRoleReplicas": least}
     name = context.description.deployment
     return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
+
+
+def roles(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
+    """The roles: replicas, and the templates of entry and workers."""
+    return [_role(context, services, name) for name in context.description.pools.present()]
 
 
 def _role(context: Context, services: t.Sequence[Service], name: str) -> Manifest:
@@ -65,5 +70,8 @@ def _workers(context: Context, services: t.Sequence[Service], pods: t.Sequence[S
         for volumemount in each["spec"]["containers"][0]["volumeMounts"]
     }
     container["volumeMounts"] = list(mounts.values())
-    container["args"] = [container["args"][0], container["args"][1].replace("-1.sh", "-${WORKER_INDEX}.sh")]
+    script = container["args"][1].replace("-1.sh", "-${WORKER_INDEX}.sh")
+    if context.description.kubernetes.is_native:
+        script = f"export ENTRY_ADDRESS=${{LWS_LEADER_ADDRESS}} WORKER_INDEX=${{LWS_WORKER_INDEX}} && {script}"
+    container["args"] = [container["args"][0], script]
     return first

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.kubernetes.names import SERVING_NAME, is_pod
+from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
 from ...plan.service import Service
-from .names import Manifest, is_engine, labels, manifest
+from .names import Manifest, engine_selector, is_engine, labels, manifest
 
 
 def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
@@ -20,16 +20,16 @@ def pod_monitors(context: Context, services: t.Sequence[Service]) -> list[Manife
     """
     if context.description.kubernetes.pod_monitor == "never":
         return []
-    found = [_monitor(context, "engines", "server", {SERVING_NAME: context.description.deployment})]
+    found = [_monitor(context, "engines", "server", engine_selector(context))]
     for service in services:
         if is_pod(service.host) and not is_engine(service) and any(port.name == "metrics" for port in service.ports):
-            found.append(_monitor(context, service.name, "metrics", labels(context, service.name)))
+            found.append(_monitor(context, service.name, "metrics", {"matchLabels": labels(context, service.name)}))
     return found
 
 
-def _monitor(context: Context, part: str, port: str, selector: dict[str, str]) -> Manifest:
+def _monitor(context: Context, part: str, port: str, selector: Manifest) -> Manifest:
     spec = {
-        "selector": {"matchLabels": selector},
+        "selector": selector,
         "podMetricsEndpoints": [{"port": port, "path": "/metrics"}],
     }
     name = f"{context.description.deployment}-{part}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF
+from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, SERVING_ROLE
 from ...plan.deployment import Context
 from ...plan.service import Service
 
@@ -15,7 +15,7 @@ Manifest = dict[str, t.Any]
 
 
 def is_engine(service: Service) -> bool:
-    """Whether a role of the ModelServing runs it."""
+    """Whether a role runs it."""
     return service.kind in ("prefill", "decode", "colocated", "encode")
 
 
@@ -27,6 +27,29 @@ def secrets_name(context: Context) -> str:
 def labels(context: Context, component: str) -> dict[str, str]:
     """Labels that identify the role's objects."""
     return {COMPONENT: component, MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
+
+
+def role_labels(context: Context, role: str) -> dict[str, str]:
+    """Labels of all pods of a role: Kthena's, or ours."""
+    if context.description.kubernetes.is_native:
+        return labels(context, role)
+    return {SERVING_NAME: context.description.deployment, SERVING_ROLE: role}
+
+
+def engine_selector(context: Context) -> Manifest:
+    """Selects the pods of all roles."""
+    if not context.description.kubernetes.is_native:
+        return {"matchLabels": {SERVING_NAME: context.description.deployment}}
+    roles = list(context.description.pools.present())
+    return {
+        "matchLabels": own_labels(context),
+        "matchExpressions": [{"key": COMPONENT, "operator": "In", "values": roles}],
+    }
+
+
+def own_labels(context: Context) -> dict[str, str]:
+    """Labels of everything that belongs to the deployment."""
+    return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
 
 
 def manifest(context: Context, version: str, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, is_pod
+from ....module_utils.kubernetes.names import COMPONENT, is_pod
 from ...plan.deployment import Context
 from ...plan.service import Port, Service
 from .forwarding import entries
-from .names import Manifest, is_engine, manifest
+from .names import Manifest, engine_selector, is_engine, manifest, own_labels
 
 
 def network_policies(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
@@ -25,13 +25,12 @@ def network_policies(context: Context, services: t.Sequence[Service]) -> list[Ma
     found, reached_by_pods = [], not settings.host_network
     if reached_by_pods:
         ports = {service.port("api").first: service.port("api") for service in entries(services)}
-        engines = {"matchLabels": {SERVING_NAME: context.description.deployment}}
         rules = [{"from": _own(context)}, _rule(ports.values(), settings.network.observers)]
-        found.append(_policy(context, "engines", engines, rules))
+        found.append(_policy(context, "engines", engine_selector(context), rules))
     for service in services:
         if is_engine(service) or not is_pod(service.host):
             continue
-        selector = {"matchLabels": {**_labels(context), COMPONENT: service.name}}
+        selector = {"matchLabels": {**own_labels(context), COMPONENT: service.name}}
         if service.kind == "router" and not settings.router.host_network:
             shown = [port for port in service.ports if port.scope == "client"] or service.ports
             found.append(_policy(context, service.name, selector, [_rule(shown, settings.network.clients)]))
@@ -59,11 +58,7 @@ def _rule(ports: t.Iterable[Port], peers: t.Sequence[t.Any]) -> Manifest:
     return {**rule, "from": list(peers)} if peers else rule
 
 
-def _labels(context: Context) -> dict[str, str]:
-    return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
-
-
 def _own(context: Context) -> list[Manifest]:
-    """All pods of the deployment: Kthena's have its labels, and those of Deployments have ours."""
-    pods = ({SERVING_NAME: context.description.deployment}, _labels(context))
-    return [{"podSelector": {"matchLabels": selector}} for selector in pods]
+    """All pods of the deployment: Kthena's have its labels, and all others have ours."""
+    peers: list[Manifest] = [{"podSelector": {"matchLabels": own_labels(context)}}]
+    return peers if context.description.kubernetes.is_native else [{"podSelector": engine_selector(context)}, *peers]

@@ -9,16 +9,15 @@ import posixpath
 import typing as t
 
 from ....module_utils.kubernetes.names import (
+    PART_OF,
     SERVING_GROUP,
-    SERVING_NAME,
-    SERVING_ROLE,
     SERVING_ROLE_ID,
 )
 from ...description.kubernetes import Mount
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import config_map, part_name, paths
-from .names import Manifest, is_engine, merged, secrets_name
+from .names import Manifest, is_engine, labels, merged, role_labels, secrets_name
 from .services import WORKSPACE
 
 EXECUTABLE = 0o755  # decimal 493 in JSON
@@ -45,7 +44,8 @@ def engine_template(context: Context, services: t.Sequence[Service], service: Se
     spec["containers"] = [merged(_container(context, services, service), own.container)]
     spec["volumes"] = _volumes(context, script_volume(context, services, service))
     spec.update(_scheduling(context, service, own.node_selector))
-    given = {"annotations": dict(own.annotations), "labels": dict(own.labels)}
+    mine = labels(context, service.kind) if settings.is_native else {}
+    given = {"annotations": dict(own.annotations), "labels": {**own.labels, **mine}}
     metadata = {key: given[key] for key in given if given[key]}
     return {**({"metadata": metadata} if metadata else {}), "spec": merged(spec, own.spec)}
 
@@ -72,12 +72,13 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
 
 
 def environment(context: Context, service: Service) -> list[Manifest]:
-    """Variables known only in the pod: its address, its labels in the ModelServing, and secrets."""
+    """Variables known only in the pod: its address, what its name begins with, and secrets."""
     found = [_field("POD_IP", "status.podIP")]
     if is_engine(service):
+        is_native = context.description.kubernetes.is_native
         found += [
-            _field("GROUP_NAME", f"metadata.labels['{SERVING_GROUP}']"),
-            _field("ROLE_ID", f"metadata.labels['{SERVING_ROLE_ID}']"),
+            _field("GROUP_NAME", f"metadata.labels['{PART_OF if is_native else SERVING_GROUP}']"),
+            _field("ROLE_ID", "metadata.name" if is_native else f"metadata.labels['{SERVING_ROLE_ID}']"),
         ]
     for name in sorted(service.secret_env):
         reference = {"name": secrets_name(context), "key": service.secret_env[name]}
@@ -174,7 +175,10 @@ def _volume(volume: Mount) -> Manifest:
 
 
 def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str, str]) -> Manifest:
-    settings, found = context.description.kubernetes, {}
+    settings = context.description.kubernetes
+    found: Manifest = {}
+    if settings.is_native and settings.scheduler_name:  # a ModelServing names it once
+        found["schedulerName"] = settings.scheduler_name
     if node_selector:
         found["nodeSelector"] = dict(node_selector)
     if settings.image_pull_secrets:
@@ -187,9 +191,7 @@ def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str
             "podAntiAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": [
                     {
-                        "labelSelector": {
-                            "matchLabels": {SERVING_NAME: context.description.deployment, SERVING_ROLE: name}
-                        },
+                        "labelSelector": {"matchLabels": role_labels(context, name)},
                         "topologyKey": "kubernetes.io/hostname",
                     }
                     for name in others

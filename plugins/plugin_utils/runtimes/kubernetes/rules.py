@@ -75,6 +75,23 @@ def uniform(case: Case) -> t.Iterator[Finding]:
                 yield Finding.at(f"{path}.ports.{port}", list(getattr(pool.ports, port)), problem, "Set one number.")
 
 
+def workload(case: Case) -> t.Iterator[Finding]:
+    """Settings of Kthena are set without Kthena."""
+    settings = case.context.description.kubernetes
+    if not _planned(case) or not settings.is_native:
+        return
+    is_set = {
+        "groups": settings.groups > 1,
+        "serving": bool(settings.serving),
+        "recovery_policy": settings.recovery_policy != "RoleRecreate",
+        "rollout": bool(settings.rollout),
+        "router.mode": settings.router.mode == "kthena_router",
+    }
+    for name in is_set:
+        if is_set[name]:
+            yield Finding.at(f"inference_kubernetes.{name}", "", "it is a setting of Kthena, and workload is native")
+
+
 def one_port(case: Case) -> t.Iterator[Finding]:
     """Pools behind kthena-router have different API ports."""
     if _planned(case) and case.context.description.kubernetes.router.mode == "kthena_router":
@@ -189,6 +206,14 @@ RULES = (
         "Set it for the whole pool.",
         "Kthena's ModelServing",
         uniform,
+    ),
+    Rule(
+        "K8S-WORKLOAD",
+        "error",
+        "The setting would silently have no effect.",
+        "Remove it, or set inference_kubernetes.workload: kthena.",
+        "Kthena's ModelServing",
+        workload,
     ),
     Rule(
         "K8S-ROUTER-PORT",

@@ -112,6 +112,21 @@ def test_addresses_follow_labels_and_not_names():
     assert found == {"prefill-0.pod": "10.0.0.8", "prefill-1.pod": "10.0.0.9"}
 
 
+def test_addresses_of_instances_over_several_nodes_are_those_of_their_leaders():
+    """Without Kthena; the groups are in the order of their numbers."""
+    wide = plan(kubernetes__workload="native", pools__decode__data_parallel_size=32, pools__decode__instances=11)
+    found = []
+    for group in (10, *range(10)):
+        for worker in (1, 0):
+            labels = {"app.kubernetes.io/component": "decode"}
+            labels["leaderworkerset.sigs.k8s.io/group-index"] = str(group)
+            labels["leaderworkerset.sigs.k8s.io/worker-index"] = str(worker)
+            head = {"name": f"w-{group}" + f"-{worker}" * worker, "labels": labels}
+            found.append({"metadata": head, "status": {"podIP": f"10.0.{worker}.{group}"}})
+    found = addresses.addresses(wide, found)
+    assert list(found.values()) == [f"10.0.0.{group}" for group in range(11)]
+
+
 def test_the_resolved_plan_has_addresses_and_its_objects_stay():
     resolved = addresses.resolved(PLAN, ALL)
     decode = next(service for service in resolved["services"] if service["name"] == "decode-1")
@@ -162,10 +177,14 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
         "involvedObject": {"kind": "PodGroup", "name": "demo-0"},
     }
     stranger = {**event, "involvedObject": {"kind": "Pod", "name": "somebody-else"}}
-    text = diagnosis.diagnosis(PLAN, serving(availableReplicas=0), [*ALL[:2], waiting], [event, stranger])
+    text = diagnosis.diagnosis(
+        PLAN, {"ModelServing/demo": serving(availableReplicas=0)}, [*ALL[:2], waiting], [event, stranger]
+    )
     assert "decode waits: ImagePullBackOff no such image" in text
     assert text.count("0/3 nodes") == 1
-    assert "kthena-controller-manager" in diagnosis.diagnosis(PLAN, serving(observed=None), [], [])
+    assert "kthena-controller-manager" in diagnosis.diagnosis(
+        PLAN, {"ModelServing/demo": serving(observed=None)}, [], []
+    )
 
 
 @pytest.mark.parametrize(
@@ -216,23 +235,50 @@ def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_
     def kept(data):
         return {"data": data}
 
-    def applied(digest):
-        return {"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}
-
     data = verified.record_verified(None, first)
-    assert verified.rollback_plan(kept(data), applied("2")) == first
+    assert verified.rollback_plan(kept(data), "2") == first
     data = verified.record_verified(kept(data), second)
     assert verified.record_verified(kept(data), second) == data
-    assert verified.rollback_plan(kept(data), applied("2")) == first
-    assert verified.rollback_plan(kept(data), applied("3")) == second
+    assert verified.rollback_plan(kept(data), "2") == first
+    assert verified.rollback_plan(kept(data), "3") == second
     with pytest.raises(KubernetesProblem, match="a rollback is not possible"):
-        verified.rollback_plan(None, applied("1"))
+        verified.rollback_plan(None, "1")
     for other in ({"plan_version": PLAN_VERSION - 1}, {"kubernetes": {"stages": {}}}):
         older = verified.record_verified(None, {**first, **other})
         with pytest.raises(
             KubernetesProblem, match="with the version of the collection that deployed it; or set inference_release 0.1"
         ):
-            verified.rollback_plan(kept(older), applied("2"))
+            verified.rollback_plan(kept(older), "2")
+
+
+def test_the_digest_that_was_applied_is_that_of_all_objects():
+    def thing(digest):
+        return {"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}
+
+    assert verified.applied_digest([thing("1"), thing("1")]) == "1"
+    assert verified.applied_digest([thing("1"), thing("2")]) == "", "an apply that was ended between them"
+    assert verified.applied_digest([thing("1"), None]) == verified.applied_digest([None]) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "lacks"),
+    [
+        ({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2}, []),
+        ({"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "observedGeneration": 2}, []),
+        (
+            {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "observedGeneration": 1},
+            ["no controller has observed it"],
+        ),
+        ({"replicas": 2, "updatedReplicas": 1, "readyReplicas": 2}, ["updatedReplicas is 1 of 2"]),
+        (None, [f"{key} is 0 of 2" for key in ("replicas", "updatedReplicas", "readyReplicas")]),
+    ],
+)
+def test_a_leader_worker_set_is_done_when_all_groups_are_new_and_ready(status, lacks):
+    """Its first releases have no observedGeneration."""
+    thing = {"kind": "LeaderWorkerSet", "metadata": {"generation": 2}, "spec": {"replicas": 2}, "status": status}
+    assert readiness.pending_engines({"LeaderWorkerSet/x": thing}) == lacks
+    texts = readiness.pending_engines({"LeaderWorkerSet/x": thing, "Deployment/y": None})
+    assert texts == [*(f"LeaderWorkerSet/x: {text}" for text in lacks), "Deployment/y: it does not exist"]
 
 
 def test_the_crd_tells_its_version():

@@ -17,10 +17,16 @@ import pytest
 
 yaml = pytest.importorskip("yaml", reason="a target plans nothing")
 pytest.importorskip("ansible.errors", reason="a target plans nothing")
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import arguments, cluster, status
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import (
+    arguments,
+    cluster,
+    quota,
+    readiness,
+    status,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import logs as pod_logs
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused, Unreachable
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.manifests import objects, pods
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
@@ -141,6 +147,20 @@ def test_deploy_applies_once_and_waits_until_it_serves(module):
     again = module(server, "deploy")
     assert (again["changed"], again["diff"], again["progress"]) == (False, [], [])
     assert len(server.written) == written + len(PLACES)
+
+
+def test_a_gang_of_instances_over_several_nodes_stays(module):
+    """The server's rule: what would change or remove it is refused by the dry run, and a scaled role changes nothing."""
+    server = Server()
+    server.add("nodes", "", {"kind": "Node", "metadata": {"name": "n3"}, "status": NODES})
+    wide = {"pools__decode__data_parallel_size": 32}
+    assert not module(server, "deploy")["failed"]
+    assert not module(server, "deploy", plan(**wide))["failed"], "a gang may be added"
+    assert not module(server, "deploy", plan(**wide, pools__prefill__instances=2))["failed"]
+    before = len(server.written)
+    done = module(server, "deploy")
+    assert "gangPolicy is required once set" in done["msg"]
+    assert len(server.written) == before
 
 
 def test_a_pod_monitor_is_applied_where_the_cluster_has_the_kind(module):
@@ -745,7 +765,7 @@ def answers(monkeypatch):
 def test_the_status_has_a_row_for_each_service(module, answers):
     server = Server()
     done = module(server, "info", query_services=True)
-    assert done["findings"] == ["the cluster has no ModelServing demo in serving. Fix: run site"]
+    assert done["findings"] == ["the cluster has no ModelServing/demo in serving. Fix: run site"]
     assert [row["state"] for row in done["services"]] == ["absent"] * 3
     module(server, "deploy")
     del answers[:]
@@ -802,3 +822,141 @@ def test_what_is_missing_on_this_machine_is_said(module, monkeypatch, run_module
     monkeypatch.setattr(arguments, "LIBRARY_ERROR", None)
     done = run_module("kubernetes_info", plan={"runtime": "systemd"})
     assert "The plan is for the runtime systemd" in done["msg"]
+
+
+NATIVE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 32}
+
+
+def native(**changes):
+    """A plan without Kthena: prefill is a Deployment, decode a LeaderWorkerSet of two nodes."""
+    return plan(**NATIVE, **changes)
+
+
+def without_kthena():
+    """A cluster with three nodes and LeaderWorkerSet."""
+    server = Server(crds=False, more=True)
+    server.add("nodes", "", {"kind": "Node", "metadata": {"name": "n3"}, "status": NODES})
+    return server
+
+
+def of_role(server, role):
+    """Names and uids of a role's pods."""
+    pods = [item["metadata"] for item in server.store.list("pods", "serving")]
+    return {head["name"]: head["uid"] for head in pods if head["labels"]["app.kubernetes.io/component"] == role}
+
+
+def test_the_cycle_without_kthena(module, answers):
+    """Deploy, again, status, logs, verified, scale, another image, roll back, remove."""
+    server, first = without_kthena(), native()
+    done = module(server, "deploy", first)
+    assert not done["failed"], done["msg"]
+    assert {"Deployment/demo-prefill", "LeaderWorkerSet/demo-decode-nodes"} < set(done["created"])
+    assert not module(server, "deploy", first)["changed"]
+    found = module(server, "info", first, query_services=True, logs_since=0)
+    assert (found["ready"], found["hidden"], found["kthena_version"]) == (True, [], "")
+    assert [item["role"] for item in found["pods"]] == ["decode", "decode", "prefill"]
+    assert [row["state"] for row in found["services"]] == ["running"] * 4, found["services"]
+    assert sorted(found["logs"]) == ["decode-0-0", "decode-0-1", "prefill-0", "router"]
+    leader = next(item for item in found["pods"] if item["name"] == "demo-decode-nodes-0")
+    assert found["resolved_plan"]["verify"]["decode"][0]["url"] == f"http://{leader['address']}:7300"
+    assert module(server, "verified", first)["changed"]
+
+    pods = {role: of_role(server, role) for role in ("prefill", "decode")}
+    wide = native(pools__prefill__instances=2)
+    assert not module(server, "deploy", wide)["failed"]
+    assert pods["prefill"].items() < of_role(server, "prefill").items(), "scaling touched a pod that was there"
+    assert of_role(server, "decode") == pods["decode"]
+
+    second = native(image="mirror.example.com/ascend/vllm-ascend:v0.13.0-a3")
+    done = module(server, "deploy", second)
+    assert not done["failed"], done["msg"]
+    assert server.images() == ["mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"]
+    assert not set(of_role(server, "decode").values()) & set(pods["decode"].values())
+    assert module(server, "verified", second, state="read")["previous_plan"] == first
+    assert not module(server, "deploy", first)["failed"]
+    assert server.images() == [first["kubernetes"]["roles"]["decode"]["image"]]
+    done = module(server, "remove", first)
+    assert not done["failed"], done["msg"]
+    server.sleep(3)
+    for plural in ("deployments", "leaderworkersets", "services", "pods", "configmaps", "networkpolicies"):
+        assert server.names(plural) == [], plural
+
+
+def test_an_update_without_kthena_needs_no_more_devices_and_keeps_one_instance(module):
+    server, first = without_kthena(), plan(kubernetes__workload="native", pools__decode__instances=2)
+    module(server, "deploy", first)
+    seen, step = [], server.controller.step
+
+    def look():
+        step()
+        pods = [item for item in server.store.list("pods", "serving") if "decode" in item["metadata"]["name"]]
+        mine = [item for item in pods if "deletionTimestamp" not in item["metadata"]]
+        seen.append((len(mine), len([item for item in mine if readiness.is_ready(item)])))
+
+    server.controller.step = look
+    image = {"image": "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"}
+    module(server, "deploy", plan(kubernetes__workload="native", pools__decode__instances=2, **image))
+    assert max(count for count, dummy in seen) == 2
+    assert min(ready for dummy, ready in seen) == 1
+
+
+def test_a_broken_update_without_kthena_is_explained_and_taken_back(module):
+    server, first = without_kthena(), native()
+    module(server, "deploy", first)
+    crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
+    done = module(server, "deploy", native(kubernetes__pods=crash), stuck_timeout=10)
+    assert "The engines of serving/demo did not become ready." in done["msg"]
+    for text in ("CrashLoopBackOff", "last lines of decode", "RuntimeError: no NPU"):
+        assert text in done["msg"]
+    done = module(server, "deploy", first)
+    assert not done["failed"], done["msg"]
+    server = without_kthena()
+    server.controller.create_pod = lambda namespace, pod: None
+    done = module(server, "deploy", first, pods_timeout=5)
+    assert "kthena-controller-manager" not in done["msg"]
+
+
+def test_a_cluster_without_leader_worker_set_is_told_how_to_get_it(module):
+    server = Server(crds=False)
+    done = module(server, "deploy", native(), check_nodes=False)
+    assert "[K8S-LWS]" in done["msg"] and "kubernetes-sigs/lws" in done["msg"]
+    assert server.written == []
+    done = module(server, "deploy", plan(kubernetes__workload="native"))
+    assert not done["failed"], done["msg"]
+
+
+def test_engines_of_another_kind_have_to_go_first(module):
+    server = Server(more=True)
+    module(server, "deploy")
+    done = module(server, "deploy", plan(kubernetes__workload="native"))
+    assert "ModelServing/demo: the deployment's engines are of this kind" in done["msg"]
+    server.controller.orphans = lambda: None
+    done = module(server, "remove", plan(kubernetes__workload="native"), timeout=5)
+    assert "Pods are still there after 5 s: demo-0-decode-0-0" in done["msg"]
+    server = without_kthena()
+    module(server, "deploy", native())
+    assert (
+        "LeaderWorkerSet/demo-decode-nodes: the dep"
+        in module(server, "deploy", plan(**{**NATIVE, "pools__decode__data_parallel_size": 4}))["msg"]
+    )
+
+
+def test_the_guides_role_is_enough_without_kthena(module):
+    server = without_kthena()
+    server.api.rights = guide_role()
+    done = module(server, "deploy", native())
+    assert not done["failed"], done["msg"]
+    server.api.rights = [rule for rule in guide_role() if "leaderworkersets" not in rule["resources"]]
+    done = module(server, "deploy", native())
+    assert "get, list, create, patch, delete leaderworkersets" in done["msg"]
+    server.api.rights = yaml.safe_load(done["msg"][done["msg"].index("apiVersion: rbac") :])["rules"]
+    assert not module(server, "remove", native())["failed"]
+
+
+def test_both_kinds_of_engines_need_the_same():
+    kthena = plan(pools__decode__data_parallel_size=32, pools__prefill__instances=3)
+    assert quota.planned(kthena) == quota.planned(native(pools__prefill__instances=3))
+    names = sorted(item["metadata"]["name"] for item in pods(native()))
+    assert names == [
+        f"demo-{part}-check" for part in ("decode-nodes-entry", "decode-nodes-worker", "prefill", "router")
+    ]

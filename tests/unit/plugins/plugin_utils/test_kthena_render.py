@@ -409,3 +409,68 @@ def test_instances_over_several_nodes_start_whole_and_one_pair_is_enough():
     assert gang(**wide) == {"minRoleReplicas": {"prefill": 1, "decode": 1}}
     assert gang() is None, "Kthena then starts all at once"
     assert gang(**wide, kubernetes__scheduler="default-scheduler") is None
+
+
+NATIVE = {"kubernetes__workload": "native"}
+
+
+def test_without_kthena_a_role_is_a_deployment_from_the_same_template():
+    planned = plan(**NATIVE, pools__decode__instances=2)
+    assert [place(item) for item in planned["objects"]][-3:] == [
+        "Deployment/demo-prefill",
+        "Deployment/demo-decode",
+        "Deployment/demo-router",
+    ]
+    assert [item.text() for each in planned["objects"] for item in check_manifest(each)] == []
+    spec = objects(planned, "Deployment")[1]["spec"]
+    mine = {**OURS, "app.kubernetes.io/component": "decode"}
+    assert (spec["replicas"], spec["selector"]) == (2, {"matchLabels": mine})
+    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}, "there are no spare devices"
+    template = spec["template"]
+    assert template["metadata"]["labels"] == mine
+    theirs = roles(plan(pools__decode__instances=2))["decode"]["entryTemplate"]["spec"]
+    fields = {
+        item["name"]: item["valueFrom"]["fieldRef"]["fieldPath"]
+        for item in template["spec"]["containers"][0].pop("env")
+    }
+    del theirs["containers"][0]["env"]
+    assert template["spec"] == theirs
+    assert fields["ROLE_ID"] == "metadata.name"
+    assert fields["GROUP_NAME"] == "metadata.labels['app.kubernetes.io/part-of']"
+    assert scripts(planned) == scripts(plan(pools__decode__instances=2))
+    assert planned["kubernetes"]["roles"] == plan(pools__decode__instances=2)["kubernetes"]["roles"]
+    selectors = {item["metadata"]["name"]: item["spec"]["selector"] for item in objects(planned, "Service")}
+    assert selectors["demo-decode"] == mine
+    budget = next(item for item in objects(planned, "PodDisruptionBudget") if item["metadata"]["name"] == "demo-decode")
+    assert budget["spec"]["selector"] == {"matchLabels": mine}
+
+
+def test_without_kthena_instances_over_several_nodes_are_a_leader_worker_set():
+    planned = plan(**NATIVE, pools__decode__data_parallel_size=32, kubernetes__scheduler="volcano")
+    (item,) = objects(planned, "LeaderWorkerSet")
+    assert [found.text() for each in planned["objects"] for found in check_manifest(each)] == []
+    inner = item["spec"]["leaderWorkerTemplate"]
+    assert (item["metadata"]["name"], item["spec"]["replicas"], inner["size"]) == ("demo-decode-nodes", 1, 2)
+    headless = next(each for each in objects(planned, "Service") if each["metadata"]["name"] == "demo-decode")
+    assert headless["spec"]["selector"]["leaderworkerset.sigs.k8s.io/worker-index"] == "0"
+    assert item["metadata"]["name"] not in {each["metadata"]["name"] for each in objects(planned, "Service")}
+    for key in ("leaderTemplate", "workerTemplate"):
+        assert inner[key]["spec"]["schedulerName"] == "volcano"
+    script = inner["workerTemplate"]["spec"]["containers"][0]["args"][1]
+    assert script == (
+        "export ENTRY_ADDRESS=${LWS_LEADER_ADDRESS} WORKER_INDEX=${LWS_WORKER_INDEX} && "
+        "cd /workspace && exec ./decode-${WORKER_INDEX}.sh"
+    )
+    wrong = json.loads(json.dumps(item))
+    del wrong["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["volumes"]
+    assert check_manifest(wrong)
+
+
+def test_without_kthena_policies_and_monitors_select_by_our_labels():
+    planned = plan(**NATIVE, kubernetes__host_network=False, kubernetes__separate_roles=True)
+    rule = {"key": "app.kubernetes.io/component", "operator": "In", "values": ["prefill", "decode"]}
+    found = {item["metadata"]["name"]: item["spec"] for item in objects(planned, "NetworkPolicy")}
+    assert found["demo-engines"]["podSelector"] == {"matchLabels": OURS, "matchExpressions": [rule]}
+    assert found["demo-engines"]["ingress"][0] == {"from": [OTHERS]}
+    assert objects(planned, "PodMonitor")[0]["spec"]["selector"] == found["demo-engines"]["podSelector"]
+    assert "modelserving.volcano.sh" not in json.dumps(planned["objects"])

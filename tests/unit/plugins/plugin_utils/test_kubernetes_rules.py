@@ -48,6 +48,14 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
         ),
         ({"router__flavour": "vllm_router"}, "K8S-ROUTER-IMAGE", "router.image"),
         ({"kubernetes__router": {"mode": "host"}}, "K8S-ROUTER-HOST", "router.mode"),
+        ({"kubernetes__workload": "native", "kubernetes__groups": 2}, "K8S-WORKLOAD", "groups"),
+        ({"kubernetes__workload": "native", "kubernetes__serving": {"x": 1}}, "K8S-WORKLOAD", "serving"),
+        ({"kubernetes__workload": "native", "kubernetes__rollout": "RoleRollingUpdate"}, "K8S-WORKLOAD", "rollout"),
+        (
+            {"kubernetes__workload": "native", "kubernetes__router": {"mode": "kthena_router"}, "pools": NO_PORTS},
+            "K8S-WORKLOAD",
+            "router.mode",
+        ),
     ],
     ids=lambda item: item if isinstance(item, str) else "",
 )

@@ -21,7 +21,7 @@ CONFIG_MAP_BYTES = 1024 * 1024
 def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
     """All violations in one manifest, in a stable order; empty if it is valid.
 
-    ``manifest`` is plain data of kind ModelServing, ModelServer, ModelRoute, Pod, ConfigMap, Service or Deployment;
+    ``manifest`` is plain data of a kind in ``SHAPES``, such as ModelServing or Deployment;
     ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a finding itself. What depends on
     other objects (quotas, claims, immutable gang policies) are left to the server.
     """
@@ -93,11 +93,20 @@ def _deployment(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.
         yield violation(f"{path}.spec.selector", "K8S-SELECTOR", message, "Add these labels to the template.")
 
 
+def _leader_worker_set(manifest: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+    group = _spec(manifest).get("leaderWorkerTemplate")
+    for key in ("leaderTemplate", "workerTemplate"):
+        template = group.get(key) if isinstance(group, t.Mapping) else None
+        if isinstance(template, t.Mapping):
+            yield from pod_spec(template.get("spec"), f"{path}.spec.leaderWorkerTemplate.{key}.spec")
+
+
 RULES: dict[tuple[str, str], t.Callable[[t.Mapping[str, t.Any], str, str], t.Iterator[Finding]]] = {
     ("v1", "Pod"): _pod,
     ("v1", "ConfigMap"): _config_map,
     ("v1", "Service"): _service,
     ("apps/v1", "Deployment"): _deployment,
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): _leader_worker_set,
     (kthena_shapes.WORKLOAD, "ModelServing"): serving_rules.model_serving,
     (kthena_shapes.NETWORKING, "ModelServer"): routing_rules.model_server,
     (kthena_shapes.NETWORKING, "ModelRoute"): routing_rules.model_route,

@@ -119,6 +119,22 @@ def deployment(_version: str) -> Struct:
     return _kind("spec", spec=spec, status=ANY_OBJECT)
 
 
+def leader_worker_set(_version: str) -> Struct:
+    """A LeaderWorkerSet, as far as it is written here."""
+    template = struct(metadata=METADATA, spec=POD_SPEC, required="spec")
+    rolling = struct(maxSurge=INT_OR_STR, maxUnavailable=INT_OR_STR, partition=INT32)
+    spec = struct(
+        leaderWorkerTemplate=struct(
+            leaderTemplate=template, restartPolicy=STR, size=INT32, workerTemplate=template, required="workerTemplate"
+        ),
+        replicas=INT32,
+        rolloutStrategy=struct(rollingUpdateConfiguration=rolling, type=STR, required="type"),
+        startupPolicy=STR,
+        required="leaderWorkerTemplate",
+    )
+    return _kind("spec", spec=spec, status=ANY_OBJECT)
+
+
 def disruption_budget(_version: str) -> Struct:
     """A PodDisruptionBudget."""
     spec = struct(
@@ -152,6 +168,7 @@ SHAPES = {
     ("v1", "ConfigMap"): config_map,
     ("v1", "Service"): service,
     ("apps/v1", "Deployment"): deployment,
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): leader_worker_set,
     ("policy/v1", "PodDisruptionBudget"): disruption_budget,
     ("networking.k8s.io/v1", "NetworkPolicy"): network_policy,
     ("monitoring.coreos.com/v1", "PodMonitor"): pod_monitor,

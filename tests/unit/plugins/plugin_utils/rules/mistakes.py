@@ -733,6 +733,12 @@ MISTAKES: tuple[Mistake, ...] = (
     M("K8S-ENGINE", "kubernetes", {"inference_engine": "vllm_cpu", "inference_hardware": "cpu"}, also=ENGINE_FOLLOWS),
     M("K8S-INSTANCES", "kubernetes", {f"{D}.instances": 0}, also=("K8S-MANIFEST", "PLACE-GROUP")),
     M("K8S-ROLE", "kubernetes", {"inference_kubernetes.pods": {"decod": {}}}, "inference_kubernetes.pods.decod"),
+    M(
+        "K8S-WORKLOAD",
+        "kubernetes",
+        {"inference_kubernetes.workload": "native", "inference_kubernetes.rollout": "RoleRollingUpdate"},
+        "inference_kubernetes.rollout",
+    ),
     M("K8S-UNIFORM", "kubernetes", {f"{D}.load_balancing": "external"}),
     M(
         "K8S-ROUTER-PORT",
