@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..tools import foreign_file, foreign_json
 from ..tools.http_client import Target, ask
@@ -30,6 +30,7 @@ COUNTERS = {
     "prompt_tokens": "vllm:prompt_tokens_total",
     "generated_tokens": "vllm:generation_tokens_total",
     "tokens_from_outside": "vllm:prompt_tokens_by_source_total{source=external_kv_transfer}",
+    "tokens_computed": "vllm:prompt_tokens_by_source_total{source=local_compute}",
     "preemptions": "vllm:num_preemptions_total",
     "queue_seconds": "vllm:request_queue_time_seconds_sum",
     "prefill_seconds": "vllm:request_prefill_time_seconds_sum",
@@ -165,12 +166,14 @@ def prompts_that_evict(engine: dict[str, str], prompt_tokens: int, token: str = 
     return math.ceil(EXCESS * tokens / prompt_tokens)
 
 
-def growth(before: Samples | None, after: Samples | None) -> dict[str, float] | None:
-    """What COUNTERS of one engine gained; None without both readings. A counter that decreased (restart) counts from zero."""
+def growth(
+    before: Samples | None, after: Samples | None, counters: Mapping[str, str] = COUNTERS
+) -> dict[str, float] | None:
+    """What counters of one service gained; None without both readings. A counter that decreased (restart) counts from zero."""
     if before is None or after is None:
         return None
     found = {}
-    for name, metric in COUNTERS.items():
+    for name, metric in counters.items():
         now, then = _number(after.get(metric)), _number(before.get(metric, 0.0))
         if now is not None and now >= 0 and then is not None:
             found[name] = round(now if now < then else now - then, 3)

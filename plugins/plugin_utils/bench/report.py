@@ -67,6 +67,7 @@ def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]
     chosen = [(run, result) for run, result in measured if (run["load"], run["round"]) == (load, round_name)]
     figures = [result["figures"] for _run, result in chosen]
     names = [name for name in figures[0] if name not in (*COUNTS, "first_error")]
+    seconds = [item.get("duration") for item in figures]
     known = {name: [item[name] for item in figures if item.get(name) is not None] for name in names}
     return {
         "load": load,
@@ -74,6 +75,8 @@ def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]
         "title": f"{load or 'trace'} {round_name}".rstrip(),
         "loaded_share": _loaded_share(chosen),
         "measurements": len(figures),
+        "seconds": round(sum(seconds), 3) if all(seconds) else None,
+        "engines": _engines(chosen),
         **{name: sum(item[name] or 0 for item in figures) for name in COUNTS},
         "uncounted": sum(item["empty"] is None for item in figures),
         "first_error": next((item["first_error"] for item in figures if item["first_error"]), ""),

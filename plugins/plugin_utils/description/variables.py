@@ -30,6 +30,10 @@ PREFIX = "inference_"
 
 # Variables that control a run of a playbook; the planner ignores them.
 RUN_VARIABLES = {
+    "advise_inventory": "File for the inventory that the playbook advise proposes; it is read after the present one.",
+    "advise_json": "File for the advice of the playbook advise, as JSON.",
+    "advise_report": "Report of the playbook bench (inference_bench_json) that the playbook advise judges. Default: it reads metrics.",
+    "advise_seconds": "Seconds over which the playbook advise reads metrics. Default: 60.",
     "allow_pause": "Whether deploy and site may restart engines although no other instance serves meanwhile. Default: false.",
     "bench": "What the playbook bench sends: profile, loads, lengths and limits, see below.",
     "bench_compare": "Report of an earlier run of the playbook bench with which it compares this one.",

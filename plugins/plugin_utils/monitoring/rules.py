@@ -35,7 +35,7 @@ def facts(plan: Record) -> dict[str, t.Any]:
     engines = [service for service in plan["services"] if service["kind"] in ENGINES]
     # An instance over several hosts has processes without an API, which are no targets.
     serving = [service["kind"] for service in engines if any(port["name"] == "api" for port in service["ports"])]
-    decode = [_most_requests(service) for service in engines if service["kind"] == "decode"]
+    decode = [most_requests(service) for service in engines if service["kind"] == "decode"]
     return {
         "engines": len(serving),
         "prefill_engines": serving.count("prefill"),
@@ -46,7 +46,7 @@ def facts(plan: Record) -> dict[str, t.Any]:
     }
 
 
-def _most_requests(service: Record) -> int | None:
+def most_requests(service: Record) -> int | None:
     """Requests that an engine runs at once: --max-num-seqs for each of its data-parallel ranks."""
     found = _number(service["argv"], "--max-num-seqs")
     return found * (_number(service["argv"], "--data-parallel-size-local") or 1) if found else None

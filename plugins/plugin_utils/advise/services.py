@@ -1,0 +1,31 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which services' metrics are read, and from which host."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import PlanError
+from ..plan.service import bracketed
+from .evidence import ENGINES, gap
+
+Record = t.Mapping[str, t.Any]
+KINDS = {"router": "router", "mooncake_master": "store"}  # others than engines, if they have a port for metrics
+
+
+def watched_services(plan: Record) -> dict[str, t.Any]:
+    """``{host, services: [{name, kind, url}]}``: engines, then routers and the store. Raises PlanError for a deployment in a cluster."""
+    if plan["runtime_facts"]["in_cluster"]:
+        problem, fix = "the engines of a cluster are not read by this playbook", "Use the metrics of the cluster."
+        raise PlanError([gap("CLUSTER", "inference_runtime", problem, fix, "Nothing could be measured.")])
+    verify = plan["verify"]
+    engines = [engine for role in ENGINES for engine in verify.get(role) or ()]
+    found = [{"name": engine["name"], "kind": "engine", "url": engine["url"]} for engine in engines]
+    for service in plan["services"]:
+        port = next((port["first"] for port in service["ports"] if port["name"] == "metrics"), None)
+        if service["kind"] in KINDS and port is not None:
+            url = f"http://{bracketed(service['address'])}:{port}"
+            found.append({"name": service["name"], "kind": KINDS[service["kind"]], "url": url})
+    return {"host": (verify.get("entry") or engines[0])["host"], "services": found}
