@@ -150,8 +150,6 @@ def _planned(plan: Record, sizes: Sizes, inventory: Inventory) -> dict[str, t.An
         after = plan_of(declared, inventory.controller, inventory.hostvars, inventory.groups, plan["placement"])
         memory = _memory(after, inventory)
     except PlanError as error:
-        if any(finding.id == "MODEL-FACTS" for finding in error.findings):
-            raise  # of the file, not of the sizes
         first = error.findings[0]
         path = f"{sizes.prefill} prefill and {sizes.decode} decode"
         problem = f"the planner refuses these sizes: {first.place}: {first.problem}"

@@ -12,7 +12,7 @@ from ...module_utils.tools.text import visible
 from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
-from .text import comparison_rows, engine_rows, load_rows
+from .text import comparison_rows, engine_rows, load_rows, topology_text
 
 Record = t.Mapping[str, t.Any]
 # A curve's title, its unit, its figures with their names, and the limit of inference_bench.slo that it shows.
@@ -52,6 +52,12 @@ def bench_page(report: Record) -> str:
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
         ("Repeats", f"{settings['repeats']} measurements of each load; tables show the median (least to most)"),
+        (
+            "Compared",
+            f"{topology_text(report['before'])} before, {topology_text(report['topology'])} now"
+            if report.get("before")
+            else "",
+        ),
         ("Tuning", " ".join(line.strip() for line in state_lines(report.get("tuning") or {})).removeprefix("Tuning: ")),
         ("Limits", ", ".join(f"{name} {value} ms" for name, value in report["slo"].items() if value)),
     ]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import statistics
 import typing as t
 
@@ -20,6 +21,7 @@ COMPARED = ("ttft_p50", "ttft_p99", "tpot_p50", "output_throughput", "request_go
 WIDE = 0.10  # of the median: measurements of one setting that differ more say little
 LEAST = 0.05  # a smaller difference is no regression, whatever the spread
 LOADED = 0.5  # least share of prompt tokens that a round of profile pool loads from the store
+POLICIES = ("policy", "prefill-policy", "decode-policy")  # of vllm-router
 COUNTS = ("completed", "failed", "empty", "short")
 
 
@@ -30,8 +32,9 @@ def bench_report(
     old: Record | None = None,
     tuning: t.Mapping[str, Record] | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, digest, release, settings, loads, engines, findings, comparison, tuning, passed}``.
+    """``{format, deployment, digest, release, topology, before, settings, loads, engines, findings, comparison, tuning, passed}``.
 
+    ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one.
     ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report; ``tuning`` is the state of
     each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings cannot be compared.
     """
@@ -40,6 +43,7 @@ def bench_report(
         _load(*group, measured) for group in dict.fromkeys((run["load"], run["round"]) for run, _result in measured)
     ]
     engines = _engines(measured)
+    topology, earlier = _topology(plan, bench), (old or {}).get("topology")
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
     findings += _tuned_otherwise(old, tuning or {})
@@ -50,6 +54,8 @@ def bench_report(
         "release": plan["release"],
         "vllm": plan["release_facts"]["vllm"],
         "devices": bench["devices"],
+        "topology": topology,
+        "before": earlier if earlier and earlier != topology else None,
         "host": bench["host"],
         "settings": dict(bench["settings"]),
         "slo": dict(bench["slo"]),
@@ -60,6 +66,15 @@ def bench_report(
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),
     }
+
+
+def _topology(plan: Record, bench: Record) -> dict[str, t.Any]:
+    """``{pools: {kind: instances}, devices, router, policies: {option: value}}``: what differs between deployments that are compared."""
+    pools = collections.Counter(item["kind"] for item in plan["placement"]["instances"])
+    argv = next((item["argv"] for item in plan["services"] if item["kind"] == "router"), [])
+    policies = {name: argv[argv.index(f"--{name}") + 1] for name in POLICIES if f"--{name}" in argv[:-1]}
+    router = (plan["verify"].get("entry") or {}).get("kind", "")
+    return {"pools": dict(sorted(pools.items())), "devices": bench["devices"], "router": router, "policies": policies}
 
 
 def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]]) -> dict[str, t.Any]:
@@ -236,25 +251,41 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                 "The figures mean different things.",
             )
         ]
-    before = {load["title"]: load for load in old["loads"]}
+    # Deployments on other numbers of NPUs are compared per NPU; a latency is the same for all of them.
+    devices = (bench["devices"], old.get("devices"))
+    shared = devices[0] == devices[1] or not all(devices)
+    before = {load["title"]: load if shared else _per_device(load, old["devices"]) for load in old["loads"]}
     rows, findings = [], []
-    for load in loads:
+    for load in loads if shared else [_per_device(load, bench["devices"]) for load in loads]:
         earlier = before.get(load["title"])
         for name in COMPARED:
             new_value, old_value = load["median"].get(name), (earlier or {"median": {}})["median"].get(name)
             if earlier is None or new_value is None or not old_value:
                 continue
             verdict = _verdict(name, load, earlier)
+            figure = name if shared or name not in HIGHER_IS_BETTER else f"{name} per NPU"
             rows.append(
-                {"load": load["title"], "figure": name, "before": old_value, "now": new_value, "verdict": verdict}
+                {"load": load["title"], "figure": figure, "before": old_value, "now": new_value, "verdict": verdict}
             )
             if verdict == "worse":
-                problem = f"{name} is {new_value:.4g}, before {old_value:.4g}, which is more than the spread of both"
+                problem = f"{figure} is {new_value:.4g}, before {old_value:.4g}, which is more than the spread of both"
                 fix = "Compare the plans (plan --diff) and the advice of plan -e inference_plan_show=advice."
                 findings.append(
                     _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
                 )
     return rows, findings
+
+
+def _per_device(load: Record, devices: int) -> dict[str, t.Any]:
+    """A load with its rates per NPU."""
+    parts = {
+        part: {
+            name: value / devices if name in HIGHER_IS_BETTER and value is not None else value
+            for name, value in load[part].items()
+        }
+        for part in ("median", "least", "most")
+    }
+    return {**load, **parts}
 
 
 def _tuned_otherwise(old: Record | None, tuning: t.Mapping[str, Record]) -> t.Iterator[Finding]:

@@ -35,6 +35,8 @@ def bench_text(report: Record) -> list[str]:
     ]
     tuned = state_lines(report.get("tuning") or {})
     lines += [*tuned, ""] if tuned else []
+    if report.get("before"):
+        lines += [f"Compared: {topology_text(report['before'])} before, {topology_text(report['topology'])} now.", ""]
     for rows in (load_rows(report), engine_rows(report), comparison_rows(report)):
         if len(rows) > 1:
             lines += [*table(rows), ""]
@@ -46,6 +48,18 @@ def bench_text(report: Record) -> list[str]:
             f"  {finding['why']} Fix: {finding['fix']}",
         ]
     return lines
+
+
+def topology_text(topology: Record) -> str:
+    """Instances, NPUs and router in a few words.
+
+    >>> topology_text({"pools": {"decode": 3, "prefill": 1}, "devices": 16, "router": "vllm_router", "policies": {"policy": "round_robin"}})
+    '3 decode and 1 prefill on 16 NPUs, vllm_router (policy round_robin)'
+    """
+    pools = " and ".join(f"{number} {kind}" for kind, number in topology["pools"].items())
+    policies = ", ".join(f"{name} {value}" for name, value in topology["policies"].items())
+    router = f", {topology['router']}" if topology["router"] else ""
+    return f"{pools} on {topology['devices']} NPUs{router}" + (f" ({policies})" if policies else "")
 
 
 def load_rows(report: Record) -> list[list[str]]:

@@ -200,6 +200,12 @@ def test_instances_of_different_sizes_need_whole_hosts(tmp_path):
     assert found == [Sizes(1, 2), Sizes(2, 2), Sizes(3, 1), Sizes(4, 1)]
 
 
+def test_a_host_with_free_devices_takes_more_instances(tmp_path):
+    pools = {"prefill": {"tensor_parallel_size": 2}, "decode": {"instances": 2, "tensor_parallel_size": 2}}
+    hosts = {"prefill": ["a"], "decode": ["b"], "router": ["r"]}
+    assert possible_sizes(Rack(tmp_path, hosts, {"inference_pools": pools}).plan) == [Sizes(1, 2), Sizes(2, 1)]
+
+
 def test_a_balanced_service_stays_as_it_is(rack):
     decode = {**FREE_DECODE, "decode_seconds": 670.0, "kv_usage": 0.6}
     report, text = rack.advise(window(BUSY_PREFILL, decode))

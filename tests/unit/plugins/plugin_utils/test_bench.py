@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -183,6 +184,38 @@ def test_worse_is_only_what_is_beyond_the_spread(plan, before, now, verdict):
     row = next(row for row in found["comparison"] if row["figure"] == "ttft_p50")
     assert row["verdict"] == verdict
     assert ("BENCH-REGRESSION" in ids(found)) == (verdict == "worse") == (not found["passed"])
+
+
+def test_other_numbers_of_npus_are_compared_per_npu(plan):
+    now = report(plan, [50.0])
+    half = {**now["topology"], "pools": {"colocated": 2}, "devices": now["devices"] // 2}
+    old = {**now, "topology": half, "devices": half["devices"]}
+    found = report(plan, [50.0], old=old)
+    rows = {row["figure"]: row for row in found["comparison"]}
+    assert rows["ttft_p50"]["verdict"] == "same"
+    # The same rate with twice as many NPUs is half of it for each.
+    rate = rows["output_throughput per NPU"]
+    assert (rate["before"], rate["now"]) == (100.0 / half["devices"], 100.0 / now["devices"])
+    assert (rate["verdict"], ids(found)) == ("worse", ["BENCH-REGRESSION"])
+    assert "output_throughput" in {row["figure"] for row in report(plan, [50.0], old=now)["comparison"]}
+
+
+def test_what_is_compared_is_named(plan):
+    now = report(plan, [50.0])
+    assert (now["topology"]["pools"], now["topology"]["router"]) == ({"decode": 1, "prefill": 2}, "load_balance")
+    assert (now["before"], report(plan, [50.0], old=now)["before"]) == (None, None)
+    earlier = {**now["topology"], "router": "vllm_router", "policies": {"policy": "cache_aware"}}
+    found = report(plan, [50.0], old={**now, "topology": earlier})
+    shown = "1 decode and 2 prefill on 64 NPUs, vllm_router (policy cache_aware) before, 1 decode and 2 prefill on 64 NPUs, load_balance now"
+    assert f"Compared: {shown}." in bench_text(found)
+    assert shown in bench_page(found)
+
+
+def test_the_policy_of_the_router_is_in_the_report(plan):
+    routed = copy.deepcopy(plan)
+    router = next(item for item in routed["services"] if item["kind"] == "router")
+    router["argv"] = [*router["argv"], "--decode-policy", "power_of_two"]
+    assert report(routed, [50.0])["topology"]["policies"] == {"decode-policy": "power_of_two"}
 
 
 def test_another_load_is_not_compared(plan):
