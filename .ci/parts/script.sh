@@ -22,7 +22,7 @@ fi
 case $name in
     integration)
         # RUNLEVEL=1: servers of installed packages are not started.
-        RUNLEVEL=1 .ci/apt cmake etcd-server gcc git haproxy iproute2 libc6-dev libibverbs1 libnuma1 librdmacm1 make nftables nginx-light prometheus rsync
+        RUNLEVEL=1 .ci/apt cmake docker-registry etcd-server gcc git haproxy iproute2 libc6-dev libibverbs1 libnuma1 librdmacm1 make nftables nginx-light prometheus rsync skopeo
         .ci/docker-up
         ;;
     parsers)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action bundle_files: compare a host with the bundle on the controller, and send what it lacks in one archive."""
+"""Action bundle_files: compare a host with the bundle on the controller, and send what it lacks in archives."""
 
 from __future__ import annotations
 
@@ -15,13 +15,22 @@ from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle.manifest import BundleError, read
-from ..plugin_utils.bundle.placing import checksums_of_cann, files_of_host, lacking_space
+from ..plugin_utils.bundle.placing import (
+    archives,
+    checksums_of_cann,
+    files_of_host,
+    images_of_host,
+    lacking_space,
+    parts_of_images,
+)
 
 MODULE = "ascend.inference.bundle_files"
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
     "directory": {"type": "path", "default": "/var/cache/ascend-inference/bundle"},
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
+    "images": {"type": "list", "elements": "str", "default": []},
+    "engine": {"type": "str", "default": "docker"},
 }
 
 
@@ -34,27 +43,37 @@ class ActionModule(ActionBase):
         """The module's result, with the platform of the bundle that serves the host."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        directory = options["directory"]
+        directory, host = options["directory"], task_vars["inventory_hostname"]
         first = self._module(task_vars, directory=directory)
         if first.get("failed") or "host" not in first:
             return {**result, **first}
         try:
             data = read(options["path"])
-            platform, files = files_of_host(data, first["host"], task_vars["inventory_hostname"])
-            compared = self._module(task_vars, directory=directory, files=files)
+            images = images_of_host(data, options["images"], first["host"]["machine"], host)
+            if images:  # nothing else is installed where images run
+                platform, files = first["host"]["machine"], {}
+            else:
+                platform, files = files_of_host(data, first["host"], host)
+            parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in images}
+            wanted = {**files, **parts_of_images(data, images)}
+            short = [{key: image[key] for key in ("name", "digest", "config")} for image in images]
+            asked = {"images": short, "parts": parts, "engine": options["engine"]} if images else {}
+            compared = self._module(task_vars, directory=directory, files=wanted, **asked)
             if compared.get("failed"):
                 return {**result, **compared}
-            found = {"platform": platform, "cann_checksums": checksums_of_cann(data, files), "directory": directory}
+            sums = checksums_of_cann(data, files)
+            found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
             names = compared["missing"]
-            lacking_space(files, names, compared["free"], directory, task_vars["inventory_hostname"])
+            lacking_space(wanted, names, compared["free"], directory, host)
             diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}
             if options["state"] == "compared" or self._task.check_mode or not names:
                 changed = bool(names) and options["state"] == "present"
                 return {**result, **compared, **found, "changed": changed, "diff": diff if changed else {}}
-            sent = self._send(options["path"], files, names, directory, task_vars)
-            return {**result, **sent, **found, "diff": diff} if sent.get("failed") else {
-                **result, **sent, **found, "missing": names, "changed": True, "diff": diff,
-            }  # fmt: skip
+            for group in archives(wanted, names):
+                sent = self._send(options["path"], wanted, group, directory, task_vars)
+                if sent.get("failed"):
+                    return {**result, **sent, **found, "diff": diff}
+            return {**result, **sent, **found, "missing": names, "changed": True, "diff": diff}
         except (BundleError, OSError) as error:
             return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
 

@@ -16,6 +16,8 @@ NAMES = {
     "cann_source": "cann_source",
     "cann_source_on_host": "cann_source_on_host",
     "cann_checksums": "cann_checksums",
+    "mooncake_method": "mooncake_method",
+    "router_script_image": "router_script_image",
 }
 
 

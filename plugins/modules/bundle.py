@@ -11,6 +11,8 @@ version_added: 0.1.0
 description:
   - Computes from the plan which files the hosts need, resolves their Python environments for their platforms with C(uv), prints the list with
     sizes, and fetches the files into a folder of the controller. There each file is stored by its SHA-256.
+  - Container images are fetched with C(skopeo), which has to be installed if the services run in containers, into one layout of OCI. Their manifests and
+    configurations keep the digests that they have in the registry.
   - What was fetched is not fetched again, and an interrupted file goes on where it stopped. All problems are reported together.
   - C(manifest.json) has the origin, SHA-256 and size of each file, C(SHA256SUMS) the checksums for C(sha256sum --check).
 author:

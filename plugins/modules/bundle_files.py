@@ -45,6 +45,19 @@ options:
   archive:
     description: The archive on the host. Set by the action plugin.
     type: path
+  images:
+    description: Names of the images that the host runs. What an engine has already is not copied. On the host, entries of the manifest.
+    type: list
+    elements: raw
+    default: []
+  parts:
+    description: Names of the files of each image. Set by the action plugin.
+    type: dict
+    default: {}
+  engine:
+    description: The container engine's command line program.
+    type: str
+    default: docker
 seealso:
   - module: ascend.inference.bundle
 """
@@ -82,11 +95,18 @@ cann_checksums:
   returned: success
   type: dict
   sample: {}
+images:
+  description: The images of the host, C(name), C(digest) and C(config) each, for M(ascend.inference.bundle_images).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 """
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.install.bundle_files import FilesError, free, host, missing, unpack
+from ..module_utils.install.bundle_images import still_needed
 from ..module_utils.tools.disk import explained
 
 ARGUMENTS = {
@@ -95,17 +115,20 @@ ARGUMENTS = {
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "files": {"type": "dict", "default": {}},
     "archive": {"type": "path"},
+    "images": {"type": "list", "elements": "raw", "default": []},
+    "parts": {"type": "dict", "default": {}},
+    "engine": {"type": "str", "default": "docker"},
 }
 
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
-    result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}}
+    result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}, "images": []}
     try:
         if params["archive"] and not module.check_mode:
             unpack(params["archive"], params["directory"], params["files"])
-        result["missing"] = missing(params["directory"], params["files"])
+        result["missing"] = missing(params["directory"], still_needed(params))
         result["free"] = free(params["directory"])
     except (FilesError, OSError) as error:
         module.fail_json(msg=explained(error, params["directory"]), changed=False, **result)

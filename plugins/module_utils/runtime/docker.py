@@ -16,6 +16,7 @@ import json
 import pwd
 
 from ..tools.driver_group import driver_group
+from ..tools.image_name import loaded_name
 from .base import Runtime, RuntimeProblem, state, stop_time
 
 LABEL = "ascend.inference."
@@ -74,8 +75,10 @@ class Docker(Runtime):
                 container = None
             if not container:
                 argv = creation(service, self.settings)
+                image = service["container"]["image"]
+                command = [self._present(word) if word == image else word for word in argv]
                 pull = "--pull=" + ("never" if self.settings.get("pull") == "never" else "missing")
-                self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *argv, timeout=3600)
+                self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *command, timeout=3600)
         if services:
             self._docker("start", *[service["unit"] for service in services])
 
@@ -115,8 +118,18 @@ class Docker(Runtime):
     def _as_planned(self, service, container):
         if not container or container["spec"] != fingerprint(creation(service, self.settings)):
             return False
-        code, image = self.run(["docker", "image", "inspect", "--format={{.Id}}", service["container"]["image"]])
-        return bool(code) or image.strip() == container["image"]  # a missing image is pulled when it is needed
+        image = self._id(self._present(service["container"]["image"]))
+        return not image or image == container["image"]  # a missing image is pulled when it is needed
+
+    def _id(self, image):
+        """The id of an image; empty if it is missing."""
+        code, found = self.run(["docker", "image", "inspect", "--format={{.Id}}", image])
+        return "" if code else found.strip()
+
+    def _present(self, image):
+        """The name under which the engine has an image: one that is planned by digest and was loaded from a bundle has a tag instead."""
+        local = loaded_name(image)
+        return local if local != image and not self._id(image) and self._id(local) else image
 
     def _docker(self, *arguments, timeout=60):
         code, text = self.run(["docker", *arguments], timeout)

@@ -16,6 +16,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections import namedtuple
 
@@ -84,7 +85,8 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
     """As :func:`run`, with ``env`` as the whole environment and ``cwd`` as the working directory.
 
     ``merged``: both streams come in the order in which they were printed, in ``stdout``. More than ``most`` bytes of a stream
-    end the command (None: MOST_OUTPUT). ``inherited``: descriptors that the command keeps open.
+    end the command (None: MOST_OUTPUT). ``inherited``: descriptors that the command keeps open. ``stdin`` may be a function that
+    writes much into the pipe; it runs in a thread, and what it could not write is for the command to notice.
     """
     most = MOST_OUTPUT if most is None else most
     # Not AnsibleModule.run_command: a hanging tool must be killed with its children, and this runs in threads.
@@ -120,10 +122,18 @@ def execute(argv, timeout, env, stdin=None, cwd=None, merged=False, most=None, i
 
 def _feed(process, stdin):
     """Write ``stdin`` (a few letters for a prompt) and close the pipe; it is no error if the tool does not read it."""
-    if stdin is not None:
+    if callable(stdin):
+        threading.Thread(target=_pour, args=(process.stdin, stdin), daemon=True).start()
+    elif stdin is not None:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(stdin.encode())
             process.stdin.close()
+
+
+def _pour(pipe, write):
+    """Let a function write into the pipe, until it ends or the command does."""
+    with contextlib.suppress(OSError), pipe:
+        write(pipe)
 
 
 def _collect(process, pipes, timeout, most):

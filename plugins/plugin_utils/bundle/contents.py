@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What hosts need from outside, as a function of the plan: Python environments, CANN's packages, and what no bundle holds."""
+"""What hosts need from outside, as a function of the plan: Python environments, CANN's packages, images, and what no bundle holds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from ...module_utils.install.package_lock import UV
 from ...module_utils.install.venv_options import lock_name
 from ..description.findings import Finding
 from ..releases.cann import cann_packages
+from .distribution import packages
 from .platform import Platform, platform_of
-
-FRONTENDS = {"nginx": "nginx", "haproxy": "haproxy"}
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,21 @@ class NamedFile:
     platform: str = ""
 
 
+@dataclass(frozen=True, order=True)
+class PlannedImage:
+    """An image for the machine of a host ('aarch64')."""
+
+    name: str
+    machine: str
+
+
 @dataclass
 class Contents:
     """The list of a bundle, and findings that prevent it. ``missing``: what hosts need and a bundle does not hold."""
 
     environments: list[Environment] = field(default_factory=list)
     files: list[NamedFile] = field(default_factory=list)
+    images: list[PlannedImage] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -58,38 +66,61 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
     """The contents of a bundle for a plan.
 
     ``hosts`` has for each planned host its variables: ``platform`` (inference_bundle_platform), ``environments`` (validated options of
-    python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method`` and ``cann_checksums``.
+    python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method``, ``cann_checksums``, ``mooncake_method`` and
+    ``router_script_image``.
     """
     result = Contents()
+    if plan["runtime_facts"].get("in_cluster"):
+        result.findings.append(_in_cluster(plan))
+        return result
     contained = plan["runtime_facts"].get("contained", False)
     for host in plan["hosts"]:
         name = host["name"]
         known = hosts.get(name, {})
-        platform, findings = platform_of(known.get("platform"), name)
+        platform, findings = platform_of(known.get("platform"), name, only_machine=contained)
         result.findings += findings
         if not platform:
             continue
         if contained:
             images = {s["container"]["image"] for s in plan["services"] if s["host"] == name and s.get("container")}
-            _add(result.missing, [f"image {image} for {platform.machine}" for image in sorted(images)])
+            _add(result.images, [PlannedImage(image, platform.machine) for image in sorted(images)])
             continue
+        result.findings += _sources(plan, name, known)
+        image = known.get("router_script_image")
+        _add(result.missing, [f"image {image}, from which the proxy is copied (router_script_image)"] if image else [])
         _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
         if plan["engine"] == "vllm_ascend":
             _cann(plan, host, platform, known, result)
     _add(result.missing, not_held(plan))
-    if not result.environments and not result.findings:
-        result.findings.append(_nothing(plan))
     return result
 
 
-def _nothing(plan: t.Mapping[str, t.Any]) -> Finding:
-    """The finding for a plan whose hosts need nothing that a bundle holds, because they run images."""
-    problem = "this plan installs no packages on hosts: its services run in images, which a bundle does not hold"
+def _sources(plan: t.Mapping[str, t.Any], host: str, known: t.Mapping[str, t.Any]) -> list[Finding]:
+    """The finding for a host that would clone and build Mooncake: there is no wheel for its release, or mooncake_method asks for it."""
+    mooncake, method = plan["software"]["mooncake"], known.get("mooncake_method") or "auto"
+    kinds = {service["kind"] for service in plan["services"] if service["host"] == host}
+    here = kinds & {"prefill", "decode", "colocated", "encode", "mooncake_master"}
+    built = method == "source" or method == "auto" and not mooncake.get("package")
+    if not (built and here and mooncake.get("needed", True)):
+        return []
+    problem = "Mooncake is built there from a git checkout, with packages of the distribution and further sources"
     fix = (
-        "copy the images with skopeo or 'docker save', for hosts with Docker set container_runtime_archive to the file; or set "
-        "inference_runtime to systemd or supervisor"
+        "use the image (inference_runtime: docker), or a release whose Mooncake has a wheel for NPUs (inference_release), without "
+        "mooncake_method: source"
     )
-    return Finding("inference_runtime", "bundle_empty", problem, fix, "error", plan.get("runtime", ""))
+    why = "A bundle holds published files with checksums; it cannot hold what a host clones."
+    return [Finding(host, "bundle_checkout", problem, fix, "error", str(mooncake.get("version", "")), why)]
+
+
+def _in_cluster(plan: t.Mapping[str, t.Any]) -> Finding:
+    """The finding for a plan whose images a cluster pulls."""
+    images = sorted({service["container"]["image"] for service in plan["services"] if service.get("container")})
+    problem = f"its pods pull images, and a bundle loads images into Docker: {', '.join(images)}"
+    fix = (
+        "copy them into the registry of the cluster ('skopeo copy --all docker://NAME docker://REGISTRY/NAME', or first into a folder with dir:), "
+        "and set inference_image to the name there"
+    )
+    return Finding("inference_runtime", "bundle_cluster", problem, fix, "error", plan.get("runtime", ""))
 
 
 def environments(
@@ -130,6 +161,8 @@ def _cann(
     method, source = known.get("cann_method") or "run", str(known.get("cann_source") or "")
     names = cann_packages(plan["software"]["cann"]["version"], host["hardware"], platform.machine)
     if method != "run":
+        line = f"CANN from the package manager of {host['name']} (cann_method: {method})"
+        _add(result.missing, [line] if method == "package_manager" else [])
         return
     if not source or known.get("cann_source_on_host"):
         reason = "cann_source is a folder of the hosts" if source else "cann_source is not set"
@@ -149,14 +182,7 @@ def _cann(
 
 def not_held(plan: t.Mapping[str, t.Any]) -> list[str]:
     """What the hosts need besides, and a bundle does not hold: packages of the distribution, the model, drivers."""
-    kinds = {service["kind"] for service in plan["services"]}
-    router = plan["software"]["router"]
-    packages = ["docker"] if plan["runtime_facts"].get("contained") else ["python3 with venv"]
-    packages += [FRONTENDS[name] for name in (router.get("frontend"), router.get("balancer")) if name in FRONTENDS]
-    packages += ["etcd"] if "etcd" in kinds else []
-    if plan["software"]["mooncake"].get("needed", True) and not plan["runtime_facts"].get("contained"):
-        packages.append("libraries of Mooncake (libibverbs, libnuma, librdmacm, libcurl)")
-    found = [f"packages of the distribution, if the host lacks them: {', '.join(packages)}"]
+    found = packages(plan)
     if plan["model"].get("source") != "tiny":
         found.append(f"the model {plan['model']['path']}")
     if plan["engine"] == "vllm_ascend":

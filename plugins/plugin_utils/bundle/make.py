@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from ...module_utils.install.resolution import Unresolved
 from ..description.findings import Finding
-from . import controller, manifest
-from .contents import Contents, Environment, NamedFile
+from . import controller, images, manifest
+from .contents import Contents, Environment, NamedFile, PlannedImage
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .store import FetchError, Store, blob, sha256_of
@@ -30,6 +30,7 @@ class Listing:
 
     contents: Contents
     environments: list[tuple[Environment, list[PackageFile]]] = field(default_factory=list)
+    images: list[images.Image] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, t.Any]]:
@@ -40,6 +41,9 @@ class Listing:
                 _row(found, _kind(file, environment), file, environment.platform.name)
         for named in self.contents.files:
             _row(found, named.kind, named, named.platform)
+        for image in self.images:
+            _row(found, "image", image, image.machine)
+            found["image", f"{image.name} {image.sha256}"]["parts"] = image.parts
         return [found[key] for key in sorted(found)]
 
 
@@ -66,12 +70,32 @@ def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any,
         row["platforms"].append(platform)
 
 
-def listed(wanted: Contents, resolution: Resolution) -> Listing:
-    """Resolve every environment; what cannot be had is a finding each."""
+def listed(wanted: Contents, resolution: Resolution, registry: images.Registry) -> Listing:
+    """Resolve every environment and ask for every image; what cannot be had is a finding each."""
     result = Listing(wanted, findings=list(wanted.findings))
     for environment in wanted.environments:
         _resolve(result, resolution, environment)
+    for planned in wanted.images:
+        try:
+            result.images.append(registry.find(planned))
+        except FetchError as error:
+            result.findings.append(_image_finding(planned, error))
     return result
+
+
+def _image_finding(planned: PlannedImage | images.Image, error: FetchError) -> Finding:
+    return Finding(f"image {planned.name} for {planned.machine}", "bundle_image", str(error), "", "error", "", WHY)
+
+
+def fetched_images(listing: Listing, registry: images.Registry, store: Store) -> list[Finding]:
+    """Fetch the images; what cannot be had is a finding each."""
+    findings = []
+    for image in listing.images:
+        try:
+            images.fetch(image, registry, store)
+        except FetchError as error:
+            findings.append(_image_finding(image, error))
+    return findings
 
 
 def _resolve(result: Listing, resolution: Resolution, environment: Environment) -> None:

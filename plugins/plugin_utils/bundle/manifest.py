@@ -11,14 +11,19 @@ import os
 import re
 import typing as t
 
+from ...module_utils.install.bundle_images import DIGEST
 from ..description.findings import Finding
-from .platform import Platform, platform_of
+from .platform import MACHINES, Platform, platform_of
 from .store import sha256_of
 
 MANIFEST, SUMS, SIGNATURE = "manifest.json", "SHA256SUMS", "SHA256SUMS.asc"
 FORMAT = 1
-PATH = re.compile(r"blobs/[0-9a-f]{64}/[\w+!-][\w.+!-]*|locks/[\w.+-]+/[\w.+-]+\.txt|[\w-]+\.sh")
+PATH = re.compile(
+    r"blobs/[0-9a-f]{64}/[\w+!-][\w.+!-]*|locks/[\w.+-]+/[\w.+-]+\.txt|[\w-]+\.sh"
+    r"|images/(?:blobs/sha256/[0-9a-f]{64}|index\.json|oci-layout)"
+)
 NAME = re.compile(r"[\w+!-][\w.+!-]*")  # of a file on a host
+IMAGE = re.compile(r"\w[\w./:@-]*", re.ASCII)  # of an image
 KEYS = {
     "kind": str,
     "name": str,
@@ -108,6 +113,8 @@ def read(folder: str) -> dict[str, t.Any]:
     )
     if not isinstance(platforms, list) or any(platform_of(each, "")[1] for each in platforms):
         wrong.append("platforms")
+    if not isinstance(data.get("images", []), list) or not all(_valid_image(each) for each in data.get("images", [])):
+        wrong.append("images")
     if wrong:
         raise BundleError(f"{path} has items of another form: {', '.join(wrong[:5])}. Fix: {AGAIN}")
     return data
@@ -120,6 +127,15 @@ def _valid(entry: t.Any) -> bool:
     return bool(PATH.fullmatch(entry["path"]) and NAME.fullmatch(entry["name"])) and ".." not in entry["path"]
 
 
+def _valid_image(entry: t.Any) -> bool:
+    """Whether the entry of an image has a name, a machine and digests."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("parts"), list):
+        return False
+    digests = [entry.get("digest"), entry.get("config"), *entry["parts"]]
+    fits = all(isinstance(each, str) and DIGEST.fullmatch(each) for each in digests)
+    return fits and entry.get("machine") in MACHINES and bool(IMAGE.fullmatch(str(entry.get("name"))))
+
+
 def verify(folder: str, data: t.Mapping[str, t.Any]) -> list[Finding]:
     """Whether every file of the manifest is there, unchanged; and SHA256SUMS names the same."""
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -129,6 +145,8 @@ def verify(folder: str, data: t.Mapping[str, t.Any]) -> list[Finding]:
 
 def _judge(folder: str, entry: t.Mapping[str, t.Any]) -> Finding | None:
     path, title = os.path.join(folder, entry["path"]), f"{entry['kind']} {entry['name']}"
+    if entry["kind"] == "image":  # its parts have no names but digests
+        title = f"image {entry['version']}, part {entry['name'][:12]}"
 
     def finding(name: str, problem: str) -> Finding:
         return Finding(title, name, problem, AGAIN, "error", "", WHY)

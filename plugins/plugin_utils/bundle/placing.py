@@ -14,6 +14,9 @@ from .platform import Platform
 
 KINDS = ("wheel", "sdist", "cann")
 MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
+ARCHIVE = (
+    2**30
+)  # bytes after which another archive begins: images have many GiB, and each host's archive is on the controller's disk
 AGAIN = "run the playbook bundle again with this inventory on the machine with internet, and bring the new bundle"
 
 
@@ -30,9 +33,58 @@ def files_of_host(data: t.Mapping[str, t.Any], host: t.Mapping[str, str], name: 
     return platform, files_for(data, platform, KINDS)
 
 
+def images_of_host(
+    data: t.Mapping[str, t.Any], names: t.Iterable[str], machine: str, host: str
+) -> list[dict[str, t.Any]]:
+    """The bundle's entries of the images that a host runs; raises ``BundleError`` for one that it has not for this machine."""
+    found = []
+    for name in names:
+        known = {image["machine"]: image for image in data.get("images", []) if image["name"] == name}
+        if not known:
+            raise BundleError(
+                f"{host} runs the image {name}, and the bundle has no such image. [bundle_stale] Fix: {AGAIN}"
+            )
+        if machine not in known:
+            raise BundleError(
+                f"{host} has machine {machine}, and the bundle has the image {name} for: {', '.join(sorted(known))}. [bundle_platform] It would "
+                f"not start there. Fix: set machine in inference_bundle_platform for this host, then {AGAIN}"
+            )
+        found.append(known[machine])
+    return found
+
+
+def parts_of_images(data: t.Mapping[str, t.Any], images: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """The files of images by name: {name: {path, sha256, size}}; raises ``BundleError`` if the manifest lacks one."""
+    known = {entry["sha256"]: entry for entry in data["items"] if entry["kind"] == "image"}
+    found = {}
+    for image in images:
+        for digest in image["parts"]:
+            entry = known.get(digest.partition(":")[2])
+            if not entry:
+                raise BundleError(
+                    f"the manifest of the bundle lacks the part {digest} of {image['name']}. Fix: {AGAIN}"
+                )
+            found[entry["name"]] = {key: entry[key] for key in ("path", "sha256", "size")}
+    return found
+
+
+def archives(files: t.Mapping[str, t.Any], names: t.Iterable[str]) -> list[list[str]]:
+    """The names in groups, each for one archive of at most about ARCHIVE bytes; a larger file has its own."""
+    groups: list[list[str]] = []
+    size = ARCHIVE
+    for name in names:
+        if size + files[name]["size"] > ARCHIVE:
+            groups.append([])
+            size = 0
+        groups[-1].append(name)
+        size += files[name]["size"]
+    return groups
+
+
 def lacking_space(files: t.Mapping[str, t.Any], names: t.Iterable[str], free: int, directory: str, host: str) -> None:
-    """Raise ``BundleError`` if the missing files do not fit: each is there twice while the archive is unpacked."""
-    needed = 2 * sum(files[name]["size"] for name in names)
+    """Raise ``BundleError`` if the missing files do not fit: those of one archive are there twice while it is unpacked."""
+    sizes = [sum(files[name]["size"] for name in group) for group in archives(files, names)]
+    needed = sum(sizes) + max(sizes, default=0)
     if needed and needed + MARGIN > free:
         raise BundleError(
             f"{host} has {free // 2**20} MiB free for {directory}, and the files of the bundle need {(needed + MARGIN) // 2**20} MiB while "

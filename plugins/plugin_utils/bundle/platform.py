@@ -76,8 +76,8 @@ class Platform:
         return (self.machine, self.python) == (host.machine, host.python) and numbers(self.glibc) <= numbers(host.glibc)
 
 
-def platform_of(given: t.Any, host: str) -> tuple[Platform | None, list[Finding]]:
-    """The platform that a host's variable names, or what is wrong with the variable."""
+def platform_of(given: t.Any, host: str, only_machine: bool = False) -> tuple[Platform | None, list[Finding]]:
+    """The platform that a host's variable names, or what is wrong with it. ``only_machine``: images need no Python and C library of the host."""
 
     def finding(problem: str) -> tuple[None, list[Finding]]:
         why = "Hosts are not asked when a bundle is made, and files for another platform cannot be installed."
@@ -93,7 +93,7 @@ def platform_of(given: t.Any, host: str) -> tuple[Platform | None, list[Finding]
         return finding(f"{VARIABLE} has unknown keys: {', '.join(map(str, wrong))}")
     if values["machine"] not in MACHINES:
         return finding(f"machine is {values['machine'] or 'missing'}; known: {', '.join(MACHINES)}")
-    for key, major in (("python", 3), ("glibc", 2)):
+    for key, major in () if only_machine else (("python", 3), ("glibc", 2)):
         found = numbers(values[key])
         if len(found) != 2 or found[0] != major or values[key] != f"{major}.{found[1]}":
             return finding(f"{key} is {values[key] or 'missing'}; expected {major}.MINOR in quotes")

@@ -22,15 +22,22 @@ def table(rows: t.Sequence[t.Mapping[str, t.Any]], missing: t.Sequence[str]) -> 
     for row in rows:
         unpublished = "" if row["sha256"] else ", without a published checksum"
         source = urlparse(row["origin"]).netloc or row["origin"].removeprefix("file://").rpartition("/")[0]
+        source += (
+            f", sha256:{row['sha256'][:12]}" if row["kind"] == "image" else ""
+        )  # its tag may name another one tomorrow
         lines.append(f"{row['kind']:6} {size_text(row['size']):>12}  {row['name']} ({source}{unpublished})")
     kinds: dict[str, list[int | None]] = {}
     for row in rows:
         kinds.setdefault(row["kind"], []).append(row["size"])
     lines.append("")
+    layers: dict[str, int] = {}  # images share layers
+    for row in rows:
+        layers.update(row.get("parts", {}))
     for kind, sizes in sorted(kinds.items()):
+        sizes = [*layers.values()] if kind == "image" else sizes
         unknown = sizes.count(None)
         more = f" and {unknown} of unknown size" if unknown else ""
-        lines.append(f"{len(sizes)} {kind}s: {size_text(sum(size or 0 for size in sizes))}{more}")
+        lines.append(f"{len(kinds[kind])} {kind}s: {size_text(sum(size or 0 for size in sizes))}{more}")
     if any(row["kind"] == "sdist" for row in rows):
         lines.append("Packages that only builds of source distributions need are added when these are fetched.")
     if missing:

@@ -165,6 +165,19 @@ def test_a_container_that_is_not_as_planned_is_replaced(engine, why):
     assert not call(engine, "started", planned)["changed"]
 
 
+def test_an_image_by_digest_is_taken_under_the_tag_of_a_bundle_if_docker_did_not_pull_it(engine):
+    planned = service("a", image="quay.io/x@sha256:" + 64 * "a")
+    local, pulled = "quay.io/x:sha256-" + 64 * "a", []
+    engine.image = lambda options, words: (0, "sha256:1\n") if words[-1] in (local, *pulled) else (1, "No such image")
+    assert call(engine, "started", planned)["started"] == ["x-a"]
+    assert engine.calls[-2:] == [f"create {local} /d/a/run.sh", "start x-a"]
+    assert not call(engine, "started", planned)["changed"]
+    pulled.append(planned["container"]["image"])
+    assert not call(engine, "started", planned)["changed"], (
+        "the same image under the planned name is no reason for a restart"
+    )
+
+
 def test_one_that_ended_is_started_as_it_is(engine):
     call(engine, "started", service("a"))
     engine.containers["x-a"]["status"] = "exited"

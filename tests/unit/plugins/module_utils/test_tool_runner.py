@@ -30,6 +30,17 @@ def test_prompts_get_their_answer_and_queries_the_end_of_file():
     assert runner.run(python(code), LIMIT).stdout == "''\n"
 
 
+def test_a_function_writes_more_than_a_pipe_holds():
+    size = 2**20
+    given = {"env": dict(os.environ), "stdin": lambda pipe: pipe.write(b"x" * size)}
+    code = "import sys; print(len(sys.stdin.read()))"
+    assert runner.execute(python(code), LIMIT, **given).stdout == f"{size}\n"
+    assert runner.execute(python("print('not read')"), LIMIT, **given).stdout == "not read\n"
+    started = time.monotonic()
+    assert runner.execute(python("import time; time.sleep(600)"), 1, **given).timed_out
+    assert time.monotonic() - started < LIMIT
+
+
 def test_odd_bytes_are_no_crash():
     assert runner.run(python("import sys; sys.stdout.buffer.write(b'\\xff\\xfe')"), LIMIT).stdout == "\ufffd\ufffd"
 

@@ -12,12 +12,17 @@ import tarfile
 import types
 
 import pytest
+import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock
 from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Unresolved
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import controller, packages
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Environment, contents
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import controller, distribution, packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import (
+    Environment,
+    PlannedImage,
+    contents,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import BundleError, item, serving
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing import (
     MARGIN,
@@ -31,6 +36,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text impor
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
+ROLES = pathlib.Path(distribution.__file__).parents[3] / "roles"
 GIVEN = {"machine": "aarch64", "python": "3.11", "glibc": "2.34"}
 ARM = Platform(**GIVEN)
 INTEL = Platform("x86_64", "3.11", "2.36")
@@ -74,11 +80,77 @@ def test_what_a_bundle_does_not_hold_is_named():
     assert found.files == [] and "folder of the hosts" in "\n".join(found.missing)
 
 
-def test_a_plan_of_images_is_refused_instead_of_an_empty_bundle():
+def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
+    def defaults(role):
+        return yaml.safe_load((ROLES / role / "defaults" / "main.yml").read_text())
+
+    assert distribution.PACKAGES["docker"] == defaults("container_runtime")["container_runtime_packages"]
+    libraries = defaults("mooncake")["mooncake_libraries"].values()
+    assert distribution.PACKAGES["mooncake"] == {
+        family: [each[family] for each in libraries] for family in distribution.SYSTEMS
+    }
+    names = [defaults("router")[f"router_{key}_package"] for key in ("frontend", "balancer")]
+    assert [distribution.PACKAGES[name] for name in names] == [
+        {family: [name] for family in distribution.SYSTEMS} for name in names
+    ]
+    assert defaults("firewall")["firewall_packages"] == {
+        name: distribution.PACKAGES[name]["Debian"] for name in ("nftables", "firewalld")
+    }
+    assert all(
+        name in (ROLES / "etcd/tasks/main.yml").read_text() for (name,) in distribution.PACKAGES["etcd"].values()
+    )
+    plan, found = listed()
+    plan["software"]["router"]["frontend"] = "nginx"
+    plan["firewall"] = {"state": "present", "backend": "auto"}
+    debian, other = distribution.packages(plan)
+    assert debian.endswith(": libcurl4, libibverbs1, libnuma1, librdmacm1, nftables, nginx, python3-venv")
+    assert "numactl-libs" in other and any("libnuma1, librdmacm1, python3-venv" in line for line in found.missing)
+
+
+def test_sources_that_hosts_would_clone_are_refused():
+    plan, found = listed(mooncake_method="source")
+    assert {(each.id, each.path) for each in found.findings} == {
+        ("bundle_checkout", host["name"]) for host in plan["hosts"]
+    }
+    assert "git checkout" in found.findings[0].problem and "inference_runtime: docker" in found.findings[0].fix
+    plan["software"]["mooncake"]["package"] = ""
+    hosts = {host["name"]: {"platform": GIVEN} for host in plan["hosts"]}
+    assert {each.id for each in contents(plan, hosts).findings} == {"bundle_checkout"}
+    assert contents(plan, {name: {**known, "mooncake_method": "wheel"} for name, known in hosts.items()}).findings == []
+
+
+def test_other_ways_of_roles_are_named():
+    _plan, found = listed(cann_method="package_manager", router_script_image="quay.io/ascend/vllm-ascend:v1")
+    text = "\n".join(found.missing)
+    assert "CANN from the package manager" in text and "image quay.io/ascend/vllm-ascend:v1, from which" in text
+
+
+DOCKER = {"inference_runtime": "docker", "inference_image": "quay.io/ascend/vllm-ascend:v0.23.0-a3"}
+
+
+def test_images_of_a_plan_are_listed_once_for_a_machine():
+    plan, found = listed(DOCKER, platform={"machine": "aarch64"})
+    assert (found.images, found.findings) == ([PlannedImage(DOCKER["inference_image"], "aarch64")], [])
+    assert found.environments == [] and any("docker.io" in line for line in found.missing)
+    hosts = {host["name"]: {"platform": {"machine": "x86_64"}} for host in plan["hosts"][:1]}
+    hosts.update({host["name"]: {"platform": {"machine": "aarch64"}} for host in plan["hosts"][1:]})
+    assert {image.machine for image in contents(plan, hosts).images} == {"aarch64", "x86_64"}
+    assert (
+        "machine is missing"
+        in contents(plan, dict.fromkeys(hosts, {"platform": {"python": "3.11"}})).findings[0].problem
+    )
+
+
+def test_an_image_is_listed_by_its_digest():
     image = "quay.io/ascend/vllm-ascend@sha256:" + 64 * "0"
-    _plan, found = listed({"inference_runtime": "docker", "inference_image": image})
-    assert [finding.id for finding in found.findings] == ["bundle_empty"]
-    assert "container_runtime_archive" in found.findings[0].fix and f"image {image} for aarch64" in found.missing
+    _plan, found = listed({**DOCKER, "inference_image": image})
+    assert (found.images, found.findings) == ([PlannedImage(image, "aarch64")], [])
+
+
+def test_a_cluster_pulls_its_images_itself():
+    plan, _found = listed(DOCKER)
+    found = contents({**plan, "runtime_facts": {"contained": True, "in_cluster": True}}, {})
+    assert [finding.id for finding in found.findings] == ["bundle_cluster"] and "skopeo" in found.findings[0].fix
 
 
 @pytest.mark.parametrize(
