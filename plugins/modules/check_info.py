@@ -50,6 +50,11 @@ options:
     description: Folder in which CANN is installed.
     type: path
     default: /usr/local/Ascend
+  record:
+    description:
+      - Also return each call of npu-smi and hccn_tool with its output as printed, and the text of O(hccn_conf). No further call is made.
+    type: bool
+    default: false
   deployment:
     description:
       - The deployment's own folder. The devices and ports of the deployments in the folders beside it are returned under C(neighbours) of
@@ -95,6 +100,13 @@ hccn:
     - C(hccn_conf_access) has C(mode), C(owner) and C(group) of O(hccn_conf). It is empty if there is no file.
   returned: when O(devices) are given
   type: dict
+record:
+  description:
+    - Base64 of JSON compressed by zlib, with C(node) (the host's own name), C(commands) (C(argv), C(stdin), C(begin) in seconds since 1970,
+      C(seconds), C(rc), C(timed_out), C(stdout), C(stderr) and C(problem)) and C(files) (path to text).
+  returned: when O(record) is set
+  type: str
+  sample: eJyrVsrLT0lVslIA0wZKOgpKyfm5uYl5KcVAwehYID8tMycVxKmurQUASSoOQA==
 """
 
 import time
@@ -110,7 +122,8 @@ from ..module_utils.host.gather import gather_host
 from ..module_utils.host.neighbours import neighbours
 from ..module_utils.npu_smi.gather import gather, read_ecc_growth
 from ..module_utils.tools.errors import ToolError
-from ..module_utils.tools.runner import Tool, ToolMissing, find_executable
+from ..module_utils.tools.record import Recorder
+from ..module_utils.tools.runner import Tool, ToolMissing, find_executable, run
 
 COUNTERS = ("stats", "link_stat")
 DETAILS = ("optical", "mtu", "speed", "fec")
@@ -130,11 +143,12 @@ SPEC = dict(
     user=dict(type="str", default=""),
     driver_group=dict(type="str", default=""),
     counter_seconds=dict(type="float", default=3),
+    record=dict(type="bool", default=False),
     deployment=dict(type="path"),
 )
 
 
-def host_part(params):
+def host_part(params, _runner):
     """The part ``host``."""
     found = gather_host(
         params["models"],
@@ -148,18 +162,18 @@ def host_part(params):
     return dict(found, neighbours=neighbours(params["deployment"]) if params["deployment"] else [])
 
 
-def npu_part(params):
+def npu_part(params, runner):
     """The part ``npu``: npu-smi's table and, if available, boards and memory errors."""
-    tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"])
+    tool = Tool(find_executable("npu-smi", params["npu_smi"]), params["timeout"], runner)
     begin = time.monotonic()
     found = gather(tool, None, extra=("board", "ecc"), devices=params["devices"])
     read_ecc_growth(tool, found, params["counter_seconds"], begin)
     return found
 
 
-def hccn_part(params):
+def hccn_part(params, runner):
     """The part ``hccn``: hccn_tool's state of each planned device."""
-    tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"])
+    tool = Tool(find_executable("hccn_tool", params["hccn_tool"]), params["timeout"], runner)
     queries = COUNTERS + BASIC + DETAILS if params["link_details"] else BASIC
     begin = time.monotonic()
     found = report(tool, sorted(set(params["devices"])), queries, params["workers"], params["hccn_conf"])
@@ -168,12 +182,22 @@ def hccn_part(params):
     return dict(found, hccn_conf_access=read_access(params["hccn_conf"]))
 
 
-def attempt(part, params):
+def attempt(part, params, runner):
     """A part's result, or only its error."""
     try:
-        return part(params)
+        return part(params, runner)
     except (ToolMissing, ToolError, ValueError, OSError) as error:
         return {"error": str(error)}
+
+
+def all_parts(params, runner):
+    """The result of each part; they run at the same time."""
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        parts = {"host": pool.submit(attempt, host_part, params, runner)}
+        if params["devices"]:
+            parts["npu"] = pool.submit(attempt, npu_part, params, runner)
+            parts["hccn"] = pool.submit(attempt, hccn_part, params, runner)
+        return {name: part.result() for name, part in parts.items()}
 
 
 def main():
@@ -183,12 +207,11 @@ def main():
     wrong += ["devices"] if any(device < 0 for device in params["devices"]) else []
     if wrong:
         module.fail_json(msg=f"{', '.join(wrong)}: expected a positive number")
-    with ThreadPoolExecutor(max_workers=3) as pool:
-        parts = {"host": pool.submit(attempt, host_part, params)}
-        if params["devices"]:
-            parts["npu"] = pool.submit(attempt, npu_part, params)
-            parts["hccn"] = pool.submit(attempt, hccn_part, params)
-        result = {name: part.result() for name, part in parts.items()}
+    runner = Recorder() if params["record"] else run
+    result = all_parts(params, runner)
+    if params["record"]:
+        runner.keep_file(params["hccn_conf"])
+        result["record"] = runner.packed()
     module.exit_json(changed=False, **result)
 
 

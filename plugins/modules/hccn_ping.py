@@ -75,6 +75,11 @@ options:
       - Number of devices that ping at the same time.
     type: int
     default: 16
+  record:
+    description:
+      - Also return each call of hccn_tool with its output as printed.
+    type: bool
+    default: false
 seealso:
   - module: ascend.inference.hccn_info
 author:
@@ -122,6 +127,11 @@ given_up:
   type: list
   elements: dict
   sample: [{device_id: 3, pinged: 2, planned: 49}]
+record:
+  description: As RV(ascend.inference.check_info#module:record).
+  returned: when O(record) is set
+  type: str
+  sample: eJyrVsrLT0lVslIA0wZKOgpKyfm5uYl5KcVAwehYID8tMycVxKmurQUASSoOQA==
 """
 
 from ansible.module_utils.basic import AnsibleModule
@@ -130,7 +140,8 @@ from ..module_utils.hccn.gather import RetryingTool
 from ..module_utils.hccn.ping import pairs, peer_errors, peer_name, ping_all
 from ..module_utils.npu_smi.devices import find_devices
 from ..module_utils.tools.errors import ToolError
-from ..module_utils.tools.runner import ToolMissing, tool_of
+from ..module_utils.tools.record import Recorder
+from ..module_utils.tools.runner import ToolMissing, run, tool_of
 from ..module_utils.tools.text import visible
 
 PEER = dict(address=dict(type="str"), sdid=dict(type="int"), devices=dict(type="list", elements="int"))
@@ -145,6 +156,7 @@ SPEC = dict(
     max_time_ms=dict(type="float"),
     fail=dict(type="bool", default=True),
     workers=dict(type="int", default=16),
+    record=dict(type="bool", default=False),
 )
 
 
@@ -165,10 +177,13 @@ def ping(params, tool):
 
 def main():
     module = AnsibleModule(argument_spec=SPEC, supports_check_mode=True)
+    runner = Recorder() if module.params["record"] else run
     try:
-        result = ping(module.params, tool_of(module, "hccn_tool"))
+        result = ping(module.params, tool_of(module, "hccn_tool", runner))
     except (ToolMissing, ToolError) as error:
         module.fail_json(msg=visible(str(error)))
+    if module.params["record"]:
+        result["record"] = runner.packed()
     lost = result["unreachable_pairs"] = result.pop("unreachable")
     if lost and module.params["fail"]:
         first = "; ".join(f"device {pair['device_id']} to {peer_name(pair)}: {pair['reason']}" for pair in lost[:3])

@@ -46,13 +46,6 @@ def in_this_process(argv, timeout, stdin=None):
     return Output(argv, answer.rc, answer.out, answer.err, False)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def tools_in_this_process():
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(check_info, "Tool", lambda path, timeout: Tool(path, timeout, in_this_process))
-        yield
-
-
 def plan_of(kind, variables):
     inventory = {
         name: {
@@ -156,8 +149,8 @@ class Rack:
         for name in names:
             options = self.options(name, fabric_plane(plan, name) == "roce")
             facts[name] = {"host": kernel_facts(NODES.index(name))}
-            facts[name]["npu"] = check_info.attempt(check_info.npu_part, options)
-            facts[name]["hccn"] = check_info.attempt(check_info.hccn_part, options)
+            facts[name]["npu"] = check_info.attempt(check_info.npu_part, options, in_this_process)
+            facts[name]["hccn"] = check_info.attempt(check_info.hccn_part, options, in_this_process)
             facts[name]["hccn"].update(hccn_conf_access={"mode": "0644", "owner": "root", "group": "root"})
         return facts
 

@@ -60,16 +60,21 @@ def summary_of(
 
 
 def write(path: str, deployment: str, found: dict[str, dict[str, Any]], summary: dict[str, Any]) -> int:
-    """Write the archive in one step with mode 0600; its size in bytes."""
-    top, now = f"{safe(deployment)}-logs", int(time.time())
+    """Write the archive of logs; its size in bytes."""
+    files = [("summary.json", json.dumps(summary, indent=1, sort_keys=True) + "\n")]
+    files += [(f"{safe(host)}/{name}", text) for host, item in sorted(found.items()) for name, text in item["parts"]]
+    return write_files(path, f"{deployment}-logs", files)
+
+
+def write_files(path: str, top: str, files: Iterable[tuple[str, str]]) -> int:
+    """Write an archive of (path below its folder `top`, text) in one step with mode 0600; its size in bytes."""
+    now = int(time.time())
     handle, fresh = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".logs")
     try:
         with os.fdopen(handle, "wb") as stream, tarfile.open(fileobj=stream, mode="w:gz") as archive:
-            _add(archive, f"{top}/summary.json", json.dumps(summary, indent=1, sort_keys=True) + "\n", now)
-            for host, item in sorted(found.items()):
-                for name, text in item["parts"]:
-                    inner = "/".join(safe(part) for part in name.split("/"))
-                    _add(archive, f"{top}/{safe(host)}/{inner}", text, now)
+            for name, text in files:
+                inner = "/".join(safe(part) for part in name.split("/"))
+                _add(archive, f"{safe(top)}/{inner}", text, now)
         size = os.path.getsize(fresh)
         os.replace(fresh, path)
     except BaseException:

@@ -75,9 +75,10 @@ class Redactor:
         if places:
             self.counts["texts"] += 1
             line = f"{line[: min(places)]} {LEFT_OUT}"
-        return self._without_secrets(line), bool(places)
+        return self.without_secrets(line), bool(places)
 
-    def _without_secrets(self, line: str) -> str:
+    def without_secrets(self, line: str) -> str:
+        """The line without known secrets, and without what looks like one."""
         for value in self.known:
             self.counts["secrets"] += line.count(value)
             line = line.replace(value, LEFT_OUT)

@@ -195,6 +195,6 @@ class Tool:
         return self._runner([self.path] + list(args), self.timeout, stdin=stdin)
 
 
-def tool_of(module, name):
+def tool_of(module, name, runner=run):
     """The adapter to AnsibleModule: the :class:`Tool` for the options ``executable`` and ``timeout``."""
-    return Tool(find_executable(name, module.params["executable"]), module.params["timeout"])
+    return Tool(find_executable(name, module.params["executable"]), module.params["timeout"], runner)

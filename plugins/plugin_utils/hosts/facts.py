@@ -73,7 +73,7 @@ def _facts(result: Record) -> dict[str, t.Any]:
         elif "msg" in answer:
             found[kind] = {"error": _message(answer)}
         elif answer and not answer.get("skipped"):
-            found[kind] = answer
+            found[kind] = {key: value for key, value in answer.items() if key != "record"}
     if found.get("host"):
         later = result.get("later") or {}
         found["host"] = {**found["host"], "later": {key: later.get(key) for key in LATER}}

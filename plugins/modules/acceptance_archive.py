@@ -1,0 +1,171 @@
+#!/usr/bin/python
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Module acceptance_archive."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: acceptance_archive
+short_description: Write the raw outputs of vendor tools into one archive
+version_added: 0.1.0
+author:
+  - The ascend.inference contributors (@ascend-inference)
+description:
+  - Writes one compressed tar archive of mode 0600 with the outputs of npu-smi and hccn_tool of all hosts, exactly as printed, and further
+    documents such as a report.
+  - The archive has a folder for each host. Its C(tools.json) names each call with its command line, exit status, time and duration, and the files
+    with its outputs.
+  - Runs on the controller.
+attributes:
+  check_mode:
+    description: Can run in check_mode and return changed status prediction without modifying target.
+    support: full
+  diff_mode:
+    description: Shows no differences.
+    support: none
+options:
+  path:
+    description: The archive. An existing one is replaced.
+    type: path
+    required: true
+  deployment:
+    description: Name of the deployment, and of the folder in the archive.
+    type: str
+    required: true
+  records:
+    description: Host to its records, as RV(ascend.inference.check_info#module:record) returns them. A host without one is in RV(missing).
+    type: dict
+    required: true
+  documents:
+    description: Further files of the archive, name to text.
+    type: dict
+    default: {}
+  mask:
+    description:
+      - Replace addresses and names of hosts and switches, and serial numbers, by pseudonyms. They are the same in the whole archive.
+      - Addresses keep their relations, such as a common network. The last part of an IPv4 address stays. Versions, paths and the names of
+        the deployment and its services stay as well.
+    type: bool
+    default: false
+  secrets:
+    description: Texts that must not be in the archive. Passwords in URLs of O(documents) are left out as well.
+    type: list
+    elements: str
+    default: []
+seealso:
+  - module: ascend.inference.check_info
+  - module: ascend.inference.hccn_ping
+"""
+
+EXAMPLES = r"""
+- name: Write the archive
+  ascend.inference.acceptance_archive:
+    path: inference-acceptance.tar.gz
+    deployment: inference
+    records: {node0: ["{{ hostvars.node0.gathered.record }}"]}
+    mask: true
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+path:
+  description: The archive.
+  returned: success
+  type: str
+  sample: inference-acceptance.tar.gz
+bytes:
+  description: Its size; 0 in check mode.
+  returned: success
+  type: int
+  sample: 40960
+commands:
+  description: Number of recorded calls.
+  returned: success
+  type: int
+  sample: 290
+missing:
+  description: Hosts without records.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+pseudonyms:
+  description: Host to its pseudonym. Empty without O(mask). They are not in the archive.
+  returned: success
+  type: dict
+  sample: {node0: host-1}
+text:
+  description: What the archive has, for people.
+  returned: success
+  type: str
+  sample: "inference-acceptance.tar.gz has 290 outputs of tools of 2 hosts, 40 KiB."
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ..module_utils.support.archive import safe, write_files
+from ..module_utils.support.mask import Masker
+from ..module_utils.support.raw import files_of, learn, read
+from ..module_utils.support.redact import LEFT_OUT
+from ..module_utils.tools.credentials import hide_passwords, passwords
+from ..module_utils.tools.text import visible
+
+ARGUMENTS = {
+    "path": {"type": "path", "required": True},
+    "deployment": {"type": "str", "required": True},
+    "records": {"type": "dict", "required": True},
+    "documents": {"type": "dict", "default": {}},
+    "mask": {"type": "bool", "default": False},
+    "secrets": {"type": "list", "elements": "str", "default": [], "no_log": True},
+}
+
+
+def contents(params):
+    """(files of the archive, number of calls, hosts without records, pseudonyms). Raises ValueError for a damaged record."""
+    hosts = {name: read(texts) for name, texts in sorted(params["records"].items()) if texts}
+    masker = Masker(params["records"]) if params["mask"] else None
+    files = [(name, str(text)) for name, text in sorted(params["documents"].items())]
+    for name, host in hosts.items():
+        if masker:
+            learn(masker, name, host)
+        files += [(f"{safe(name)}/{inner}", text) for inner, text in files_of(name, host)]
+    if masker:
+        files = [(masker(name), masker(text)) for name, text in files]
+    # A frontend has several keys in one text. Longer ones first: one may be part of another.
+    known = {part for secret in params["secrets"] for part in [secret, *secret.split()] if part}
+    known |= passwords(params["documents"])
+    for secret in sorted(known, key=len, reverse=True):
+        files = [(name, text.replace(secret, LEFT_OUT)) for name, text in files]
+    missing = sorted(set(params["records"]) - set(hosts))
+    return files, sum(len(host.commands) for host in hosts.values()), missing, masker.hosts if masker else {}
+
+
+def text_of(path, size, commands, missing, pseudonyms):
+    """What the archive has, in lines."""
+    lines = [
+        f"{path} has {commands} outputs of tools, {size / 1024:.0f} KiB. Look through it before it leaves the site."
+    ]
+    lines += [f"{name}: nothing was recorded" for name in missing]
+    return "\n".join(
+        lines + [f"{name} is {pseudonym} in the archive" for name, pseudonym in sorted(pseudonyms.items())]
+    )
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    params = module.params
+    hide_passwords(module)
+    try:
+        files, commands, missing, pseudonyms = contents(params)
+        size = 0 if module.check_mode else write_files(params["path"], f"{params['deployment']}-acceptance", files)
+    except (ValueError, OSError) as error:
+        module.fail_json(msg=visible(f"The archive {params['path']} cannot be written: {error}"))
+    text = visible(text_of(params["path"], size, commands, missing, pseudonyms))
+    result = dict(path=params["path"], bytes=size, commands=commands, missing=missing, pseudonyms=pseudonyms, text=text)
+    module.exit_json(changed=True, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,330 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the tools of a host printed comes out of the archive again: a replay of it gives the same facts, as it is and masked."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tarfile
+
+import ascend_cluster
+import pytest
+import replay
+from ansible_collections.ascend.inference.plugins.module_utils.support.mask import Masker
+from ansible_collections.ascend.inference.plugins.module_utils.tools.record import Recorder, unpacked
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing
+
+ARCHIVES = (
+    pathlib.Path(__file__).parent / "archives"
+)  # of real racks, masked; beside each the facts that the modules read from it
+DECLARED = {
+    "variables": {"inference_model": {"path": "/m"}, "inference_check_ignore": ["CLOCK"]},
+    "hosts": {
+        "node0": {
+            "groups": ["all", "prefill"],
+            "variables": {"inference_address": "10.9.8.7", "ansible_host": "10.9.8.7"},
+        },
+        "node1": {"groups": ["all", "decode"], "variables": {}},
+    },
+}
+PLANTED = {
+    "health": "Critical",
+    "link": "DOWN",
+    "ip": ["10.20.7.99", "255.255.255.0"],
+    "rx_errors": 3,
+    "rx_errors_grow": 2,
+}
+PEERS = [{"address": "10.20.0.10", "devices": [0]}, {"address": "10.20.0.99", "devices": [0]}]
+
+
+def ask(run_module, host, hccn_conf, **options):
+    tools = {"npu_smi": f"{host}/npu-smi", "hccn_tool": f"{host}/hccn_tool"}
+    return run_module(
+        "check_info", **{"devices": [0, 1], "hccn_conf": str(hccn_conf), "counter_seconds": 0.1, **tools, **options}
+    )
+
+
+def ping(run_module, host, peers=None, **options):
+    return run_module("hccn_ping", executable=f"{host}/hccn_tool", peers=peers or PEERS, fail=False, **options)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Two simulated hosts; the second one has faults, and its hccn_tool is busy at first."""
+    hosts = ascend_cluster.cluster(tmp_path_factory.mktemp("real"), hosts=2, generation="a2", devices=2)
+    with ascend_cluster.edit(hosts["node1"]["state"]) as state:
+        state["devices"][1].update(PLANTED)
+        state["behaviour"]["busy_calls"] = 1
+    return hosts
+
+
+@pytest.fixture(scope="module")
+def once():
+    """What is recorded once for all tests; modules run in a fixture of each test."""
+    return {}
+
+
+@pytest.fixture
+def recorded(real, run_module, once):
+    """(what check_info and hccn_ping returned, the records) of both hosts."""
+    if not once:
+        once["all"] = record(real, run_module)
+    return once["all"]
+
+
+def record(real, run_module):
+    facts = {name: ask(run_module, host["bin"], host["hccn_conf"], record=True) for name, host in real.items()}
+    pings = {name: ping(run_module, host["bin"], record=True) for name, host in real.items()}
+    return facts, pings, {name: [facts[name]["record"], pings[name]["record"]] for name in facts}
+
+
+def archived(run_module, folder, records, **options):
+    path = folder / "archive.tar.gz"
+    documents = {"inventory.json": json.dumps(DECLARED)}
+    done = run_module(
+        "acceptance_archive", path=str(path), deployment="d", records=records, documents=documents, **options
+    )
+    assert not done["failed"], done
+    return str(path), done
+
+
+def replayed(archive, folder):
+    """{host: (folder of its programs, its hccn.conf)} of a replay, and its inventory."""
+    folder.mkdir()
+    with open(replay.replay(archive, folder, python=sys.executable), encoding="utf-8") as handle:
+        inventory = json.load(handle)["all"]
+    hosts = {name: own for group in inventory["children"].values() for name, own in group["hosts"].items()}
+    places = {
+        name: (os.path.dirname(own["host_check_executables"]["npu_smi"]), own["host_check_hccn_conf"])
+        for name, own in hosts.items()
+    }
+    return places, inventory
+
+
+def facts_of(run_module, archive, folder):
+    """{host: facts of check_info} of a replay, without what depends on this machine."""
+    places, _inventory = replayed(archive, folder)
+    found = {}
+    for name, (programs, conf) in places.items():
+        index = json.loads(replay.contents(archive)[f"{name}/tools.json"])
+        devices = {int(call["argv"][2]) for call in index["commands"] if call["argv"][1:2] == ["-i"]}
+        facts = ask(run_module, programs, conf, devices=sorted(devices))
+        found[name] = {part: {**facts[part], "hccn_conf_access": None, "serial": None} for part in ("npu", "hccn")}
+    return found
+
+
+@pytest.mark.parametrize("archive", ["simulated", *sorted(path.name for path in ARCHIVES.glob("*.tar.gz"))])
+def test_the_outputs_of_an_archive_are_read_as_before(run_module, archive, tmp_path, request):
+    """RENEW_ARCHIVES=1 writes what the modules make of a new archive; read it before it is committed."""
+    path, expected = ARCHIVES / archive, ARCHIVES / archive.replace(".tar.gz", ".json")
+    if archive == "simulated":
+        facts, _pings, records = request.getfixturevalue("recorded")
+        path, expected = archived(run_module, tmp_path, records)[0], tmp_path / "expected.json"
+        parts = {
+            name: {part: {**item[part], "hccn_conf_access": None, "serial": None} for part in ("npu", "hccn")}
+            for name, item in facts.items()
+        }
+        expected.write_text(json.dumps(parts))
+    found = facts_of(run_module, path, tmp_path / "replayed")
+    if os.environ.get("RENEW_ARCHIVES") and archive != "simulated":
+        expected.write_text(without_times(found) + "\n")
+    assert without_times(found) == without_times(json.loads(expected.read_text()))
+
+
+def without_times(value):
+    return re.sub(r'"seconds": [0-9.]+', '"seconds": 0', json.dumps(value, sort_keys=True, indent=1))
+
+
+def test_a_replay_gives_the_same_pings_and_an_inventory(run_module, recorded, tmp_path):
+    facts, pings, records = recorded
+    archive, done = archived(run_module, tmp_path, records)
+    places, inventory = replayed(archive, tmp_path / "again")
+    assert done["missing"] == [] and done["pseudonyms"] == {}
+    for name, (programs, _conf) in places.items():
+        assert ping(run_module, programs)["matrix"] == pings[name]["matrix"]
+    assert facts["node1"]["npu"]["npus"][1]["health"] == "Critical"
+    assert facts["node1"]["hccn"]["devices"][1]["growth"]["counters"]
+    assert inventory["vars"]["inference_check_ignore"] == sorted({"CLOCK", *ascend_cluster.MACHINE})
+    assert inventory["children"]["prefill"]["hosts"]["node0"]["inference_address"] == "127.0.0.2"
+
+
+def test_a_masked_archive_names_nobody_and_still_replays(run_module, recorded, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        os, "urandom", lambda count: b"k" * count
+    )  # a random key leaves an address as it is once in 65536
+    facts, _pings, records = recorded
+    archive, done = archived(run_module, tmp_path, records, mask=True)
+    assert (
+        done["pseudonyms"] == {"node0": "host-1", "node1": "host-2"}
+        and "node1 is host-2 in the archive" in done["text"]
+    )
+    texts = replay.contents(archive)
+    whole = "\n".join([*texts, *texts.values()])
+    addresses = {device["ip"]["address"] for item in facts.values() for device in item["hccn"]["devices"]}
+    for word in ("node0", "node1", "leaf-1", "02:00:5e:10", "10.9.8.7", *addresses):
+        assert word not in whole, word
+    places, _inventory = replayed(archive, tmp_path / "again")
+    programs, conf = places["host-2"]
+    again = ask(run_module, programs, conf)
+    before, after = facts["node1"], again
+    assert [npu["health"] for npu in after["npu"]["npus"]] == [npu["health"] for npu in before["npu"]["npus"]]
+    assert [device["link"] for device in after["hccn"]["devices"]] == ["up", "down"]
+    assert (
+        [item["device_id"] for item in after["hccn"]["stale"]]
+        == [item["device_id"] for item in before["hccn"]["stale"]]
+        == [1]
+    )
+    assert after["npu"]["driver_version"] == before["npu"]["driver_version"]
+    assert after["hccn"]["warnings"] == before["hccn"]["warnings"]
+
+
+def test_outputs_are_kept_as_printed_with_command_status_and_time(run_module, recorded, tmp_path, real):
+    archive, _done = archived(run_module, tmp_path, recorded[2])
+    assert stat.S_IMODE(os.stat(archive).st_mode) == 0o600
+    texts = replay.contents(archive)
+    index = json.loads(texts["node1/tools.json"])
+    table = next(call for call in index["commands"] if call["argv"][1:] == ["info"])
+    printed = subprocess.run(
+        [f"{real['node1']['bin']}/npu-smi", "info"], stdout=subprocess.PIPE, check=True
+    ).stdout.decode()
+    assert texts[f"node1/{table['stdout']}"] == printed
+    assert table["rc"] == 0 and table["seconds"] > 0 and re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z\Z", table["begin"])
+    busy = [call for call in index["commands"] if call["rc"] == 11]
+    assert len(busy) == 1, "each call is kept, also the one that was refused"
+    lost = next(call for call in index["commands"] if call["argv"][-1] == "10.20.0.99")
+    assert lost["rc"] == 1 and texts[f"node1/{lost['stderr']}"] == "Command execute failed!\n"
+    with open(real["node1"]["hccn_conf"], encoding="utf-8") as conf:
+        assert texts["node1/" + index["files"][real["node1"]["hccn_conf"]]] == conf.read()
+    begins = [call["begin"] for call in index["commands"]]
+    assert begins == sorted(begins)
+
+
+def test_a_call_that_was_not_recorded_is_named(run_module, recorded, tmp_path):
+    archive, _done = archived(run_module, tmp_path, recorded[2])
+    places, _inventory = replayed(archive, tmp_path / "again")
+    argv = [f"{places['node0'][0]}/npu-smi", "info", "-t", "made-up"]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    assert done.returncode == 70 and b"no answer of: npu-smi info -t made-up" in done.stderr
+
+
+def test_a_host_without_record_and_a_secret(run_module, recorded, tmp_path):
+    records = {**recorded[2], "node2": []}
+    archive, done = archived(run_module, tmp_path, records, secrets=["10.9.8.7", ""])
+    assert done["missing"] == ["node2"] and "node2: nothing was recorded" in done["text"]
+    assert "10.9.8.7" not in replay.contents(archive)["inventory.json"]
+
+
+def test_passwords_in_urls_are_left_out(run_module, tmp_path):
+    documents = {"plan.json": '{"index": "https://me:pass-word@index.example/simple"}', "other": "pass-word"}
+    run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records={}, documents=documents)
+    texts = replay.contents(tmp_path / "a")
+    assert "pass-word" not in "".join(texts.values()) and "index.example" in texts["plan.json"]
+
+
+def test_a_damaged_record_is_refused_and_nothing_is_written(run_module, tmp_path):
+    done = run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records={"n": ["eJw="]})
+    assert done["failed"] and "damaged" in done["msg"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_mode_writes_nothing(run_module, tmp_path):
+    done = run_module("acceptance_archive", check=True, path=str(tmp_path / "a"), deployment="d", records={})
+    assert done["changed"] and done["bytes"] == 0 and list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_recorded_unless_asked(run_module, real):
+    host = real["node0"]
+    assert "record" not in ask(run_module, host["bin"], host["hccn_conf"])
+    assert "record" not in ping(run_module, host["bin"])
+
+
+def test_timeouts_and_missing_tools_are_recorded(tmp_path):
+    recorder = Recorder()
+    recorder(["/bin/sh", "-c", "echo begun; sleep 5"], 0.3)
+    with pytest.raises(ToolMissing):
+        recorder([str(tmp_path / "none")], 1)
+    recorder.keep_file(str(tmp_path / "none.conf"))
+    hung, missing = unpacked(recorder.packed(), 10**6)["commands"]
+    assert hung["timed_out"] and hung["rc"] is None and hung["stdout"] == "begun\n"
+    assert missing["rc"] is None and "cannot be started" in missing["problem"]
+    assert recorder.files == {str(tmp_path / "none.conf"): None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "netmask:255.255.255.0",
+        "netdetect addr: 0.0.0.0",
+        "127.0.0.1",
+        "0000:8F:00.0",
+        "10:00:00",
+        "::1",
+        "Firmware Version : 7.8.0.1",
+        "7.8.0.1.220",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "localhost",
+        "node10 renode1 node1x",
+    ],
+)
+def test_what_names_nobody_stays(text):
+    assert Masker(["node1", "localhost"])(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ipaddr:10.1.2.3",
+        "address_3=10.1.2.3",
+        "route_address_10.1.2.3_netmask_255.255.255.0_0=gateway_10.1.2.1",
+        "MAC: a4:bb:6d:00:00:01",
+        "a4bb-6d00-0001",
+        "ip fe80::a4bb:6dff:fe00:1 x",
+        "Serial Number : 102012345678",
+        "node1",
+        "node1.hccn.conf",
+        "node1_eth0",
+        "rack.site.example",
+        "rack",
+    ],
+)
+def test_what_names_something_is_masked_the_same_each_time(text):
+    masker = Masker(["node1", "rack.site.example"], key=b"key")
+    assert masker(text) == masker(text) != text
+
+
+def test_each_archive_has_other_pseudonyms():
+    text = "10.1.2.3 10.77.5.3"
+    assert Masker([], key=b"key")(text) != Masker([], key=b"other")(text)
+    assert len({Masker([])(text) for _number in range(4)}) > 1, "the key is random"
+
+
+def test_addresses_keep_their_networks():
+    masker = Masker([], key=b"key")
+    first, gateway, other, far = (
+        masker(f"10.{item}").split(".") for item in ("20.1.10", "20.1.1", "20.9.10", "77.1.10")
+    )
+    assert first[:3] == gateway[:3] != other[:3] and first[:2] == other[:2] != far[:2]
+    assert (first[0], first[3], gateway[3]) == ("10", "10", "1")
+    networks = {masker(f"10.{high}.{low}.1") for high in range(16) for low in range(64)}
+    assert len(networks) == 16 * 64, "no two addresses share a pseudonym"
+    assert masker("172.16.5.1").split(".")[:2][0] == "172" and 16 <= int(masker("172.16.5.1").split(".")[1]) < 32
+
+
+def test_no_archive_is_left_half_written(run_module, tmp_path, monkeypatch):
+    old = tmp_path / "a.tar.gz"
+    old.write_text("older")
+
+    def fail(*_arguments):
+        raise OSError("disk is full")
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
+    done = run_module("acceptance_archive", path=str(old), deployment="d", records={}, documents={"a": "b"})
+    assert done["failed"] and "disk is full" in done["msg"]
+    assert old.read_text() == "older" and [path.name for path in tmp_path.iterdir()] == ["a.tar.gz"]
