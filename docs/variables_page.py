@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = map(str, HERE.parents[3:4])  # the folder that contains ansible_collections, in an installed tree
 
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.settings import Acceptance
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.settings import Bench, Slo
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.fabric import Fabric
@@ -144,6 +145,7 @@ def page() -> str:
         parts.append(section(place, re.sub(r" {2,}", " ", intro), rows(record)))
     parts.append(section("One run", RUN, run))
     for record, place in (
+        (Acceptance, "inference_acceptance"),
         (Bench, "inference_bench"),
         (Slo, "inference_bench.slo"),
         (Drill, "inference_drill"),

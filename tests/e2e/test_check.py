@@ -13,12 +13,14 @@ import socket
 import subprocess
 import sys
 
+import pytest
 import yaml
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests" / "simulator"))
 
 import ascend_cluster  # noqa: E402 - its folder is no package; the simulators import nothing of the collection
+import replay  # noqa: E402
 
 PLAYBOOK = os.environ.get("CHECK_PLAYBOOK", str(REPOSITORY / "playbooks" / "check.yml"))
 FOUR = {
@@ -190,6 +192,47 @@ def test_ten_planted_faults_are_named_and_nothing_else(tmp_path):
         ]
     )
     assert "node2 device 1" in done.stdout
+
+
+@pytest.mark.long  # test_acceptance_archive.py replays the tools without a playbook
+def test_a_masked_archive_of_a_failed_acceptance_reproduces_the_findings(tmp_path):
+    (tmp_path / "real" / "out").mkdir(parents=True)
+    folder = cluster(tmp_path / "real", TWO)
+    change(folder, "node0", device(0, tls=True))
+    change(folder, "node1", device(1, health="Critical"))
+    (folder / "network.json").write_text(json.dumps({"dead": ["192.0.2.198"]}))
+    done = run(
+        folder,
+        "-e",
+        "{inference_acceptance: {mask: true, folder: out}}",
+        playbook=str(pathlib.Path(PLAYBOOK).with_name("acceptance.yml")),
+    )
+    assert done.returncode != 0 and "Not accepted: the check found" in done.stdout, done.stdout + done.stderr
+    report = json.loads((folder / "out" / "inference-acceptance.json").read_text())
+    found = [
+        (item["id"], item["path"])
+        for item in report["deviations"]
+        if item["severity"] != "accepted" and not item["id"].startswith("ACCEPTANCE-")
+    ]
+    assert sorted(found) == [
+        ("NPU-HEALTH", "node1 device 1"),
+        ("PEER-UNREACHABLE", "node0 device 1"),
+        ("TLS-DIFFERS", "node0 device 0"),
+    ]
+    assert report["verdict"] == "not passed"
+    assert [row["state"] for row in report["stages"]] == ["failed", "not begun", "not begun", "not begun", "not asked"]
+    page = (folder / "out" / "inference-acceptance.html").read_text()
+    assert "Not passed." in page and report["digest"] in page and "node1 device 1" in page
+    archive = folder / "out" / "inference-acceptance.tar.gz"
+    texts = replay.contents(archive)
+    whole = "".join([*texts, *texts.values()])
+    assert [word for word in ("node0", "node1", "10.20.0.10", "192.0.2.198") if word in whole] == []
+    (tmp_path / "again").mkdir()
+    replay.replay(archive, tmp_path / "again", folder / "model")
+    _done, findings, _accepted = check(tmp_path / "again")
+    assert sorted(findings) == sorted(
+        (id_, path.replace("node0", "host-1").replace("node1", "host-2")) for id_, path in found
+    )
 
 
 def run(folder, *arguments, playbook=PLAYBOOK):

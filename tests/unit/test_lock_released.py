@@ -66,10 +66,11 @@ def locked_plays(name):
     return [play for play in plays[begin : end + 1] if play not in plays[:begin]]  # those run once
 
 
+ONLY_OTHERS = ("acceptance", "site")  # they run others one after the other, each of which is tested
 LOCKING = sorted(
     path.stem
     for path in PLAYBOOKS.glob("*.yml")
-    if any("state: begin" in text_of(play) for play in plays_of(path)) and path.stem != "site"
+    if any("state: begin" in text_of(play) for play in plays_of(path)) and path.stem not in ONLY_OTHERS
 )
 
 

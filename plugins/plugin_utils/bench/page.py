@@ -69,9 +69,9 @@ def bench_page(report: Record) -> str:
         + "</dl>",
         *(_finding(finding) for finding in report["findings"]),
         '<div class="curves">' + "".join(_curves(report)) + "</div>",
-        _table("Loads", load_rows(report)),
-        _table("Comparison with the earlier report", comparison_rows(report)),
-        _table("Engines", engine_rows(report)),
+        table_part("Loads", load_rows(report)),
+        table_part("Comparison with the earlier report", comparison_rows(report)),
+        table_part("Engines", engine_rows(report)),
         _stages(report),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -120,7 +120,8 @@ def _stages(report: Record) -> str:
     )
 
 
-def _table(title: str, rows: t.Sequence[t.Sequence[str]]) -> str:
+def table_part(title: str, rows: t.Sequence[t.Sequence[str]]) -> str:
+    """A heading with a table, whose first row is the head; empty without further rows."""
     if len(rows) < 2:
         return ""
     head = "".join(f"<th>{_text(cell)}</th>" for cell in rows[0])

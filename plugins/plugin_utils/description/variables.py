@@ -30,6 +30,7 @@ PREFIX = "inference_"
 
 # Variables that control a run of a playbook; the planner ignores them.
 RUN_VARIABLES = {
+    "acceptance": "What the playbook acceptance proves, and where it writes its page and its archive, see below.",
     "advise_inventory": "File for the inventory that the playbook advise proposes; it is read after the present one.",
     "advise_json": "File for the advice of the playbook advise, as JSON.",
     "advise_report": "Report of the playbook bench (inference_bench_json) that the playbook advise judges. Default: it reads metrics.",

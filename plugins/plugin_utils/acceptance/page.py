@@ -1,0 +1,60 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of a handover as one self-contained HTML page, to print and to sign."""
+
+from __future__ import annotations
+
+import html
+import typing as t
+
+from ...module_utils.tools.text import visible
+from ..bench.page import OWN_STYLE, table_part
+from ..bench.text import load_rows
+from ..description.findings import Finding
+from ..hosts.report_style import STYLE
+from .report import NOT, PASSED
+from .text import MEANINGS, facts, groups, stage_rows, version_rows
+
+Record = t.Mapping[str, t.Any]
+SIGNATURES = "".join(
+    f'<p style="margin-top:2.5rem;border-top:1px solid;max-width:24rem">{who}, date</p>'
+    for who in ("Handed over by", "Taken over by")
+)
+
+
+def acceptance_page(report: Record) -> str:
+    """The page's text; it loads nothing."""
+    title = f"Acceptance of {report['deployment']}"
+    state = {PASSED: "ok", NOT: "error"}.get(report["verdict"], "warning")
+    figures = "".join(f"<li>{_text(row['stage'])}: {_text(row['text'])}</li>" for row in report["figures"])
+    parts = [
+        f'<p class="verdict {state}">{_text(report["verdict"].capitalize())}.</p>',
+        '<dl class="run">'
+        + "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts(report))
+        + "</dl>",
+        table_part("Stages", stage_rows(report)),
+        f"<h2>Figures</h2><ul>{figures}</ul>" if figures else "",
+        table_part("Benchmark", load_rows(report["bench"])) if report["bench"] else "",
+        table_part("Versions", version_rows(report)),
+        f"<h2>Deviations: {len(report['deviations'])}</h2>",
+        *(_deviation(group) for group in groups(report)),
+        f"<h2>Signatures</h2>{SIGNATURES}",
+    ]
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f"<head>{meta}<title>{_text(title)}</title><style>{STYLE}{OWN_STYLE}</style></head>"
+    body = "\n".join(part for part in parts if part)
+    return f'<!doctype html>\n<html lang="en">{head}\n<body><main><h1>{_text(title)}</h1>{body}</main></body></html>\n'
+
+
+def _deviation(group: t.Sequence[Finding]) -> str:
+    first = group[0]
+    style = "warning" if first.severity == "unknown" else first.severity
+    places = ", ".join(dict.fromkeys(finding.path for finding in group))
+    mark = f'<span class="cell {style}">{MEANINGS[first.severity]}</span>'
+    why = f"<p>{_text(first.why)} {_text(f'Fix: {first.fix}' if first.fix else '')}</p>"
+    return f"<article><h3>{mark} {_text(first.id)} · {_text(places)}</h3><p>{_text(first.problem)}.</p>{why}</article>"
+
+
+def _text(value: t.Any) -> str:
+    return html.escape(visible(str(value)))

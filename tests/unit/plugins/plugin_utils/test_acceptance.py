@@ -1,0 +1,276 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of a handover: only what proved itself passed, and every deviation is on the page."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from ansible.errors import AnsibleFilterError
+from ansible_collections.ascend.inference.plugins.filter.acceptance import settings_filter
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.declaration import declaration, records
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.page import acceptance_page
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.report import acceptance_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.text import acceptance_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+
+ALL = ["check", "deploy", "verify", "bench", "drill"]
+LOAD = {"title": "4", "round": "", "completed": 10, "failed": 0, "empty": 0, "loaded_share": None, "measurements": 1}
+FIGURES = {"ttft_p50": 81.5, "output_throughput": 1200.0}
+WHY = {"why": "w", "fix": "f", "value": ""}
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_of("a3_2p1d")
+
+
+def finding(severity, id_="NPU-HEALTH", path="n1 device 3", problem="it is ill"):
+    return {"id": id_, "path": path, "problem": problem, "severity": severity, **WHY}
+
+
+@pytest.fixture(scope="module")
+def matrices(plan):
+    """What hccn_ping returned on each host: all devices reach those of all other hosts."""
+    devices = [(service["host"], device) for service in plan["services"] for device in service["devices"]]
+    found = {host["name"]: {} for host in plan["hosts"]}
+    for host, device in devices:
+        found[host][str(device)] = {
+            f"{other} device {peer}": {"reachable": True} for other, peer in devices if other != host
+        }
+    return found
+
+
+@pytest.fixture
+def perfect(plan, matrices):
+    """A handover without a deviation."""
+    npus = [{"device_id": 0, "board": {"firmware_version": "7.8"}}]
+    facts = {
+        "npu": {"driver_version": "25.5.1", "npus": npus},
+        "host": {"software": {"cann": "8.5.0"}, "system": {"kernel": "5.10", "os": "openEuler", "machine": "aarch64"}},
+    }
+    pairs = {"prefill-0": {"decode-0": {"status": "passed"}, "decode-1": {"status": "passed"}}}
+    verify = {
+        "verified": True,
+        "check_mode": False,
+        "findings": [],
+        "warnings": [],
+        "steps": [],
+        "pairs": pairs,
+        "changed": [],
+    }
+    bench = {"passed": True, "findings": [], "devices": 32}
+    return {
+        "settings": {"bench": True, "drill": True},
+        "begun": ALL,
+        "date": "2026-11-23 02:00 UTC",
+        "left_out": [],
+        "unrecorded": [],
+        "tcp": "listen",
+        "status_ignored": False,
+        "facts": {name: {**facts, "ping": {"matrix": matrix}} for name, matrix in matrices.items()},
+        "findings": [],
+        "verify": {
+            **verify,
+            "requests": [{}] * 7,
+            "ttft_ms": {"stream": 80.4, "engine": None},
+            "transfer_ms": [2.0, 4.0, 9.0],
+            "reason": "",
+        },
+        "bench": {**bench, "loads": [{**LOAD, **{part: FIGURES for part in ("median", "least", "most")}}]},
+        "drill": {
+            "passed": True,
+            "faults": [{"label": "kill prefill-1", "passed": True, "findings": [], "figures": {"fault": {"gap": 1.5}}}],
+        },
+        "drill_ended": "",
+    }
+
+
+def found(plan, given):
+    report = acceptance_report(plan, given)
+    return report, [(item["severity"], item["id"], item["path"]) for item in report["deviations"]]
+
+
+def test_nothing_to_say_is_a_pass_with_figures_versions_and_digest(plan, perfect):
+    report, deviations = found(plan, perfect)
+    assert (report["verdict"], deviations) == ("passed", [])
+    assert {row["state"] for row in report["stages"]} == {"passed"} and len(report["stages"]) == 5
+    text = "\n".join(acceptance_text(report))
+    for word in (
+        "PASSED",
+        plan["digest"],
+        "25.5.1",
+        "8.5.0",
+        "2 of 2 pairs of ranks passed",
+        "KV transfer: 4.0 ms",
+        "81.5",
+        "None.",
+        "Signatures",
+    ):
+        assert word in text, word
+    assert "no good answer for at most 1.5 s" in text and "stream: 80 ms" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "severity", "id_", "verdict"),
+    [
+        ({"findings": [finding("error")]}, "error", "NPU-HEALTH", "not passed"),
+        ({"findings": [finding("warning")]}, "warning", "NPU-HEALTH", "passed with deviations"),
+        ({"findings": [finding("accepted")]}, "accepted", "NPU-HEALTH", "passed with deviations"),
+        ({"findings": [finding("remark")]}, "remark", "NPU-HEALTH", "passed with deviations"),
+        ({"left_out": ["n1"]}, "unknown", "ACCEPTANCE-LIMIT", "passed with deviations"),
+        ({"unrecorded": ["n1"]}, "unknown", "ACCEPTANCE-RECORD", "passed with deviations"),
+        (
+            {"settings": {"bench": True, "drill": False}, "drill": None},
+            "unknown",
+            "ACCEPTANCE-NOT-ASKED",
+            "passed with deviations",
+        ),
+        (
+            {"settings": {"bench": False, "drill": True}, "bench": None},
+            "unknown",
+            "ACCEPTANCE-NOT-ASKED",
+            "passed with deviations",
+        ),
+        ({"tcp": "none"}, "unknown", "ACCEPTANCE-TCP", "passed with deviations"),
+        ({"status_ignored": True}, "accepted", "ACCEPTANCE-STATUS", "passed with deviations"),
+        ({"drill_ended": "a step failed"}, "error", "DRILL-ENDED", "not passed"),
+        ({"drill": None}, "error", "ACCEPTANCE-NOT-FINISHED", "not passed"),
+        ({"bench": None, "begun": ["check", "deploy", "verify"]}, "error", "ACCEPTANCE-NOT-FINISHED", "not passed"),
+        ({"findings": None}, "error", "ACCEPTANCE-NOT-FINISHED", "not passed"),
+    ],
+)
+def test_each_deviation_is_named_and_judged(plan, perfect, change, severity, id_, verdict):
+    report, deviations = found(plan, {**perfect, **change})
+    assert [item[:2] for item in deviations] == [(severity, id_)]
+    assert report["verdict"] == verdict
+    assert verdict.upper() in acceptance_text(report)[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "id_", "verdict"),
+    [
+        ({"warnings": ["the log of decode-0 was not read"]}, "VERIFY-WARNING", "passed with deviations"),
+        (
+            {"steps": [{"step": "pool", "status": "skipped", "message": "no pool"}]},
+            "VERIFY-SKIPPED",
+            "passed with deviations",
+        ),
+        (
+            {"pairs": {"prefill-0": {"decode-0": {"status": "passed"}, "decode-1": {}}}},
+            "VERIFY-PAIRS",
+            "passed with deviations",
+        ),
+        ({"changed": ["texts"], "reason": ""}, "VERIFY-CHANGED", "passed with deviations"),
+        ({"check_mode": True}, "ACCEPTANCE-NOT-ASKED", "not passed"),
+        ({"verified": False, "findings": [finding("error", "VERIFY-PAIRS")]}, "VERIFY-PAIRS", "not passed"),
+    ],
+)
+def test_what_verify_did_not_prove_is_a_deviation(plan, perfect, change, id_, verdict):
+    report, deviations = found(plan, {**perfect, "verify": {**perfect["verify"], **change}})
+    assert [item[1] for item in deviations] == [id_] and report["verdict"] == verdict
+
+
+def test_an_unknown_version_and_an_unreachable_host_are_not_taken_for_good(plan, perfect):
+    first, second = (host["name"] for host in plan["hosts"][:2])
+    perfect["facts"][first] = {**perfect["facts"][first], "host": {"system": {"kernel": "5.10"}}}
+    perfect["facts"][second] = {"unreachable": "no route"}
+    report, deviations = found(plan, perfect)
+    versions = [("unknown", "ACCEPTANCE-VERSION", name) for name in (first, second)]
+    assert sorted(deviations) == [("unknown", "ACCEPTANCE-PINGS", "check"), *versions]
+    assert "pairs of devices were pinged" in report["deviations"][0]["problem"]
+
+
+def test_a_run_that_ended_early_leaves_a_page_that_says_so(plan, perfect):
+    early = {**perfect, "begun": ["check", "deploy", "verify"], "verify": None, "bench": None, "drill": None}
+    report, _deviations = found(plan, early)
+    assert [row["state"] for row in report["stages"]] == [
+        "passed",
+        "not finished",
+        "not finished",
+        "not begun",
+        "not begun",
+    ]
+    assert report["verdict"] == "not passed"
+    first = {**early, "begun": ["check"], "findings": None, "facts": {}}
+    assert found(plan, first)[0]["stages"][0]["state"] == "not finished"
+
+
+def test_no_place_is_left_out_of_the_page_and_nothing_is_loaded_or_run(plan, perfect):
+    hosts = [f"rack-{number}" for number in range(30)]
+    many = [finding("warning", path=host, problem="<script>\x1b[2J") for host in hosts]
+    report = acceptance_report(plan, {**perfect, "findings": many})
+    text, page = "\n".join(acceptance_text(report)), acceptance_page(report)
+    assert [host for host in hosts if not re.search(rf"\b{host}\b", text) or not re.search(rf"\b{host}\b", page)] == []
+    assert "\x1b" not in text + page and "<script>" not in page and "Deviations: 30" in text
+    assert not re.search(r"(?:src|href)=|url\(|@import", page)
+
+
+@pytest.mark.parametrize(
+    ("settings", "confirmed", "text"),
+    [
+        ({"drill": True}, "", "inference_drill_confirm"),
+        ({"drills": True}, "", "drills"),
+        ({"mask": "perhaps"}, "", "mask"),
+        ({"folder": "/none/of/this"}, "", "Create the folder"),
+    ],
+)
+def test_what_would_end_the_run_later_is_refused_at_once(plan, settings, confirmed, text):
+    with pytest.raises(AnsibleFilterError, match=text):
+        settings_filter(plan, settings, {}, {}, confirmed)
+
+
+def test_wrong_settings_of_bench_are_refused_unless_it_is_not_asked(plan, tmp_path):
+    with pytest.raises(AnsibleFilterError, match="profile"):
+        settings_filter(plan, {}, {"profile": "x"}, {}, "")
+    given = settings_filter(plan, {"bench": False, "folder": str(tmp_path)}, {"profile": "x"}, {}, "")
+    assert given["files"]["archive"] == f"{tmp_path}/{plan['deployment']}-acceptance.tar.gz"
+
+
+def test_a_deployment_in_a_cluster_is_refused(plan):
+    pods = {**plan, "runtime_facts": {**plan["runtime_facts"], "in_cluster": True}}
+    with pytest.raises(AnsibleFilterError, match="no hosts in the inventory"):
+        settings_filter(pods, {}, {}, {}, "")
+
+
+def test_the_inventory_has_what_a_check_needs_and_no_secret():
+    shared = {
+        "inference_model": {"path": "/m"},
+        "inference_secrets": {"key": "s3cret-value"},
+        "inference_check_ignore": ["CLOCK"],
+        "inference_pip_index": "https://user:pass-word@index.example/s3cret-value",
+        "inference_bench": {"profile": "smoke"},
+        "ansible_become_password": "other",
+    }
+    hostvars = {
+        "localhost": {},
+        "n1": {**shared, "inference_devices": 4},
+        "n2": {**shared, "inference_address": "10.0.0.2"},
+    }
+    hostvars["stranger"] = dict(shared)
+    groups = {"all": ["n1", "n2", "stranger"], "prefill": ["n1"], "decode": ["n2"]}
+    whole = declaration(["n1", "n2"], hostvars, groups, "")
+    assert whole["hosts"] == {
+        "n1": {"groups": ["all", "prefill"], "variables": {"inference_devices": 4}},
+        "n2": {"groups": ["all", "decode"], "variables": {"inference_address": "10.0.0.2"}},
+    }
+    assert whole["variables"]["inference_check_ignore"] == ["CLOCK"] and whole["variables"]["inference_model"] == {
+        "path": "/m"
+    }
+    text = json.dumps(whole)
+    assert [word for word in ("inference_secrets", "s3cret-value", "pass-word", "other", "smoke") if word in text] == []
+
+
+def test_records_are_those_of_the_check():
+    assert records({"host_check_gathered": {"record": "a"}, "host_check_pinged": {"skipped": True}}) == ["a"]
+    assert records({"host_check_pinged": {"record": "b"}}) == ["b"] and records({}) == []
+
+
+def test_records_are_no_facts(plan):
+    host = plan["hosts"][0]["name"]
+    results = {host: {"gather": {"npu": {"npus": []}, "record": "x"}, "ping": {"matrix": {}, "record": "x"}}}
+    assert check_facts(plan, results)[host] == {"npu": {"npus": []}, "ping": {"matrix": {}}}
