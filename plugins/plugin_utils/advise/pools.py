@@ -63,7 +63,7 @@ def judge_pool(plan: Record, evidence: Evidence, role: str) -> tuple[dict[str, t
     if role == "decode" and requests and (found["preemptions"] or 0) >= PREEMPTED * requests:
         found["busy"] = max(1.0, found["busy"] or 0.0)  # its KV cache was too small for its requests
     found["state"] = _state(role, found)
-    return found, [*gaps, *_doubts(role, found, total, gaps)]
+    return found, [*gaps, *_doubts(role, found, total)]
 
 
 def _total(evidence: Evidence, names: t.Sequence[str]) -> dict[str, float]:
@@ -115,14 +115,14 @@ def _state(role: str, found: Record) -> str:
     return IDLES if busy < IDLE else WORKS
 
 
-def _doubts(role: str, found: Record, total: Record, gaps: t.Sequence[Finding]) -> t.Iterator[Finding]:
+def _doubts(role: str, found: Record, total: Record) -> t.Iterator[Finding]:
     """Why the figures of a pool say too little, beyond counters that are missing."""
     requests = found["requests"]
     if requests is not None and requests < LEAST_REQUESTS:
         problem = f"it finished {requests:.0f} requests" if requests else "it finished no request"
         fix = "Send more load, with bench or for longer (inference_advise_seconds)."
         yield gap("LOAD", role, problem, fix, f"Fewer than {LEAST_REQUESTS} requests show chance, not rates.")
-    elif role == "decode" and found["busy"] is None and not gaps and total:
+    elif role == "decode" and found["busy"] is None and total:
         problem = "how full it is, is not known: its engines have no --max-num-seqs and no reading of the KV cache"
         fix = "Set inference_bench.slo.tpot to the milliseconds for each token that clients accept."
         yield gap(

@@ -19,6 +19,7 @@ Record = t.Mapping[str, t.Any]
 FORMAT = 1  # of the JSON
 MOST_TRIED = 4  # sizes that are planned until the planner accepts one
 APART = 0.2  # by which the requests of both sides may differ
+LEAST_BUSY = 0.01  # of a pool that answered requests, though its counters of time stood still
 UNEVEN = 0.5  # of the mean: an engine with fewer requests is named
 
 
@@ -102,7 +103,7 @@ def _advice(plan: Record, pools: Record, unknown: t.Sequence[Finding], inventory
         verdict = "one pool does both, so there is nothing to balance"
         return {**nothing, "outcome": "keep", "verdict": verdict, **_memory(plan, inventory)}
     now = Sizes(*(pools[role]["instances"] for role in ROLES))
-    loads = Loads(*(pools[role]["instances"] * pools[role]["busy"] for role in ROLES))
+    loads = Loads(*(pools[role]["instances"] * max(LEAST_BUSY, pools[role]["busy"]) for role in ROLES))
     devices = sum(pools[role]["instances"] * pools[role]["devices"] for role in ROLES)
     kept = {"now": now._asdict(), "next": None, "devices": devices, "carried": None}
     limiting = [role for role in ROLES if _limits(role, pools[role])]

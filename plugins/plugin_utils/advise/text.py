@@ -8,7 +8,6 @@ from __future__ import annotations
 import typing as t
 
 from ..bench.text import table
-from ..description.loader import plain
 from .declaration import settings_text
 from .pools import HELD, IDLES, LIMITS, UNKNOWN, WAITS
 
@@ -18,7 +17,6 @@ STATES = {WAITS: "waits", IDLES: "idles", HELD: "is held up", UNKNOWN: "is not k
 
 def advise_text(report: Record) -> list[str]:
     """Lines: the verdict, a table of the pools, what each side does, the sizes, the declaration, the memory, what is not known."""
-    report = plain(report)  # YAML is written for plain values only
     lines = [f"# Advice for {report['deployment']}: {report['verdict']}", "", _source(report), ""]
     lines += [*table(pool_rows(report)), ""]
     lines += [f"* {_sentence(role, pool)}" for role, pool in report["pools"].items()]

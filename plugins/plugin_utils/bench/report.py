@@ -73,7 +73,8 @@ def _topology(plan: Record, bench: Record) -> dict[str, t.Any]:
     pools = collections.Counter(item["kind"] for item in plan["placement"]["instances"])
     argv = next((item["argv"] for item in plan["services"] if item["kind"] == "router"), [])
     policies = {name: argv[argv.index(f"--{name}") + 1] for name in POLICIES if f"--{name}" in argv[:-1]}
-    router = (plan["verify"].get("entry") or {}).get("kind", "")
+    flavour = plan["software"]["router"]["flavour"]
+    router = "" if flavour == "none" else flavour
     return {"pools": dict(sorted(pools.items())), "devices": bench["devices"], "router": router, "policies": policies}
 
 

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import math
+from unittest import mock
+
 import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
@@ -15,7 +18,7 @@ from ansible_collections.ascend.inference.plugins.filter.advise import report_fi
 from ansible_collections.ascend.inference.plugins.filter.launch_plan import launch_plan_filter
 from ansible_collections.ascend.inference.plugins.module_utils.bench.driver import COUNTERS
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise import report as report_module
-from ansible_collections.ascend.inference.plugins.plugin_utils.advise.declaration import possible_sizes
+from ansible_collections.ascend.inference.plugins.plugin_utils.advise.declaration import possible_sizes, trial_text
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.evidence import NEEDED
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.sizes import Sizes
 from ansible_collections.ascend.inference.plugins.plugin_utils.advise.text import advise_text
@@ -24,6 +27,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.metrics import of_vllm
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 HOSTS = {"prefill": ["a"], "decode": ["b", "c", "d"], "router": ["r"]}
 VARIABLES = {
@@ -146,6 +151,13 @@ def test_decode_is_full_and_prefill_has_no_instance_to_give(rack):
     assert "98% of its places" in text
 
 
+def test_a_side_without_any_measurable_work_keeps_an_instance(rack):
+    report, _text = rack.advise(window({**BUSY_PREFILL, "queue_seconds": 0.0, "prefill_seconds": 0.0}, FULL_DECODE))
+    assert report["outcome"] == "keep"
+    free = {**FREE_DECODE, "decode_seconds": 0.0, "kv_usage": 0.0}
+    assert rack.advise(window(BUSY_PREFILL, free))[0]["sizes"]["next"] == {"prefill": 3, "decode": 1}
+
+
 def test_decode_is_full_and_gets_an_instance(tmp_path):
     pools = {"prefill": {"instances": 3, "tensor_parallel_size": 4}, "decode": VARIABLES["inference_pools"]["decode"]}
     pools["decode"] = {**pools["decode"], "instances": 1}
@@ -176,6 +188,29 @@ def test_the_trial_inventory_gives_the_plan_that_was_accepted(rack, tmp_path):
     assert (
         yaml.safe_load(text.split("```")[1].removeprefix("yaml"))["all"]["vars"] == report["declaration"]["variables"]
     )
+
+
+def itself(text):
+    return text
+
+
+class Own(str):
+    """A text as ansible-core 2.17 has it: of its own type, also after str()."""
+
+    __slots__ = ()
+    __str__ = itself
+
+
+def test_texts_of_ansible_are_written_as_texts(rack):
+    report, _text = rack.advise(window(BUSY_PREFILL, FREE_DECODE))
+    declared = report["declaration"]
+    report["declaration"] = {
+        "groups": {Own(name): [Own(host) for host in hosts] for name, hosts in declared["groups"].items()},
+        "variables": {Own(name): {Own("decode"): {Own("model"): Own("/x")}} for name in declared["variables"]},
+    }
+    assert "inference_pools:\n      decode: {model: /x}" in "\n".join(advise_text(report))
+    trial = trial_text(report["declaration"], {}, {Own("all"): [Own("a")]})
+    assert yaml.safe_load(trial)["all"]["hosts"] == {"a": {"inference_pools": {"decode": {"model": "/x"}}}}
 
 
 def test_pools_on_the_same_hosts_change_their_numbers_only(tmp_path):
@@ -257,6 +292,29 @@ def test_without_evidence_there_is_no_advice(rack, measured, name):
     assert "so no sizes are advised" in text
 
 
+def some(counters):
+    """Counters of which two may be missing, zero, larger or absurd; or none at all."""
+    names = st.sampled_from([name for name in counters if name != "seconds"])
+    changes = st.dictionaries(names, st.sampled_from([None, 0.0, 3.0, 1e12, 1e-9]), max_size=2)
+
+    def changed(factors):
+        found = {name: value * (factors.get(name, 1.0) or 0.0) for name, value in counters.items()}
+        return {name: value for name, value in found.items() if factors.get(name, 1.0) is not None}
+
+    return st.one_of(st.just(counters), changes.map(changed), st.none())
+
+
+@given(some(BUSY_PREFILL), some(FREE_DECODE), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_whatever_engines_export_there_is_advice_or_a_reason(rack, prefill, decode, limit):
+    with mock.patch.object(report_module, "plan_of", return_value=rack.plan):
+        report, text = rack.advise(window(prefill, decode), {"slo": {"tpot": 50}} if limit else {})
+    assert (report["outcome"] == "unknown") == bool(ids(report))
+    assert (report["declaration"] is not None) == (report["outcome"] == "change") == (": try " in text.splitlines()[0])
+    known = [figure for pool in report["pools"].values() for figure in pool["rates"].values() if figure is not None]
+    assert not any(math.isnan(figure) or math.isinf(figure) for figure in known)
+
+
 def test_unknown_figures_are_not_zero(rack):
     report, text = rack.advise(window(BUSY_PREFILL, FREE_DECODE, **{"decode-1": None}))
     decode = report["pools"]["decode"]
@@ -269,6 +327,8 @@ def test_how_full_decode_is_has_to_be_known(tmp_path):
     pools = {**VARIABLES["inference_pools"], "decode": {"instances": 3, "tensor_parallel_size": 4}}
     decode = {key: value for key, value in FREE_DECODE.items() if key != "kv_usage"}
     other = Rack(tmp_path, variables={"inference_pools": pools})
+    assert ids(other.advise(window(BUSY_PREFILL, decode))[0]) == ["ADVISE-FILL"]
+    decode.pop("preemptions")  # that alone forbids nothing
     assert ids(other.advise(window(BUSY_PREFILL, decode))[0]) == ["ADVISE-FILL"]
     assert other.advise(window(BUSY_PREFILL, decode), {"slo": {"tpot": 50}})[0]["outcome"] == "change"
 
@@ -386,5 +446,6 @@ def test_engines_routers_and_the_store_are_read(tmp_path):
     assert list(kinds.values()).count("engine") == 4
     assert "store" in kinds.values()
     assert found["host"] == "r"
+    assert services_filter(plan_of("a2_colocated_pool"))["host"] == "a2-1"  # has no router: clients ask the engines
     with pytest.raises(AnsibleFilterError, match="engines of a cluster"):
         services_filter(plan_of("a3_kthena_1p1d"))
