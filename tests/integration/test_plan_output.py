@@ -42,6 +42,12 @@ AFTER = """
 """
 
 
+def test_a_relative_file_is_written_where_the_command_was_given(tmp_path):
+    """Ansible runs modules of localhost in the folder of the playbook, which is that of the installed collection."""
+    assert plan(tmp_path, inference_plan_html="page.html").code == 0
+    assert "<html" in (tmp_path / "page.html").read_text()
+
+
 def plan(folder, playbook="ascend.inference.plan", **variables):
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps({"all": {"vars": {**copy.deepcopy(VARIABLES), **variables}, "children": GROUPS}}))
@@ -54,7 +60,7 @@ def plan(folder, playbook="ascend.inference.plan", **variables):
     }
     argv = [str(PROGRAM), "-i", str(inventory), playbook]
     done = subprocess.run(
-        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        argv, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     return Run(done.returncode, done.stdout)
 

@@ -227,3 +227,13 @@ def test_public_filters_are_documented_and_private_ones_say_so():
         name for name in names if name.startswith("_") != ("Private to this collection" in {**own, **documents}[name])
     ]
     assert silent == []
+
+
+def test_files_of_the_controller_are_relative_to_where_the_command_was_given():
+    """Modules of localhost run in the folder of the playbook, so a relative path has to be made absolute before."""
+    named = re.compile(
+        r"(?:dest|path): \"\{\{ ((?:inference|verify|host_check)_\w*(?:file|json|html|markdown|dir|path|inventory)) \}\}"
+    )
+    yaml_files = [*in_folder("playbooks", suffix=".yml"), *in_folder("roles", suffix=".yml")]
+    assert named.search('dest: "{{ inference_bench_json }}"')
+    assert [(name(path), found) for path in yaml_files for found in named.findall(text_of(path))] == []

@@ -167,13 +167,13 @@ def prompts_that_evict(engine: dict[str, str], prompt_tokens: int, token: str = 
 
 
 def growth(
-    before: Samples | None, after: Samples | None, counters: Mapping[str, str] = COUNTERS
+    before: Samples | None, after: Samples | None, counters: Mapping[str, str] | None = None
 ) -> dict[str, float] | None:
-    """What counters of one service gained; None without both readings. A counter that decreased (restart) counts from zero."""
+    """What counters of one service (without any those of an engine) gained; None without both readings. A counter that decreased (restart) counts from zero."""
     if before is None or after is None:
         return None
     found = {}
-    for name, metric in counters.items():
+    for name, metric in (counters or COUNTERS).items():
         now, then = _number(after.get(metric)), _number(before.get(metric, 0.0))
         if now is not None and now >= 0 and then is not None:
             found[name] = round(now if now < then else now - then, 3)
