@@ -63,6 +63,8 @@ REAL = {
 }
 REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_venv", "deployment_run")}
 KEYWORDS = ("check_mode", "diff", "no_log", "become", "environment", "ignore_unreachable", "async_val", "retries")
+# What decides only in runs that no case has, as the task has it.
+WRITTEN = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until")
 
 calls: list[Record] = []  # of the running case
 made: list[tuple[str, t.Any]] = []  # module and arguments, of the running task
@@ -175,14 +177,18 @@ def note(task: t.Any, host: str, result: Record) -> None:
             "message": str(result.get("msg", "")) if status == "failed" else "",
             "text": str(task.args.get("text", task.args.get("msg", ""))) if status == "ok" else "",
             "delegate": str(task.delegate_to or ""),
-            "keywords": {
-                name: plain(getattr(task, name))
-                for name in KEYWORDS
-                if getattr(task, name) not in (None, False, 0, [{}], [])
-            },
+            "keywords": keywords(task),
         }
     )
     return None
+
+
+def keywords(task: t.Any) -> Record:
+    """What a task says besides its module: those that apply, and those that are written in it without applying here."""
+    found = {name: plain(getattr(task, name)) for name in KEYWORDS}
+    found = {name: value for name, value in found.items() if value not in (None, False, 0, [{}], [])}
+    written = getattr(task, "_ds", None) or {}
+    return {**{name: plain(written[name]) for name in WRITTEN if name in written}, **found}
 
 
 def note_include(task: t.Any, host: str, status: str, result: Record) -> None:

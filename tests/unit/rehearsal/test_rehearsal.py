@@ -38,22 +38,24 @@ def texts(tmp_path_factory, request):
     wanted = {name: case for name, case in CASES.items() if everything or not case.get("long")}
     folder = tmp_path_factory.mktemp("rehearsal")
     records = run(wanted, folder)
-    paths = {str(folder): "TMP", str(ROOT): "REPOSITORY", sys.executable: "PYTHON"}
-    return {name: case_text(name, calls, paths) for name, calls in records.items()}, records
+    return {name: text_of(name, calls, folder) for name, calls in records.items()}, records
+
+
+def text_of(name: str, calls: list[t.Any], folder: pathlib.Path, tree: pathlib.Path = ROOT) -> str:
+    """The text of a case that ran in ``folder`` with the collection in ``tree``."""
+    return case_text(name, calls, {str(folder): "TMP", str(tree): "REPOSITORY", sys.executable: "PYTHON"})
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_what_runs_is_what_was_recorded(file, texts):
     found = {name: text for name, text in texts[0].items() if name.startswith(f"{file}/")}
     path = HERE / "records" / f"{file}.txt"
-    recorded = sections(path)
+    known = sections(path)
     if os.environ.get("RENEW_REHEARSALS"):
-        recorded = {name: {**recorded, **found}[name] for name in CASES if name in {**recorded, **found}}
-        path.write_text(
-            HEAD + "".join(recorded[name] for name in recorded if name.startswith(f"{file}/")), encoding="utf-8"
-        )
+        known = {name: {**known, **found}[name] for name in CASES if name in {**known, **found}}
+        path.write_text(HEAD + "".join(known[name] for name in known if name.startswith(f"{file}/")), encoding="utf-8")
     for name, text in found.items():
-        assert text.splitlines() == recorded.get(name, "").splitlines(), (
+        assert text.splitlines() == known.get(name, "").splitlines(), (
             f"if that is meant: {COMMAND}, and read the changes"
         )
 
@@ -62,6 +64,11 @@ def sections(path: pathlib.Path) -> dict[str, str]:
     """The recorded text of each case of a file."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return {part.split("\n")[0]: f"=== {part}" for part in text.split("=== ")[1:]}
+
+
+def recorded(name: str) -> str:
+    """The recorded text of a case."""
+    return sections(HERE / "records" / f"{name.split('/')[0]}.txt")[name]
 
 
 @pytest.mark.parametrize("file", FILES)
