@@ -16,13 +16,20 @@ import pytest
 from ansible_collections.ascend.inference import plugins
 from ansible_collections.ascend.inference.plugins.module_utils.tools.credentials import passwords
 
+yaml = pytest.importorskip("yaml", reason="a target has neither documentation nor actions")
+
 MODULES = pathlib.Path(list(plugins.__path__)[0]) / "modules"
-NAMES = sorted(
-    {path.stem for path in MODULES.glob("*.py")} - {"bundle", "plan", "print_text"}
-)  # those are actions only
-# Names of secrets and numbers of tokens
-NO_SECRETS = {"verify.entry.api_key", "verify.engine_api_key"}
+NAMES = sorted({path.stem for path in MODULES.glob("*.py")} - {"print_text"})  # its text is there to be shown
+# Options that a name or a description makes look like secrets, and what they hold.
+NO_SECRETS = {
+    "files.private": "whether a content is one",
+    "services.newer": "paths",
+    "verify.engine_api_key": "the name of a secret",
+    "verify.entry.api_key": "the name of a secret",
+    "facts": "what support_archive writes into an archive for others",
+}
 SECRET = re.compile(r"(^|_)(key|keys|token|secret|secrets|password|credentials?)$")
+DESCRIBED = re.compile(r"\b(secrets?|passwords?|credentials?|bearer|API key)\b|\b(key|token) of\b", re.IGNORECASE)
 PACKAGE = "ansible_collections.ascend.inference.plugins.modules"
 
 
@@ -31,8 +38,10 @@ class Asked(Exception):
 
 
 def spec_of(name, monkeypatch):
-    """The argument spec with which a module calls AnsibleModule."""
+    """The argument spec with which a module calls AnsibleModule, or that of an action without a module."""
     module = importlib.import_module(f"{PACKAGE}.{name}")
+    if not hasattr(module, "AnsibleModule"):
+        return importlib.import_module(PACKAGE.replace("modules", "action") + f".{name}").ARGUMENTS
 
     def ask(argument_spec, **_other):
         raise Asked(argument_spec)
@@ -54,7 +63,27 @@ def test_each_option_that_can_hold_a_secret_has_no_log(name, monkeypatch):
     found = dict(options(spec_of(name, monkeypatch)))
     assert found
     shown = {path for path, option in found.items() if SECRET.search(path) and not option.get("no_log")}
-    assert shown - NO_SECRETS == set()
+    assert shown - set(NO_SECRETS) == set()
+
+
+def described(options_, path=""):
+    """The path and the description of each documented option."""
+    for name, option in (options_ or {}).items():
+        text = option["description"]
+        yield path + name, text if isinstance(text, str) else " ".join(text)
+        yield from described(option.get("suboptions"), path + name + ".")
+
+
+def test_each_option_that_is_described_as_a_secret_has_no_log(monkeypatch):
+    shown, hidden = set(), set()
+    for name in NAMES:
+        documentation = yaml.safe_load(importlib.import_module(f"{PACKAGE}.{name}").DOCUMENTATION)
+        specification = dict(options(spec_of(name, monkeypatch)))
+        for path, text in described(documentation.get("options")):
+            if DESCRIBED.search(text):
+                (hidden if specification[path].get("no_log") else shown).add(path)
+    assert shown - set(NO_SECRETS) == set()
+    assert {"api_key", "engine_api_key", "secrets", "token"} <= hidden
 
 
 @pytest.mark.parametrize(
