@@ -331,19 +331,17 @@ def read_record(value: t.Any) -> dict[str, t.Any] | None:
                 for item in value["instances"]
             ],
             **{kind: _name(value[kind]) if value[kind] != "" else "" for kind in SINGLE},
-            **({"routers": [_name(host) for host in _few(value["routers"])]} if "routers" in value else {}),
+            **(
+                {"routers": [_name(host) for host in _few(value["routers"], MOST_ON_HOST)]}
+                if "routers" in value
+                else {}
+            ),
             **({"posted": True} if value.get("posted") is True else {}),
-            **{key: [_name(host) for host in _few(value[key])] for key in SEVERAL if key in value},
+            **{key: [_name(host) for host in _few(value[key], MOST_MEMBERS)] for key in SEVERAL if key in value},
         }
     except (KeyError, TypeError, ValueError):
         return None
     return None if _contradicts(record["instances"]) else record
-
-
-def _few(value: t.Any) -> list[t.Any]:
-    if not isinstance(value, list) or len(value) > MOST_ON_HOST:
-        raise ValueError("not a list of hosts of a placement")
-    return value
 
 
 def _number(value: t.Any, most: int) -> int:
@@ -352,8 +350,8 @@ def _number(value: t.Any, most: int) -> int:
     return value
 
 
-def _few(value: t.Any) -> list[t.Any]:
-    if not isinstance(value, list) or len(value) > MOST_MEMBERS:
+def _few(value: t.Any, most: int) -> list[t.Any]:
+    if not isinstance(value, list) or len(value) > most:
         raise ValueError("not a list of a placement")
     return value
 

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import types
+
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify import pool
+from ansible_collections.ascend.inference.plugins.module_utils.verify.logs import services_of
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import PlanError, argument_spec, read_plan
 
 
@@ -98,3 +102,44 @@ def test_the_argument_spec_has_all_keys_and_hides_no_secret_name():
     assert spec["store"]["options"]["writers"]["elements"] == "str"
     assert "default" not in spec["store"]
     assert spec["mode"]["required"] is True
+
+
+def stored(engines, writers=(), readers=(), **changes):
+    """The section of a store with such engines on one host."""
+    logs = {"log": {"kind": "file", "path": "/x.log"}, "host": "n1"}
+    store = {
+        "master_url": "http://10.1.1.3:9003",
+        "writers": list(writers),
+        "readers": list(readers),
+        **logs,
+        **changes,
+    }
+    listed = [{"name": name, "url": f"http://10.1.1.1:710{name}", **logs} for name in engines]
+    return section(mode="pool", prefill=[], decode=[], colocated=listed, store=store)
+
+
+@pytest.mark.parametrize(
+    ("engines", "writers", "readers", "pairs"),
+    [
+        ("ab", "", "", ["ba", "ab"]),
+        ("abc", "", "", ["ba", "cb", "ac"]),
+        ("ab", "a", "ab", ["ab"]),
+        ("abc", "ac", "abc", ["ca", "ab", "ac"]),
+        ("a", "", "", []),
+    ],
+)
+def test_no_reader_is_given_what_it_wrote_itself(engines, writers, readers, pairs):
+    """It would find the prompt in its own memory, and prove nothing of the store."""
+    probe = types.SimpleNamespace(plan=read_plan(stored(engines, writers, readers)))
+    assert [writer.name + reader.name for writer, reader in pool._links(probe)] == pairs
+
+
+def test_the_logs_of_all_masters_are_read():
+    log = {"kind": "file", "path": "/m.log"}
+    masters = [
+        {"name": name, "host": host, "url": "http://10.1.1.3:9003", "log": log}
+        for name, host in (("m", "n1"), ("m-1", "n2"))
+    ]
+    plan = read_plan(stored("a", name="m", masters=masters))
+    assert [name for name, _log in services_of(plan, "n1")] == ["a", "m"]
+    assert [name for name, _log in services_of(plan, "n2")] == ["m-1"]

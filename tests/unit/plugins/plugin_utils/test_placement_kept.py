@@ -16,6 +16,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_ke
     record_hosts,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.store_hosts import MASTERS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -164,6 +165,14 @@ def test_a_file_that_holds_no_placement_is_ignored(value):
 def test_a_record_survives_json():
     before = plan(inventory(prefill=["n1"], decode=["n2"]), pools())
     assert read_record(before["placement"]) == before["placement"]
+
+
+def test_a_record_may_have_more_routers_than_a_store_has_masters():
+    placement = plan(inventory(prefill=["n1"], decode=["n2"]), pools())["placement"]
+    assert read_record({**placement, "routers": ["n1"] * 20})["routers"] == ["n1"] * 20
+    assert read_record({**placement, "routers": ["n1"] * 256}) is None
+    assert read_record({**placement, MASTERS: ["n1"] * 9}) is not None
+    assert read_record({**placement, MASTERS: ["n1"] * 10}) is None
 
 
 NAMES = [f"n{number}" for number in range(1, 7)]

@@ -12,6 +12,7 @@ import textwrap
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.edges import EDGES, WITHOUT
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import ROUTER, D, P
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
 ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -32,6 +33,13 @@ def test_the_shortest_hold_of_each_kind():
     """Both rules are about one variable: shorter than a pull, which is an error, and shorter than a request may wait."""
     ids = [{item["id"] for item in judged("p2p", {"inference_kv_hold_timeout": number})} for number in (20, 21)]
     assert ids == [{"KV-HOLD-SHORT"}, {"HOLD-TIMEOUT"}]
+
+
+def test_a_long_range_meets_each_port_in_it():
+    """Also the second one, which does not meet the port before it."""
+    ports = {f"{P}.ports.kv": 30000, f"{D}.ports.api": 30001, f"{ROUTER}.port": 30003}
+    found = judged("one-host", ports)
+    assert [item["path"] for item in found] == [f"{D}.ports.api", f"{ROUTER}.port"]
 
 
 def compares_numbers(node):
