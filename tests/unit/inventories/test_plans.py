@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import typing as t
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -17,7 +18,33 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue
 from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
 from ansible_collections.ascend.inference.tests.unit.inventories.plan_text import plan_text, services_text
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import SHIPPED, plan_of, with_values
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
+# A family of valid deployments, and what differs from it.
+FEATURES: dict[str, tuple[str, dict[str, t.Any]]] = {
+    "entry": (
+        "both",
+        {
+            "inference_router": {
+                "frontend": "nginx",
+                "frontend_requests_per_minute": 60,
+                "frontend_parallel_requests": 4,
+                "certificate": "/c",
+                "certificate_key": "/k",
+                "instances": 2,
+                "balancer": "haproxy",
+            },
+            "inference_secrets": {"client_keys": "y", "api_key": "z"},
+            "inference_probe": {"enabled": True, "textfile_directory": "/srv/textfiles"},
+            "inference_firewall": {"state": "present"},
+        },
+    ),
+    "several-masters": ("ha", {}),
+    "memcache": ("both", {"inference_store.backend": "memcache"}),
+    "llmdatadist": ("llmdatadist", {}),
+    "layerwise": ("layerwise", {}),
+    "cpu": ("cpu", {"inference_kv_hold_timeout": 60}),
+}
 PLANS = pathlib.Path(__file__).parent / "plans"
 
 
@@ -43,6 +70,12 @@ def test_plan_of_a_recipe(name):
     expect(f"recipe-{name}", services_text(launch_plan(variables, inventory)))
 
 
+@pytest.mark.parametrize("name", sorted(FEATURES))
+def test_plan_with_a_feature_that_no_inventory_has(name):
+    expect(f"feature-{name}", plan_text(launch_plan(*family(*FEATURES[name]))))
+
+
 def test_no_text_without_a_plan():
     names = {f"inventory-{name}" for name in SHIPPED} | {f"recipe-{name}" for name in RECIPES}
+    names |= {f"feature-{name}" for name in FEATURES}
     assert {path.stem for path in PLANS.glob("*.txt")} == names
