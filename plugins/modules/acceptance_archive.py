@@ -131,13 +131,13 @@ def contents(params):
         if masker:
             learn(masker, name, host)
         files += [(f"{safe(name)}/{inner}", text) for inner, text in files_of(name, host)]
-    if masker:
-        files = [(masker(name), masker(text)) for name, text in files]
     # A frontend has several keys in one text. Longer ones first: one may be part of another.
     known = {part for secret in params["secrets"] for part in [secret, *secret.split()] if part}
     known |= passwords(params["documents"])
     for secret in sorted(known, key=len, reverse=True):
         files = [(name, text.replace(secret, LEFT_OUT)) for name, text in files]
+    if masker:  # after the secrets: one that contains the name of a host would no longer be found
+        files = [(masker(name), masker(text)) for name, text in files]
     missing = sorted(set(params["records"]) - set(hosts))
     return files, sum(len(host.commands) for host in hosts.values()), missing, masker.hosts if masker else {}
 

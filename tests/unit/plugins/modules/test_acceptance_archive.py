@@ -228,6 +228,14 @@ def test_passwords_in_urls_are_left_out(run_module, tmp_path):
     assert "pass-word" not in "".join(texts.values()) and "index.example" in texts["plan.json"]
 
 
+def test_secrets_that_contain_the_name_of_a_host_are_left_out_of_a_masked_archive(run_module, tmp_path):
+    documents = {"plan.json": '{"index": "https://me:node0-password@index.example/simple", "key": "key-10.9.8.7-of-node0"}'}
+    options = {"records": {"node0": []}, "documents": documents, "secrets": ["key-10.9.8.7-of-node0"], "mask": True}
+    run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", **options)
+    text = replay.contents(tmp_path / "a")["plan.json"]
+    assert "password" not in text and "-of-" not in text and "index.example" in text
+
+
 def test_a_damaged_record_is_refused_and_nothing_is_written(run_module, tmp_path):
     done = run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", records={"n": ["eJw="]})
     assert done["failed"] and "damaged" in done["msg"]
