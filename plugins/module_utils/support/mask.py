@@ -17,15 +17,17 @@ import os
 import re
 from typing import Iterable
 
-# Words end where no letter or digit follows: hccn.conf joins addresses with underscores.
+# Words end where no letter or digit follows: hccn.conf joins addresses with underscores. They begin also after an escape of JSON, such as the
+# two characters \n, and after a colour of a terminal, whose last character is the letter m.
+_BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt])|(?<=[0-9;\[]m))"
 _WORDS = re.compile(
-    r"(?<![0-9A-Za-z])(?P<mac>(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(?![0-9A-Za-z:])"
-    r"|(?<![0-9A-Za-z-])(?P<dashed>[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4})(?![0-9A-Za-z-])"
-    r"|(?<![0-9A-Za-z])(?P<ipv6>[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![0-9A-Za-z:])"
-    r"|(?<![0-9A-Za-z.])(?P<ipv4>(?:\d{1,3}\.){3}\d{1,3})(?![0-9A-Za-z]|\.\d)"
+    rf"{_BEGIN}(?P<mac>(?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z:])"
+    rf"|{_BEGIN}(?<!-)(?P<dashed>[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}})(?![0-9A-Za-z-])"
+    rf"|{_BEGIN}(?P<ipv6>[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}})(?![0-9A-Za-z:]|\.\d)"  # not of ::ffff:10.0.0.1
+    rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
 _SWITCH = re.compile(r"System Name TLV\s*\n\s*(\S+)")  # of hccn_tool -lldp
-_SERIAL = re.compile(r"(?i)\b((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{4,})")
+_SERIAL = re.compile(rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})")
 LOCAL = "localhost"
 _KEPT_OCTETS = (0, 127, 255)  # no address, loopback, netmasks
 _KEPT_BITS = {172: 12, 192: 16}  # private networks stay private
@@ -116,7 +118,7 @@ class Masker:
 
     def _compiled(self) -> re.Pattern[str] | None:
         words = sorted((re.escape(name) for name in self._names), key=len, reverse=True)
-        return re.compile(rf"(?<![0-9A-Za-z])(?:{'|'.join(words)})(?![0-9A-Za-z])") if words else None
+        return re.compile(rf"{_BEGIN}(?:{'|'.join(words)})(?![0-9A-Za-z])") if words else None
 
     def _digest(self, word: str) -> str:
         return hmac.new(self._key, word.encode("utf-8"), hashlib.sha256).hexdigest()

@@ -300,11 +300,22 @@ def test_what_names_nobody_stays(text):
         "node1_eth0",
         "rack.site.example",
         "rack",
+        "::ffff:10.1.2.3",
+        "\x1b[31mnode1",
     ],
 )
 def test_what_names_something_is_masked_the_same_each_time(text):
     masker = Masker(["node1", "rack.site.example"], key=b"key")
     assert masker(text) == masker(text) != text
+
+
+@pytest.mark.parametrize(
+    "line", ["10.1.2.3", "::ffff:10.1.2.3", "a4bb-6d00-0001", "a4:bb:6d:00:00:01", "fe80::a4bb:1", "node1", "sn: AB12CD34"]
+)
+@pytest.mark.parametrize("before", ["\n", "\r\n", "\t", "\x1b[1;31m"])
+def test_escapes_of_json_hide_nothing(line, before):
+    masked = Masker(["node1"], key=b"key")(json.dumps({"text": f"x{before}{line}"}))
+    assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith("x")
 
 
 def test_each_archive_has_other_pseudonyms():
