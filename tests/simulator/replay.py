@@ -6,18 +6,23 @@
 ``python tests/simulator/replay.py ARCHIVE FOLDER [MODEL]`` writes an inventory for the playbook check and prints its path. MODEL: folder of the model on this
 machine. Only the tools are replayed: what a check reads from the machine itself (memory, disks, kernel) is that of this machine, and the
 ids of such findings are accepted in the inventory. A call that was not recorded fails with status 70 and is named on stderr.
+
+An archive comes from others: what it names is written below FOLDER only, and no text of it is a template or a setting of Ansible.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 import tarfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOLS = {"npu-smi": "npu_smi", "hccn_tool": "hccn_tool"}  # program -> key of host_check_executables
+MOST = 2**30  # bytes of an archive when it is unpacked
+NAME = re.compile(r"\w[\w.:-]*")  # of a host
 sys.path.insert(0, HERE)
 
 from ascend_cluster import MACHINE  # noqa: E402 - a sibling of this script
@@ -26,7 +31,12 @@ from ascend_cluster import MACHINE  # noqa: E402 - a sibling of this script
 def contents(archive):
     """{path below the archive's folder: text}."""
     with tarfile.open(archive, encoding="utf-8") as stream:
-        members = [member for member in stream.getmembers() if member.isfile()]
+        members, size = [], 0
+        for member in stream:  # one after the other: nothing is unpacked beyond the limit
+            size += member.size
+            if size > MOST:
+                raise ValueError(f"{archive} has more than {MOST} bytes")
+            members += [member] if member.isfile() else []
         return {member.name.split("/", 1)[1]: stream.extractfile(member).read().decode("utf-8") for member in members}
 
 
@@ -43,8 +53,25 @@ def answers_of(files, host):
     return found
 
 
+def inert(value):
+    """The value with every text that Ansible would take for a template marked as none."""
+    if isinstance(value, dict):
+        return {key: inert(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [inert(item) for item in value]
+    is_template = isinstance(value, str) and any(mark in value for mark in ("{{", "{%", "{#"))
+    return {"__ansible_unsafe": value} if is_template else value
+
+
+def own_settings(variables):
+    """The variables without those of Ansible itself, inert."""
+    return {name: inert(value) for name, value in variables.items() if not name.startswith("ansible_")}
+
+
 def install(folder, host, files, python=sys.executable):
     """Write the recorded answers, programs and hccn.conf of a host -> its variables for the role host_check."""
+    if not NAME.fullmatch(host):
+        raise ValueError(f"the archive names a host {host!r}")
     place = os.path.join(str(folder), host)
     os.makedirs(os.path.join(place, "bin"), exist_ok=True)
     state = os.path.join(place, "answers.json")
@@ -69,7 +96,11 @@ def replay(archive, folder, model=None, python=sys.executable):
     """Write simulated hosts and an inventory for the playbook check -> path of the inventory (JSON, which is YAML as well)."""
     folder, files = os.path.abspath(str(folder)), contents(archive)
     declared = json.loads(files["inventory.json"])
-    variables = {**declared["variables"], "ansible_connection": "local", "ansible_python_interpreter": python}
+    variables = {
+        **own_settings(declared["variables"]),
+        "ansible_connection": "local",
+        "ansible_python_interpreter": python,
+    }
     variables.update(host_check_ping="full", inference_runtime="supervisor", inference_root="/tmp/ascend-replay")
     ignored = variables.get("inference_check_ignore") or []
     variables["inference_check_ignore"] = sorted({*ignored, *MACHINE})
@@ -77,7 +108,7 @@ def replay(archive, folder, model=None, python=sys.executable):
         variables["inference_model"] = {**variables["inference_model"], "path": str(model)}
     groups = {}
     for number, (host, declaration) in enumerate(sorted(declared["hosts"].items())):
-        own = {name: value for name, value in declaration["variables"].items() if not name.startswith("ansible_")}
+        own = own_settings(declaration["variables"])
         own["inference_address"] = f"127.0.0.{2 + number}"  # of this machine
         if f"{host}/tools.json" in files:
             own.update(install(folder, host, files, python))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pathlib
@@ -204,6 +205,44 @@ def test_outputs_are_kept_as_printed_with_command_status_and_time(run_module, re
         assert texts["node1/" + index["files"][real["node1"]["hccn_conf"]]] == conf.read()
     begins = [call["begin"] for call in index["commands"]]
     assert begins == sorted(begins)
+
+
+def written(path, documents):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in documents.items():
+            entry = tarfile.TarInfo(f"top/{name}")
+            entry.size = len(text.encode())
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.mark.parametrize("host", ["../outside", "/outside", "..", "a'; touch b; '"])
+def test_an_archive_writes_nothing_outside_of_the_folder(tmp_path, host):
+    declared = {"variables": {}, "hosts": {host: {"groups": ["all"], "variables": {}}}}
+    tools = json.dumps({"commands": [], "files": {}})
+    archive = written(tmp_path / "a", {"inventory.json": json.dumps(declared), f"{host}/tools.json": tools})
+    (tmp_path / "again").mkdir()
+    with pytest.raises(ValueError, match="the archive names a host"):
+        replay.replay(archive, tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "again"]
+
+
+def test_an_archive_brings_no_templates_and_no_settings_of_ansible(tmp_path):
+    hostile = "{{ lookup('pipe', 'touch /tmp/made-up') }}"
+    variables = {"inference_address": "10.9.8.7", "inference_env": {"A": [hostile]}, "ansible_shell_executable": "/x"}
+    declared = {"variables": variables, "hosts": {"node0": {"groups": ["all"], "variables": {}}}}
+    archive = written(tmp_path / "a", {"inventory.json": json.dumps(declared)})
+    with open(replay.replay(archive, tmp_path), encoding="utf-8") as handle:
+        found = json.load(handle)["all"]["vars"]
+    assert found["inference_env"] == {"A": [{"__ansible_unsafe": hostile}]}
+    assert "ansible_shell_executable" not in found and found["ansible_connection"] == "local"
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(replay, "MOST", 100)
+    archive = written(tmp_path / "a", {"one": "x" * 60, "two": "x" * 60})
+    with pytest.raises(ValueError, match="more than 100 bytes"):
+        replay.contents(archive)
 
 
 def test_a_call_that_was_not_recorded_is_named(run_module, recorded, tmp_path):
