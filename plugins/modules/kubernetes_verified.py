@@ -57,7 +57,7 @@ previous_plan:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..module_utils.kubernetes.arguments import CONNECTION, WRITER, run
-from ..module_utils.kubernetes.verified import read, rollback_plan, write
+from ..module_utils.kubernetes.verified import read, refuse_other, rollback_plan, write
 
 ARGUMENTS = dict(CONNECTION, state={"type": "str", "default": "recorded", "choices": ["recorded", "read"]}, **WRITER)
 
@@ -65,7 +65,9 @@ ARGUMENTS = dict(CONNECTION, state={"type": "str", "default": "recorded", "choic
 def handled(cluster, params):
     """The module's result."""
     if params["state"] == "read":
-        return {"changed": False, "previous_plan": rollback_plan(*read(cluster, params["plan"]))}
+        restored = rollback_plan(*read(cluster, params["plan"]))
+        refuse_other(params["plan"], restored)
+        return {"changed": False, "previous_plan": restored}
     return {"changed": write(cluster, params["plan"])}
 
 

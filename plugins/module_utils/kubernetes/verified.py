@@ -47,6 +47,22 @@ def rollback_plan(kept, digest):
     )
 
 
+def refuse_other(plan, restored):
+    """Raise ``KubernetesProblem`` if a recorded plan is of another deployment than ``plan``.
+
+    Whoever may write ConfigMaps of the namespace decides about the record, and it is applied with the rights of the user.
+    """
+    keys = ("namespace", "name")
+    places = [
+        [found.get("deployment"), *(found.get("kubernetes", {}).get(key) for key in keys)] for found in (plan, restored)
+    ]
+    if places[0] != places[1]:
+        raise KubernetesProblem(
+            f"The record ConfigMap/{record_name(plan)} has a plan of another deployment: namespace {places[1][1]}, name {places[1][2]}. "
+            "Nothing was applied. Fix: find out who wrote it; then correct the inventory and run site."
+        )
+
+
 def record_verified(kept, plan):
     """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
     data = dict(kept.get("data") or {}) if kept else {}

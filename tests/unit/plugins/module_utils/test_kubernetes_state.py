@@ -251,6 +251,17 @@ def test_the_plan_to_roll_back_to_is_the_last_verified_one_that_was_not_applied_
             verified.rollback_plan(kept(older), "2")
 
 
+def test_a_recorded_plan_of_another_deployment_is_refused():
+    verified.refuse_other(PLAN, PLAN)
+    for other in (
+        {"deployment": "theirs"},
+        {"kubernetes": {**PLAN["kubernetes"], "namespace": "kube-system"}},
+        {"kubernetes": {**PLAN["kubernetes"], "name": "theirs"}},
+    ):
+        with pytest.raises(KubernetesProblem, match="a plan of another deployment"):
+            verified.refuse_other(PLAN, {**PLAN, **other})
+
+
 def test_the_digest_that_was_applied_is_that_of_all_objects():
     def thing(digest):
         return {"metadata": {"annotations": {"ascend.inference/plan-sha256": digest}}}
