@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from ..tools.runner import MOST_LOG
 from ..verify.logs import evidence, split
 from ..verify.plan import PlanError, read_plan
 from .errors import KubernetesProblem, Refused
@@ -21,7 +22,8 @@ MOST = 20000  # lines of a log, as of a container on a host
 def logs(cluster, plan, since):
     """``{service: evidence}``, as the module service_log returns it; ``since`` is a time of this machine.
 
-    A service with several pods has the lines of all of them. Pods of another revision are left out.
+    A service with several pods has the lines of all of them; one that cannot be read hides no lines of the others. Pods of another
+    revision are left out.
     """
     try:
         lines = read_plan(plan["verify"]).release.lines
@@ -33,12 +35,12 @@ def logs(cluster, plan, since):
     for name in sorted(pods):
         mine = [pod for pod in pods[name] if not _is_old(plan, pod)]
         texts, problem = ([], []), "" if mine else "no pod of this revision runs it"
-        try:
-            for pod in mine:
-                texts[0].extend(_lines(cluster, pod, {"tailLines": str(MOST)}))
-                texts[1].extend(_lines(cluster, pod, window))
-        except KubernetesProblem as error:
-            problem = str(error)
+        for pod in mine:
+            for known, query in zip(texts, ({"tailLines": str(MOST)}, window)):
+                try:
+                    _read(cluster, pod, query, known)
+                except KubernetesProblem as error:
+                    problem = problem or str(error)
         found[name] = evidence(name, texts[0], texts[1], lines, problem)
     return found
 
@@ -47,15 +49,23 @@ def _is_old(plan, pod):
     return role_of(pod) in plan["kubernetes"]["roles"] and not is_current(plan, pod)
 
 
-def _lines(cluster, pod, query):
-    """A container's lines, and before them those of the container that it replaced, as far as its node still has them."""
+def _read(cluster, pod, query, known):
+    """Add a container's lines, and before them those of the container that it replaced, as far as its node still has them.
+
+    Raises ``KubernetesProblem`` for a log that was not read to its end, once what was read is added.
+    """
     name, container = pod["metadata"]["name"], pod["spec"]["containers"][0]["name"]
     statuses = (pod.get("status") or {}).get("containerStatuses") or [{}]
-    found = []
-    if (statuses[0].get("lastState") or {}).get("terminated"):
+    query, size = dict(query, limitBytes=str(MOST_LOG)), 0  # the server has no other limit for a window of time
+    earlier = [dict(query, previous="true")] if (statuses[0].get("lastState") or {}).get("terminated") else []
+    for asked in [*earlier, query]:
         try:
-            found = split(cluster.read_log(name, container, dict(query, previous="true")))
+            text = cluster.read_log(name, container, asked)
         except Refused as error:
-            if error.code == 403:
+            if error.code == 403 or asked is query:
                 raise
-    return found + split(cluster.read_log(name, container, query))
+            continue
+        known.extend(split(text))
+        size = max(size, len(text.encode("utf-8")))
+    if size >= MOST_LOG:
+        raise KubernetesProblem(f"the log of {name} has more than {MOST_LOG // 2**20} MiB")

@@ -60,14 +60,15 @@ def request(plan: VerifyPlan) -> str:
 def judge_logs(plan: VerifyPlan, report: dict[str, Any], read: Logs) -> list[records.Record]:
     """Check for red flags in all logs; transfer lines per probe request on decode and listener lines on prefill, if printed."""
     readable = {name: log for name, log in read.items() if log["readable"]}
-    if not readable:
+    # Also of a log that was read in part.
+    flagged = {name: log["red_flags"] for name, log in read.items() if log.get("red_flags")}
+    if not readable and not flagged:
         reasons = "; ".join("{}: {}".format(name, log["problem"]) for name, log in sorted(read.items()))
         return [records.skipped("logs", "no log was read" + (" (" + reasons + ")" if reasons else ""))]
     broken = []
-    for name, log in sorted(readable.items()):
-        if log["red_flags"]:
-            problem = Problem("its log shows a red flag: " + log["red_flags"][0].strip()[:300], "red_flag")
-            broken.append(records.failed("logs", name, problem, lines=log["red_flags"][:5]))
+    for name, lines in sorted(flagged.items()):
+        problem = Problem("its log shows a red flag: " + lines[0].strip()[:300], "red_flag")
+        broken.append(records.failed("logs", name, problem, lines=lines[:5]))
     broken += _listeners(plan, readable)
     proved: list[str] = []
     if plan.disaggregated and plan.release.lines.transferred:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import os
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines, Log
-from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import core_id
+from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import core_id, judge_logs
 
 LINES = Lines("KV cache transfer for request ", "Delaying free of ", "started listening on path: tcp://")
 
@@ -141,6 +142,18 @@ def test_a_tool_that_refuses_is_said():
     found = logs.read([("b", Log("docker", "", "inference-b"))], {}, LINES, lambda argv: (1, "No such container"))
     assert found["b"]["readable"] is False
     assert "No such container" in found["b"]["problem"]
+
+
+def test_red_flags_of_a_log_that_was_read_in_part_count():
+    plan = types.SimpleNamespace(
+        transfer=types.SimpleNamespace(listeners_per_prefill=0),
+        release=types.SimpleNamespace(lines=LINES),
+        disaggregated=False,
+        role=lambda name: [],
+    )
+    found = logs.evidence("r", [], ["Mooncake transfer failed"], LINES, "the log of a pod has more than 64 MiB")
+    (step,) = judge_logs(plan, {}, {"r": found})
+    assert (step["status"], step["hop"]) == ("failed", "r")
 
 
 def test_the_part_of_the_id_that_both_sides_log():

@@ -620,6 +620,28 @@ def test_logs_of_pods_are_judged_like_those_of_hosts(module):
     assert logs["decode-0"]["problem"] == "pods/log is forbidden"
 
 
+def test_a_pod_with_a_huge_or_unreadable_log_hides_no_lines_of_others(module, monkeypatch):
+    server, text, asked = Server(), Server.text, []
+    module(server, "deploy")
+    routers = sorted(item["metadata"]["name"] for item in server.store.list("pods") if "router" in item["metadata"]["name"])
+
+    def read(method, path, query):
+        pod = path.rsplit("/", 2)[1]
+        asked.append(query["limitBytes"])
+        if pod == routers[0]:
+            raise Refused(400, "BadRequest", "it is waiting to start")
+        return "Instance x was not added to the proxy\n" if pod in routers else text(server, method, path, query)
+
+    server.text = read
+    router = module(server, "info", logs_since=1790000000)["logs"]["router"]
+    assert router["red_flags"] == ["Instance x was not added to the proxy"]
+    assert (router["readable"], router["problem"]) == (False, "it is waiting to start")
+    assert set(asked) == {str(pod_logs.MOST_LOG)}
+    monkeypatch.setattr(pod_logs, "MOST_LOG", 10)
+    decode = module(server, "info", logs_since=1790000000)["logs"]["decode-0"]
+    assert not decode["readable"] and "more than 0 MiB" in decode["problem"]
+
+
 def test_a_log_is_asked_for_by_seconds_and_with_the_container_before_a_restart(module, monkeypatch):
     """Clocks of the nodes may differ from the one of this machine."""
     server, queries = Server(), []
