@@ -22,6 +22,7 @@ from ..plugin_utils.bundle.placing import (
     images_of_host,
     lacking_space,
     parts_of_images,
+    prove_digests,
 )
 
 MODULE = "ascend.inference.bundle_files"
@@ -50,6 +51,7 @@ class ActionModule(ActionBase):
         try:
             data = read(options["path"])
             images = images_of_host(data, options["images"], first["host"]["machine"], host)
+            prove_digests(options["path"], images)
             if images:  # nothing else is installed where images run
                 platform, files = first["host"]["machine"], {}
             else:

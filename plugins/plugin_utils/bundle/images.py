@@ -38,13 +38,22 @@ def digest_of(text: str) -> str:
 
 @dataclass(frozen=True)
 class Image:
-    """One image for one machine, as its registry has it. ``origin`` has the digest that the name had in the registry."""
+    """One image for one machine, as its registry has it. ``origin`` has the digest that the name had in the registry.
+
+    ``listing``: the list of manifests that a name with a digest is of; it proves on the other side that the manifest is the planned one.
+    """
 
     name: str
     machine: str
     origin: str
     manifest: str
     config: str
+    listing: str = ""
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything but the layers."""
+        return [text for text in (self.manifest, self.config, self.listing) if text]
 
     @property
     def digest(self) -> str:
@@ -58,8 +67,8 @@ class Image:
 
     @property
     def parts(self) -> dict[str, int]:
-        """{digest: bytes} of everything: manifest, configuration, layers."""
-        texts = {digest_of(text): len(text.encode("utf-8")) for text in (self.manifest, self.config)}
+        """{digest: bytes} of everything: manifest, configuration, list of manifests, layers."""
+        texts = {digest_of(text): len(text.encode("utf-8")) for text in self.texts}
         return {**texts, **self.layers}
 
     @property
@@ -92,8 +101,9 @@ class Registry:
         if planned_digest not in ("", digest_of(manifest)):
             raise FetchError(f"{name}: the registry's manifest is not the planned one. Fix: check the registry")
         origin = f"docker://{repository_of(full_name(name))}@{digest_of(manifest)}"
-        data = _parsed(name, manifest)
+        data, listing = _parsed(name, manifest), ""
         if "manifests" in data:
+            listing = manifest if planned_digest else ""
             manifest = self._chosen(name, architecture, data["manifests"])
             data = _parsed(name, manifest)
         if "config" not in data or not all(
@@ -108,7 +118,7 @@ class Registry:
         found = str(_parsed(name, config).get("architecture"))
         if found != architecture:
             raise FetchError(_of_another(name, architecture, [found]))
-        return Image(name, planned.machine, origin, manifest, config)
+        return Image(name, planned.machine, origin, manifest, config, listing)
 
     def _chosen(self, name: str, architecture: str, listed: t.Any) -> str:
         """The manifest for an architecture out of a list of them."""
@@ -179,7 +189,7 @@ def fetch(image: Image, registry: Registry, store: Store) -> None:
     """Bring the parts of an image into the layout; layers that are there, or in the older bundle, are not fetched. Raises ``FetchError``."""
     blobs = os.path.join(store.folder, BLOBS)
     os.makedirs(blobs, exist_ok=True)
-    for text in (image.manifest, image.config):
+    for text in image.texts:
         _written(_place(store.folder, digest_of(text)), text)
     older = [digest for digest, size in image.layers.items() if store.base and _complete(store.base, digest, size)]
     lacking = {digest: size for digest, size in image.layers.items() if not _complete(store.folder, digest, size)}

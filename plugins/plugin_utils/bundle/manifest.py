@@ -124,6 +124,8 @@ def _valid(entry: t.Any) -> bool:
     """Whether an entry has all keys, and a path within the bundle."""
     if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in KEYS.items()):
         return False
+    if entry["kind"] == "image" and not entry["name"] == entry["sha256"] == os.path.basename(entry["path"]):
+        return False  # hosts find the parts of images by their digests
     return bool(PATH.fullmatch(entry["path"]) and NAME.fullmatch(entry["name"])) and ".." not in entry["path"]
 
 

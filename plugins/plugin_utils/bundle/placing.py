@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import typing as t
 
+from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
+from .images import BLOBS
 from .manifest import BundleError, files_for, serving
 from .platform import Platform
 
 KINDS = ("wheel", "sdist", "cann")
+MOST_LIST = 4 * 2**20  # bytes of a list of manifests, as registries limit it
 MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
 ARCHIVE = (
     2**30
@@ -51,6 +56,31 @@ def images_of_host(
             )
         found.append(known[machine])
     return found
+
+
+def prove_digests(bundle: str, images: t.Iterable[t.Mapping[str, t.Any]]) -> None:
+    """Raise ``BundleError`` for an image that is planned by digest if the bundle has another one under this name."""
+    for image in images:
+        planned = image["name"].partition("@")[2]
+        if planned not in ("", image["digest"]) and image["digest"] not in _listed(bundle, planned):
+            raise BundleError(
+                f"the image {image['name']} of the bundle has the manifest {image['digest']}, and nothing in the bundle proves that it is of this "
+                f"digest. [bundle_image_digest] Other software could run than is planned. Fix: {AGAIN}"
+            )
+
+
+def _listed(bundle: str, digest: str) -> list[str]:
+    """The digests in the list of manifests that has this digest; none if the bundle has no such list."""
+    if not DIGEST.fullmatch(digest):
+        return []
+    try:
+        with open(os.path.join(bundle, BLOBS, digest.partition(":")[2]), "rb") as stream:
+            content = stream.read(MOST_LIST)
+        if "sha256:" + hashlib.sha256(content).hexdigest() != digest:
+            return []
+        return [str(each["digest"]) for each in json.loads(content)["manifests"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def parts_of_images(data: t.Mapping[str, t.Any], images: t.Iterable[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:

@@ -27,6 +27,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
     archives,
     images_of_host,
     parts_of_images,
+    prove_digests,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import FetchError, Store
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
@@ -238,6 +239,40 @@ def test_a_host_gets_the_parts_of_its_images_or_the_reason(skopeo, tmp_path):
     del data["items"][0]
     with pytest.raises(BundleError, match="lacks the part"):
         parts_of_images(data, [entry])
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_an_image_that_is_planned_by_digest_is_proved_to_be_of_it(skopeo, tmp_path, is_list):
+    planned = skopeo.image("arm", [b"base"])
+    if is_list:
+        skopeo.list_("v0.23.0-a3", {"arm64": planned})
+        text = skopeo.texts["docker://" + NAME]
+        planned = digest(text[0].encode())
+        skopeo.texts[f"docker://quay.io/ascend/vllm-ascend@{planned}"] = text
+    name = f"{NAME}@{planned}"
+    bundled(skopeo, tmp_path, name)
+    data = read(str(tmp_path))
+    (entry,) = images_of_host(data, [name], "aarch64", "node1")
+    assert verify(str(tmp_path), data) == [] and len(parts_of_images(data, [entry])) == (4 if is_list else 3)
+    prove_digests(str(tmp_path), [entry, {"name": NAME, "digest": "sha256:" + 64 * "0"}])
+    with pytest.raises(BundleError, match=r"\[bundle_image_digest\]"):
+        prove_digests(str(tmp_path), [{**entry, "digest": "sha256:" + 64 * "0"}])
+    (tmp_path / images.BLOBS / planned[7:]).write_text(json.dumps({"manifests": [{"digest": "sha256:" + 64 * "0"}]}))
+    with pytest.raises(BundleError, match=r"\[bundle_image_digest\]"):
+        prove_digests(str(tmp_path), [{**entry, "digest": "sha256:" + 64 * "0"}])
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": 64 * "0"}, {"path": f"images/blobs/sha256/{64 * '0'}"}, {"sha256": 64 * "0"}]
+)
+def test_a_part_of_an_image_is_named_by_its_digest(skopeo, tmp_path, change):
+    skopeo.image("v0.23.0-a3", [b"base"])
+    bundled(skopeo, tmp_path, NAME)
+    data = read(str(tmp_path))
+    next(each for each in data["items"] if each["kind"] == "image").update(change)
+    (tmp_path / MANIFEST).write_text(json.dumps(data))
+    with pytest.raises(BundleError, match="items of another form"):
+        read(str(tmp_path))
 
 
 @pytest.mark.parametrize(
