@@ -10,6 +10,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 Record = dict[str, t.Any]
 SLICE = 60  # seconds; each slice starts Python once more
@@ -30,7 +31,7 @@ class ActionModule(ActionBase):
         found = self._slice({**arguments, "pause": SLICE}, task_vars)
         while found.get("waiting") and not found.get("failed"):
             elapsed = time.monotonic() - begin
-            Display().display(f"  {elapsed:.0f} s: {found['progress'][-1]}")
+            Display().display(visible(f"  {elapsed:.0f} s: {found['progress'][-1]}"))
             left = {name: max(0, int(limits[name] - elapsed)) for name in limits}
             if found.get("pods_seen"):
                 left["pods_timeout"] = left["timeout"]  # that of a controller that creates none

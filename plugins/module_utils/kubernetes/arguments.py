@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ..tools.text import visible
 from .client import LIBRARY_ERROR, Client
 from .cluster import Cluster
 from .errors import KubernetesProblem
@@ -46,10 +47,11 @@ def run(module, missing_library, work):
         )
         _finish(module, module.exit_json, work(cluster))
     except KubernetesProblem as error:
-        _finish(module, module.fail_json, dict(error.result, msg=str(error)))
+        # It has lines of pods' logs and messages of events.
+        _finish(module, module.fail_json, dict(error.result, msg=visible(str(error))))
 
 
 def _finish(module, end, result):
     for text in result.pop("warnings", []):
-        module.warn(text)
+        module.warn(visible(text))
     end(**result)

@@ -623,7 +623,9 @@ def test_logs_of_pods_are_judged_like_those_of_hosts(module):
 def test_a_pod_with_a_huge_or_unreadable_log_hides_no_lines_of_others(module, monkeypatch):
     server, text, asked = Server(), Server.text, []
     module(server, "deploy")
-    routers = sorted(item["metadata"]["name"] for item in server.store.list("pods") if "router" in item["metadata"]["name"])
+    routers = sorted(
+        item["metadata"]["name"] for item in server.store.list("pods") if "router" in item["metadata"]["name"]
+    )
 
     def read(method, path, query):
         pod = path.rsplit("/", 2)[1]
@@ -640,6 +642,14 @@ def test_a_pod_with_a_huge_or_unreadable_log_hides_no_lines_of_others(module, mo
     monkeypatch.setattr(pod_logs, "MOST_LOG", 10)
     decode = module(server, "info", logs_since=1790000000)["logs"]["decode-0"]
     assert not decode["readable"] and "more than 0 MiB" in decode["problem"]
+
+
+def test_a_log_of_a_pod_does_not_write_to_the_terminal(module):
+    server = Server()
+    server.api.logs = lambda pod: "\x1b]0;made up\x07\n"
+    crashing = plan(kubernetes__pods={"decode": {"container": {"image": "example.com/crash:1"}}})
+    msg = module(server, "deploy", crashing, stuck_timeout=5)["msg"]
+    assert "\\x1b]0;made up\\x07" in msg and "\x1b" not in msg
 
 
 def test_a_log_is_asked_for_by_seconds_and_with_the_container_before_a_restart(module, monkeypatch):
