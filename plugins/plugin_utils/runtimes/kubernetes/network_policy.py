@@ -33,13 +33,18 @@ def network_policies(context: Context, services: t.Sequence[Service]) -> list[Ma
         selector = {"matchLabels": {**own_labels(context), COMPONENT: service.name}}
         if service.kind == "router" and not settings.router.host_network:
             shown = [port for port in service.ports if port.scope == "client"] or service.ports
-            found.append(_policy(context, service.name, selector, [_rule(shown, settings.network.clients)]))
+            rules = [_rule(shown, settings.network.clients), *_metrics(service, shown, settings.network.observers)]
+            found.append(_policy(context, service.name, selector, rules))
         elif service.kind != "router" and reached_by_pods:
-            rules = [_rule(service.ports, _own(context))]
-            metrics = [port for port in service.ports if port.name == "metrics"]
-            rules += [_rule(metrics, settings.network.observers)] if metrics else []
+            rules = [_rule(service.ports, _own(context)), *_metrics(service, [], settings.network.observers)]
             found.append(_policy(context, service.name, selector, rules))
     return found
+
+
+def _metrics(service: Service, shown: t.Collection[Port], observers: t.Sequence[t.Any]) -> list[Manifest]:
+    """The rule for the metrics of a service, unless they are shown anyway; a PodMonitor reads them."""
+    found = [port for port in service.ports if port.name == "metrics" and port not in shown]
+    return [_rule(found, observers)] if found else []
 
 
 def _policy(context: Context, part: str, selector: Manifest, rules: list[Manifest]) -> Manifest:

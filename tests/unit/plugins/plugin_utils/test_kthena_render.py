@@ -363,6 +363,12 @@ def test_pods_on_the_network_of_their_node_have_no_policy():
     (rule,) = next(iter(policies(plan(kubernetes__network={"clients": [GATEWAY]})).values()))
     assert rule["from"] == [GATEWAY]
     assert policies(plan(kubernetes__router={"host_network": True})) == {}
+    # That of vllm-router has metrics of its own, which a PodMonitor reads.
+    measured = {"router__flavour": "vllm_router", "kubernetes__router": {"image": "example.com/router:1"}}
+    network = {"clients": [GATEWAY], "observers": [PROMETHEUS]}
+    (rules,) = policies(plan(**measured, kubernetes__network=network)).values()
+    assert [rule["from"] for rule in rules] == [[GATEWAY], [PROMETHEUS]]
+    assert [rule["ports"][0]["port"] for rule in rules] == [8000, 8010]
     assert policies(plan(kubernetes__network={"policies": False})) == {}
 
 
