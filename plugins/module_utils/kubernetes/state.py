@@ -76,8 +76,9 @@ def _absence(cluster, kind):
 
 
 def deployed_pods(cluster, plan):
-    """All pods of the deployment: of engines of every revision, and of its Deployments."""
-    return cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]}) + cluster.list("Pod", own_labels(plan))
+    """All pods of the deployment: of engines of every revision, and of its Deployments; each once, also with the labels of both."""
+    found = cluster.list("Pod", {SERVING_NAME: plan["kubernetes"]["name"]}) + cluster.list("Pod", own_labels(plan))
+    return list({pod["metadata"]["name"]: pod for pod in found}.values())
 
 
 def pods_of(cluster, plan):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import types
 import zlib
 
 import pytest
@@ -17,6 +18,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import
     diagnosis,
     ownership,
     readiness,
+    state,
     verified,
 )
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import KubernetesProblem
@@ -101,6 +103,13 @@ def test_available_alone_is_not_ready(resource, lacks):
 def test_pods_of_the_revision(pods, lacks):
     found = "; ".join(readiness.pending_pods(PLAN, pods))
     assert found == "" if not lacks else lacks in found
+
+
+def test_a_pod_with_the_labels_of_both_counts_once():
+    both, other = pod("prefill", 0), pod("decode", 0)
+    lists = [[both], [both, other]]
+    found = state.deployed_pods(types.SimpleNamespace(list=lambda kind, labels: lists.pop(0)), PLAN)
+    assert found == [both, other]
 
 
 def test_addresses_follow_labels_and_not_names():
