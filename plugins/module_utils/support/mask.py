@@ -27,7 +27,11 @@ _WORDS = re.compile(
     rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
 _SWITCH = re.compile(r"System Name TLV\s*\n\s*(\S+)")  # of hccn_tool -lldp
-_SERIAL = re.compile(rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})")
+_SERIAL = re.compile(
+    rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})"
+)
+_VERSION = re.compile(r"(?i)versions?[\s\"':=|(\[]*\Z")
+_BEFORE = 60  # characters before a version in which its title ends
 LOCAL = "localhost"
 _KEPT_OCTETS = (0, 127, 255)  # no address, loopback, netmasks
 _KEPT_BITS = {172: 12, 192: 16}  # private networks stay private
@@ -74,11 +78,9 @@ class Masker:
         return "\n".join(self._line(line) for line in text.split("\n"))
 
     def _line(self, line: str) -> str:
-        # Versions have four parts at times, and rules compare them.
-        versions = "version" in line.lower()
-        return _WORDS.sub(lambda found: self._word(found, versions), line)
+        return _WORDS.sub(lambda found: self._word(found, _is_version(line, found.start())), line)
 
-    def _word(self, found: re.Match[str], versions: bool) -> str:
+    def _word(self, found: re.Match[str], is_version: bool) -> str:
         word = found.group()
         if found.group("mac") or found.group("dashed"):
             digits = "0200" + self._digest(re.sub("[:-]", "", word.lower()))[:8]  # 02: locally administered
@@ -86,7 +88,7 @@ class Masker:
             return mark.join(digits[index : index + size] for index in range(0, 12, size))
         if found.group("ipv6"):
             return self._ipv6(word)
-        return word if versions or not _is_address(word) else self._ipv4(word)
+        return word if is_version or not _is_address(word) else self._ipv4(word)
 
     def _ipv4(self, word: str) -> str:
         number = int(ipaddress.IPv4Address(word))
@@ -122,6 +124,11 @@ class Masker:
 
     def _digest(self, word: str) -> str:
         return hmac.new(self._key, word.encode("utf-8"), hashlib.sha256).hexdigest()
+
+
+def _is_version(line: str, start: int) -> bool:
+    """Whether the title of a version is right before a place. Versions have four parts at times, and rules compare them."""
+    return bool(_VERSION.search(line, max(0, start - _BEFORE), start))
 
 
 def _is_address(word: str) -> bool:

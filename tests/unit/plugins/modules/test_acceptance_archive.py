@@ -314,6 +314,7 @@ def test_timeouts_and_missing_tools_are_recorded(tmp_path):
         "10:00:00",
         "::1",
         "Firmware Version : 7.8.0.1",
+        '"firmware_version": "7.8.0.1",',
         "7.8.0.1.220",
         "550e8400-e29b-41d4-a716-446655440000",
         "localhost",
@@ -355,6 +356,11 @@ def test_what_names_something_is_masked_the_same_each_time(text):
 def test_escapes_of_json_hide_nothing(line, before):
     masked = Masker(["node1"], key=b"key")(json.dumps({"text": f"x{before}{line}"}))
     assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith("x")
+
+
+def test_addresses_in_a_line_with_a_version_are_masked():
+    text = Masker([], key=b"key")('{"driver_version": "7.8.0.1", "gateway": "10.1.2.3", "of": "10.1.2.3 has version 7.8.0.1"}')
+    assert "10.1.2.3" not in text and text.count("7.8.0.1") == 2
 
 
 def test_each_archive_has_other_pseudonyms():
