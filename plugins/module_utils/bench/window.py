@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from ..tools.http_client import Target, ask
 from ..verify.metrics import Samples, labels_of, read_metrics
-from .driver import COUNTERS, growth
+from .driver import COUNTERS, MOST_NUMBER, growth
 
 READINGS = 6  # of states in a window, the first and the last one included
 # By kind of service: counters, and states that rise and fall.
@@ -54,7 +54,7 @@ def read(service: dict[str, str], token: str = "") -> Reading | None:
         return None
     samples, states = read_metrics(reply.body), {}
     for name, metric in STATES[service["kind"]].items():
-        if metric in samples:
+        if abs(samples.get(metric, MOST_NUMBER)) < MOST_NUMBER:  # an infinite one has no mean
             series = len(labels_of(reply.body, metric)) if name in SHARES else 1
             states[name] = samples[metric] / max(1, series)
     return Reading(time.monotonic(), samples, states)
@@ -73,7 +73,9 @@ def watch(
         if number:
             sleep(seconds / (READINGS - 1))
         for service in services:
-            readings[service["name"]].append(read(service, token if service["kind"] == "engine" else ""))
+            known = readings[service["name"]]
+            # One that hung once is unknown, and would delay the readings of the others.
+            known.append(None if None in known else read(service, token if service["kind"] == "engine" else ""))
     return {service["name"]: _gained(service["kind"], readings[service["name"]]) for service in services}
 
 

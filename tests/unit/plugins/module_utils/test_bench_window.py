@@ -58,7 +58,13 @@ def test_a_metric_that_is_not_there_is_not_zero(monkeypatch):
 def test_an_engine_that_does_not_always_answer_is_unknown(monkeypatch):
     lost = Reply(0, "", 0.0, "refused")
     assert watched(monkeypatch, [engine_text(10, 0.4), lost, engine_text(20, 0.4)])[0] == {"decode-0": None}
-    assert watched(monkeypatch, [Reply(401, "", 0.0, "")])[0] == {"decode-0": None}
+    found, _slept, asked = watched(monkeypatch, [Reply(401, "", 0.0, "")])
+    assert found == {"decode-0": None} and len(asked) == 1, "it is not asked again"
+
+
+def test_an_infinite_state_is_unknown(monkeypatch):
+    engine = watched(monkeypatch, [engine_text(10, "+Inf"), engine_text(20, "-Inf")])[0]["decode-0"]
+    assert "kv_usage" not in engine and engine["requests"] == 10.0
 
 
 def test_an_engine_that_was_restarted_is_unknown(monkeypatch):
