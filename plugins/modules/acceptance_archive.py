@@ -103,6 +103,8 @@ text:
   sample: "inference-acceptance.tar.gz has 290 outputs of tools of 2 hosts, 40 KiB."
 """
 
+import json
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.support.archive import safe, write_files
@@ -134,6 +136,7 @@ def contents(params):
     # A frontend has several keys in one text. Longer ones first: one may be part of another.
     known = {part for secret in params["secrets"] for part in [secret, *secret.split()] if part}
     known |= passwords(params["documents"])
+    known |= {json.dumps(secret)[1:-1] for secret in known}  # as documents in JSON have it
     for secret in sorted(known, key=len, reverse=True):
         files = [(name, text.replace(secret, LEFT_OUT)) for name, text in files]
     if masker:  # after the secrets: one that contains the name of a host would no longer be found

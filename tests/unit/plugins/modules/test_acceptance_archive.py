@@ -268,11 +268,28 @@ def test_passwords_in_urls_are_left_out(run_module, tmp_path):
 
 
 def test_secrets_that_contain_the_name_of_a_host_are_left_out_of_a_masked_archive(run_module, tmp_path):
-    documents = {"plan.json": '{"index": "https://me:node0-password@index.example/simple", "key": "key-10.9.8.7-of-node0"}'}
+    documents = {
+        "plan.json": '{"index": "https://me:node0-password@index.example/simple", "key": "key-10.9.8.7-of-node0"}'
+    }
     options = {"records": {"node0": []}, "documents": documents, "secrets": ["key-10.9.8.7-of-node0"], "mask": True}
     run_module("acceptance_archive", path=str(tmp_path / "a"), deployment="d", **options)
     text = replay.contents(tmp_path / "a")["plan.json"]
     assert "password" not in text and "-of-" not in text and "index.example" in text
+
+
+def test_secrets_are_left_out_of_json_too(run_module, tmp_path):
+    secret = 'made"up\\s\u00e4cret'
+    documents = {"report.json": json.dumps({"tail": f"key {secret}."}), "report.md": f"key {secret}."}
+    run_module(
+        "acceptance_archive",
+        path=str(tmp_path / "a"),
+        deployment="d",
+        records={},
+        documents=documents,
+        secrets=[secret],
+    )
+    texts = replay.contents(tmp_path / "a")
+    assert json.loads(texts["report.json"]) == {"tail": "key [left out]."} and texts["report.md"] == "key [left out]."
 
 
 def test_a_damaged_record_is_refused_and_nothing_is_written(run_module, tmp_path):
@@ -350,16 +367,21 @@ def test_what_names_something_is_masked_the_same_each_time(text):
 
 
 @pytest.mark.parametrize(
-    "line", ["10.1.2.3", "::ffff:10.1.2.3", "a4bb-6d00-0001", "a4:bb:6d:00:00:01", "fe80::a4bb:1", "node1", "sn: AB12CD34"]
+    "line",
+    ["10.1.2.3", "::ffff:10.1.2.3", "a4bb-6d00-0001", "a4:bb:6d:00:00:01", "fe80::a4bb:1", "node1", "sn: AB12CD34"],
 )
 @pytest.mark.parametrize("before", ["\n", "\r\n", "\t", "\x1b[1;31m"])
 def test_escapes_of_json_hide_nothing(line, before):
     masked = Masker(["node1"], key=b"key")(json.dumps({"text": f"x{before}{line}"}))
-    assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith("x")
+    assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith(
+        "x"
+    )
 
 
 def test_addresses_in_a_line_with_a_version_are_masked():
-    text = Masker([], key=b"key")('{"driver_version": "7.8.0.1", "gateway": "10.1.2.3", "of": "10.1.2.3 has version 7.8.0.1"}')
+    text = Masker([], key=b"key")(
+        '{"driver_version": "7.8.0.1", "gateway": "10.1.2.3", "of": "10.1.2.3 has version 7.8.0.1"}'
+    )
     assert "10.1.2.3" not in text and text.count("7.8.0.1") == 2
 
 
