@@ -196,8 +196,10 @@ def test_a_run_that_ended_early_leaves_a_page_that_says_so(plan, perfect):
         "not begun",
     ]
     assert report["verdict"] == "not passed"
-    first = {**early, "begun": ["check"], "findings": None, "facts": {}}
-    assert found(plan, first)[0]["stages"][0]["state"] == "not finished"
+    for nothing in (None, ""):  # ansible-core before 2.19 has "" for none
+        first = {**early, "begun": ["check"], "findings": nothing, "facts": {}}
+        report, _deviations = found(plan, first)
+        assert report["stages"][0]["state"] == "not finished" and report["figures"] == []
 
 
 def test_no_place_is_left_out_of_the_page_and_nothing_is_loaded_or_run(plan, perfect):
