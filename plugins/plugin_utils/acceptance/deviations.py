@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ..description.findings import Finding
+from ..description.findings import Finding, spans
 
 Record = t.Mapping[str, t.Any]
 # What a deviation is. An error is a fault; unknown: it was not asked, or there is no answer.
@@ -82,6 +82,10 @@ def _check(given: Record) -> t.Iterator[Finding]:
         yield _finding(
             "ACCEPTANCE-HARDWARE", "inference_hardware", problem, fix, "unknown", "Nothing was proven about NPUs."
         )
+    for host, devices in given["unused"].items():
+        problem = f"no service uses its NPUs {spans(devices, ', ')}, so they were neither pinged nor loaded"
+        fix = "Plan services on them (inference_devices, inference_pools), or sign without them."
+        yield _finding("ACCEPTANCE-DEVICES", host, problem, fix, "unknown")
     pinged, wanted = given["pinged"]
     if pinged < wanted:
         problem = f"{pinged} of {wanted} pairs of devices were pinged"

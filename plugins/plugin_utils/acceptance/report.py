@@ -34,7 +34,7 @@ def acceptance_report(plan: Record, given: Record) -> dict[str, t.Any]:
     table = versions(case)
     reached = pings(case)
     pinged = (len(reached.answers), reached.wanted)
-    found = deviations({**given, "engine": plan["engine"], "pinged": pinged}, table)
+    found = deviations({**given, "engine": plan["engine"], "pinged": pinged, "unused": _unused(case)}, table)
     stages = states(given)
     return {
         "format": FORMAT,
@@ -53,6 +53,13 @@ def acceptance_report(plan: Record, given: Record) -> dict[str, t.Any]:
         "bench": given.get("bench"),
         "deviations": found,
     }
+
+
+def _unused(case: t.Any) -> dict[str, list[int]]:
+    """Host to the devices that npu-smi lists and no service of the plan uses: neither pings nor requests reach them."""
+    listed = {host["name"]: set(npus) for host, npus in case.npus()}
+    found = {name: sorted(devices - set(case.planned_devices(name))) for name, devices in listed.items()}
+    return {name: devices for name, devices in found.items() if devices}
 
 
 def _verdict(stages: t.Mapping[str, str], found: t.Sequence[Record]) -> str:

@@ -185,6 +185,16 @@ def test_an_unknown_version_and_an_unreachable_host_are_not_taken_for_good(plan,
     assert "pairs of devices were pinged" in report["deviations"][0]["problem"]
 
 
+def test_an_npu_that_no_service_uses_is_not_proven(plan, perfect):
+    host = plan["hosts"][0]["name"]
+    npu = perfect["facts"][host]["npu"]
+    more = [*npu["npus"], {"device_id": 16, "board": {}}, {"device_id": 17, "board": {}}]
+    perfect["facts"][host] = {**perfect["facts"][host], "npu": {**npu, "npus": more}}
+    report, deviations = found(plan, perfect)
+    assert (report["verdict"], deviations) == ("passed with deviations", [("unknown", "ACCEPTANCE-DEVICES", host)])
+    assert "no service uses its NPUs 16-17" in report["deviations"][0]["problem"]
+
+
 def test_a_run_that_ended_early_leaves_a_page_that_says_so(plan, perfect):
     early = {**perfect, "begun": ["check", "deploy", "verify"], "verify": None, "bench": None, "drill": None}
     report, _deviations = found(plan, early)
