@@ -53,6 +53,7 @@ class Service:
         until = paused_until(self.settings)
         if until != self.rounds.paused_until:
             self.rounds.paused_until = until
+            self.rounds.progress.forget()
             self.publish()
         return until > self.rounds.clock()
 

@@ -65,3 +65,7 @@ class Progress:
         )
         self.states[name] = found
         return found
+
+    def forget(self) -> None:
+        """Forget the earlier readings: nobody looked in a pause, so an engine that was silent before and after it need not have been silent in it."""
+        self.seen.clear()

@@ -258,6 +258,19 @@ def test_a_pause_is_kept_shown_and_ended(tmp_path, monkeypatch):
     assert values(found.rounds)["paused_until_timestamp_seconds"] == 0
 
 
+def test_silence_before_and_after_a_pause_is_none_in_it(tmp_path):
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = service(cluster, "")
+    found.settings, hung = str(tmp_path / "probe.json"), Reply(0, "", 10.0, "timeout")
+    found.rounds.progress.look("decode-0", hung, 100.0)
+    (tmp_path / "pause").write_text("60\n")
+    assert found.paused()
+    (tmp_path / "pause").unlink()
+    assert not found.paused()
+    assert found.rounds.progress.look("decode-0", hung, 4000.0).seconds == 0
+    assert found.rounds.stuck() == {}
+
+
 @pytest.mark.parametrize("text", ["", "soon", "nan", "-5", "inf", "1e9"])
 def test_what_is_no_duration_is_no_pause(tmp_path, text):
     (tmp_path / "pause").write_text(text)
