@@ -82,6 +82,9 @@ def of_report(plan: Record, report: Record) -> Evidence:
         problem = f"{wrong} answers of load {load['title']} failed, were empty or too short"
         why = "Requests that fail leave their time to others, so the rates are too good."
         gaps.append(gap("WRONG-ANSWERS", path, problem, "Run verify, then measure again.", why))
+    if load.get("uncounted") or not load["completed"] + load["failed"]:
+        problem, fix = f"the answers of load {load['title']} could not be counted", "Use a newer release of vLLM."
+        gaps.append(gap("WRONG-ANSWERS", path, problem, fix, "Empty answers are fast, so the rates may be too good."))
     if not load.get("seconds") or not load.get("engines"):
         problem = "it has no counters of engines for each load"
         gaps.append(gap("REPORT", path, problem, measure, "Which side waits is in the engines' counters."))

@@ -423,6 +423,7 @@ def test_a_report_of_bench_is_judged_at_its_highest_load(rack):
 def test_a_report_that_shows_something_else_is_refused(rack):
     good = bench_of(rack, BUSY_PREFILL, FREE_DECODE)
     assert ids(rack.advise(bench_of(rack, BUSY_PREFILL, FREE_DECODE, empty=3))[0]) == ["ADVISE-WRONG-ANSWERS"]
+    assert ids(rack.advise(bench_of(rack, BUSY_PREFILL, FREE_DECODE, empty=None))[0]) == ["ADVISE-WRONG-ANSWERS"]
     assert ids(rack.advise({**good, "digest": "0" * 64})[0]) == ["ADVISE-OTHER-PLAN"]
     assert ids(rack.advise({**good, "format": 1})[0]) == ["ADVISE-REPORT"]
     assert ids(rack.advise({**good, "settings": {"profile": "pool"}})[0]) == ["ADVISE-REPORT"]
