@@ -25,6 +25,7 @@ QUEUE = 0.5  # requests of a rank that wait on average: a queue that is more tha
 BUSY, FULL, IDLE = 0.7, 0.9, 0.3
 PREEMPTED = 0.01  # of the requests
 COMPUTED = 0.5  # of decode's prompt tokens: it computes prompts itself
+ALONE = 2.0  # requests of a rank at a time: with fewer, each is about as fast as it can be
 WAITS, WORKS, IDLES, HELD, UNKNOWN = "waits", "works", "idles", "held", "unknown"
 LIMITS = {
     "places": "of its places for requests (--max-num-seqs) are taken",
@@ -63,7 +64,8 @@ def judge_pool(plan: Record, evidence: Evidence, role: str) -> tuple[dict[str, t
     if role == "decode" and requests and (found["preemptions"] or 0) >= PREEMPTED * requests:
         found["busy"] = max(1.0, found["busy"] or 0.0)  # its KV cache was too small for its requests
     found["state"] = _state(role, found)
-    return found, [*gaps, *_doubts(role, found, total)]
+    running = _over(total.get("decode_seconds"), seconds, ranks)
+    return found, [*gaps, *_doubts(role, found, total, running)]
 
 
 def _total(evidence: Evidence, names: t.Sequence[str]) -> dict[str, float]:
@@ -115,8 +117,8 @@ def _state(role: str, found: Record) -> str:
     return IDLES if busy < IDLE else WORKS
 
 
-def _doubts(role: str, found: Record, total: Record) -> t.Iterator[Finding]:
-    """Why the figures of a pool say too little, beyond counters that are missing."""
+def _doubts(role: str, found: Record, total: Record, running: float | None) -> t.Iterator[Finding]:
+    """Why the figures of a pool say too little, beyond counters that are missing. ``running``: requests that a rank decodes at a time."""
     requests = found["requests"]
     if requests is not None and requests < LEAST_REQUESTS:
         problem = f"it finished {requests:.0f} requests" if requests else "it finished no request"
@@ -128,6 +130,12 @@ def _doubts(role: str, found: Record, total: Record) -> t.Iterator[Finding]:
         yield gap(
             "FILL", role, problem, fix, "Decode takes more requests at a time, so it seems busy with one of them."
         )
+    if role == "decode" and running is not None and running < ALONE and found["limits"].get("tpot", 0.0) >= FULL:
+        problem = (
+            f"a further token takes {found['tpot_ms']:.0f} ms, although a rank decodes {running:.1f} requests at a time"
+        )
+        fix = "Measure with more requests at a time, or change the engines (parallel sizes, quantization) or inference_bench.slo.tpot."
+        yield gap("ALONE", role, problem, fix, "More instances do not make a request faster that is computed alone.")
     if found["state"] == HELD:
         problem = f"{found['waiting']:.1f} requests of each rank wait, and it computes {found['busy']:.0%} of the time"
         fix = "Look for KV cache that decode has not fetched: run verify, and read the alert PrefillHoldsIdleKV."

@@ -178,6 +178,24 @@ def test_each_limit_of_decode_counts(rack, decode, limit):
     assert report["pools"]["decode"]["state"] == "waits"
 
 
+def test_a_token_that_is_slow_without_load_asks_for_no_instance(tmp_path):
+    pools = {
+        "prefill": {"instances": 2, "tensor_parallel_size": 4},
+        "decode": {**VARIABLES["inference_pools"]["decode"], "instances": 2},
+    }
+    other = Rack(tmp_path, {"prefill": ["a", "b"], "decode": ["c", "d"], "router": ["r"]}, {"inference_pools": pools})
+    # A request at a time in the whole service: 46 ms for each of 608 further tokens.
+    prefill = {**FREE_PREFILL, "requests": 32.0, "queue_seconds": 0.0, "prefill_seconds": 2.5}
+    decode = {**FREE_DECODE, "requests": 32.0, "generated_tokens": 640.0, "decode_seconds": 0.046 * 608}
+    services = {
+        f"{role}-{n}": counters for role, counters in (("prefill", prefill), ("decode", decode)) for n in (0, 1)
+    }
+    report, text = other.advise({"services": services}, {"slo": {"tpot": 50}})
+    assert (report["outcome"], ids(report)) == ("unknown", ["ADVISE-ALONE"])
+    assert "a further token takes 46 ms, although a rank decodes 0.5 requests at a time" in text
+    assert other.advise({"services": services}, {"slo": {"tpot": 60}})[0]["outcome"] == "keep"
+
+
 def test_the_trial_inventory_gives_the_plan_that_was_accepted(rack, tmp_path):
     report, text = rack.advise(window(BUSY_PREFILL, FREE_DECODE))
     trial = tmp_path / "advice.yml"
