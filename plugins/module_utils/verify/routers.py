@@ -51,6 +51,9 @@ def _problem(probe: Probe, router: Service) -> Problem | None:
         if judged.problem:
             return judged.problem._replace(text=f"{judged.hop}: {judged.problem.text}")
         probe.requests.append({"id": answer.request_id, "hop": probe.pair_hop()})
-    if not served and not window.unread:
+    if not served and window.unread:
+        text = f"/metrics of {', '.join(window.unread)} cannot be read, so which engine answered is not known"
+        return Problem(text, "unread_metrics")
+    if not served:
         return Problem("no planned engine received its request", "no_engine_served")
     return None

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs, routers
 from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import GATE, check_mode_report, verify
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS, status_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window
 from ansible_collections.ascend.inference.plugins.module_utils.verify.verdict import verdict
 from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
 
@@ -66,6 +67,15 @@ def test_a_whole_cluster_is_verified(tmp_path, shape):
     assert ("pool" in ran, "master" in ran) == ((True, True) if shape.get("pool") else (False, False))
     assert ("transfer" in ran, "pairs" in ran) == ((True, True) if shape.get("decode") else (False, False))
     assert "planted" not in json.dumps(report)
+
+
+def test_a_router_whose_engine_is_not_known_is_not_proven(tmp_path, monkeypatch):
+    monkeypatch.setattr(routers, "window_after", lambda *unused: Window({}, ["colocated-0"], 1, 0))
+    with Cluster(tmp_path, colocated=1, routers=2) as cluster:
+        report = run(cluster)
+    broken = [step for step in report["steps"] if step["step"] == "routers" and step["status"] == "failed"]
+    assert [step["hop"] for step in broken] == ["router-0", "router-1"]
+    assert "/metrics of colocated-0 cannot be read" in broken[0]["message"]
 
 
 def test_figures_of_a_whole_cluster(tmp_path):
