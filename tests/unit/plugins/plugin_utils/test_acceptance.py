@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 
+import jinja2
 import pytest
+import yaml
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.acceptance import settings_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.declaration import declaration, records
@@ -275,6 +278,16 @@ def test_the_inventory_has_what_a_check_needs_and_no_secret():
     }
     text = json.dumps(whole)
     assert [word for word in ("inference_secrets", "s3cret-value", "pass-word", "other", "smoke") if word in text] == []
+
+
+def test_why_a_drill_was_ended_is_known_from_any_host_of_the_load():
+    path = pathlib.Path(__file__).resolve().parents[4] / "playbooks" / "shared" / "acceptance.yml"
+    given = yaml.safe_load(path.read_text(encoding="utf-8"))[0]["vars"]["__inference_known"]
+    expression = jinja2.Environment().from_string(given["drill_ended"])
+    hostvars = {"client": {"__inference_drill_ended": "no route"}, "n1": {}}
+    known = {"hostvars": hostvars, "__inference_hosts": ["n1"]}
+    assert expression.render(**known, __inference_drill={"host": "client"}) == "no route"
+    assert expression.render(**known, __inference_drill={"host": "n1"}) == expression.render(**known) == ""
 
 
 def test_records_are_those_of_the_check():
