@@ -78,6 +78,15 @@ GATE = (
 )
 
 
+ABSENT = (_with_store, _with_pool, _with_routers, _with_pairs)  # reasons that are what the plan does not have
+
+
+def needless(plan: VerifyPlan) -> list[str]:
+    """Steps that are skipped because the plan has nothing that they could test, such as those of several routers for one router."""
+    found = [name for step in GATE if step.why_not in ABSENT and step.why_not(plan) for name in step.names]
+    return [*found, *([] if plan.disaggregated else ["transfer"])]
+
+
 JOIN = (
     "engines",
     "alone",

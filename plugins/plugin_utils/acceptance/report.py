@@ -8,6 +8,8 @@ from __future__ import annotations
 import statistics
 import typing as t
 
+from ...module_utils.verify.gate import needless
+from ...module_utils.verify.plan import read_plan
 from ..hosts.check_plan import observed
 from ..hosts.reach import coverage, pings
 from ..hosts.tcp import tcp_coverage
@@ -34,7 +36,8 @@ def acceptance_report(plan: Record, given: Record) -> dict[str, t.Any]:
     table = versions(case)
     reached = pings(case)
     pinged = (len(reached.answers), reached.wanted)
-    found = deviations({**given, "engine": plan["engine"], "pinged": pinged, "unused": _unused(case)}, table)
+    of_plan = {"engine": plan["engine"], "unused": _unused(case), "needless": needless(read_plan(plan["verify"]))}
+    found = deviations({**given, **of_plan, "pinged": pinged}, table)
     stages = states(given)
     return {
         "format": FORMAT,

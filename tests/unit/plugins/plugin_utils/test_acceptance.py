@@ -159,7 +159,7 @@ def test_each_deviation_is_named_and_judged(plan, perfect, change, severity, id_
     [
         ({"warnings": ["the log of decode-0 was not read"]}, "VERIFY-WARNING", "passed with deviations"),
         (
-            {"steps": [{"step": "pool", "status": "skipped", "message": "no pool"}]},
+            {"steps": [{"step": "texts", "status": "skipped", "message": "switched off by inference_verify"}]},
             "VERIFY-SKIPPED",
             "passed with deviations",
         ),
@@ -186,6 +186,14 @@ def test_an_unknown_version_and_an_unreachable_host_are_not_taken_for_good(plan,
     versions = [("unknown", "ACCEPTANCE-VERSION", name) for name in (first, second)]
     assert sorted(deviations) == [("unknown", "ACCEPTANCE-PINGS", "check"), *versions]
     assert "pairs of devices were pinged" in report["deviations"][0]["problem"]
+
+
+def test_a_step_is_no_deviation_if_the_plan_has_nothing_that_it_tests(plan, perfect):
+    absent = [{"step": step, "status": "skipped", "message": "none"} for step in ("master", "routers", "pool")]
+    assert "store" not in plan["verify"] and len(plan["verify"].get("routers", [])) < 2
+    assert found(plan, {**perfect, "verify": {**perfect["verify"], "steps": absent}})[1] == []
+    failed = [{"step": step, "status": "skipped", "message": "engines failed"} for step in ("transfer", "pairs")]
+    assert len(found(plan, {**perfect, "verify": {**perfect["verify"], "steps": failed}})[1]) == 2
 
 
 def test_an_npu_that_no_service_uses_is_not_proven(plan, perfect):
