@@ -99,6 +99,11 @@ def _change(report: Record) -> list[str]:
         "",
     ]
     lines += [
+        f"One instance of {role} is left: while it restarts or is broken nobody is served, and each change of it is a pause."
+        for role in wanted
+        if now[role] > 1 == wanted[role]
+    ]
+    lines += [
         "To try it without a change of the inventory, write it with `-e inference_advise_inventory=advice.yml` and add `-i advice.yml` after `-i hosts.yml`.",
         "The number of requests is an estimate: it holds if an instance works as fast as measured. Look at `plan --diff` first, and compare with `bench`",
         "(`inference_bench_compare`) afterwards.",

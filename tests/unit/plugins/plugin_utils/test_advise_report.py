@@ -124,6 +124,7 @@ def test_prefill_waits_and_decode_idles(rack):
     assert report["sizes"]["devices"] == 16
     assert "prefill limits, decode idles: try 3 prefill and 1 decode" in text
     assert "it computes at most 98% of the time, 4 requests of a rank wait on average" in text
+    assert "One instance of decode is left" in text and "One instance of prefill" not in text
 
 
 def test_the_names_of_metrics_are_those_of_vllm():
