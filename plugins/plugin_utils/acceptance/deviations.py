@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..description.findings import Finding, spans
+from ..hosts.thresholds import Thresholds, thresholds
 
 Record = t.Mapping[str, t.Any]
 # What a deviation is. An error is a fault; unknown: it was not asked, or there is no answer.
@@ -94,6 +95,11 @@ def _check(given: Record) -> t.Iterator[Finding]:
     if given["tcp"] != "listen":
         problem, fix = f"host_check_tcp is {given['tcp']}, so that not all ports were tested", "Remove host_check_tcp."
         yield _finding("ACCEPTANCE-TCP", "host_check_tcp", problem, fix, "unknown")
+    limits, usual = vars(thresholds(given["thresholds"])), vars(Thresholds())
+    for name in (name for name in limits if limits[name] != usual[name]):
+        problem, fix = f"{name} is {limits[name]:g} instead of {usual[name]:g}", "Remove it from host_check_thresholds."
+        why = "Findings of the check may be missing."
+        yield _finding("ACCEPTANCE-THRESHOLD", "host_check_thresholds", problem, fix, "accepted", why)
     for name in given["left_out"]:
         yield _finding("ACCEPTANCE-LIMIT", name, "--limit excluded the host", "Run without --limit.", "unknown")
 
@@ -143,7 +149,16 @@ def _bench(given: Record) -> t.Iterator[Finding]:
         problem, fix = "the service was measured whatever status found", "Remove inference_status_fail: false."
         why = "Figures of a service with findings mean little."
         yield _finding("ACCEPTANCE-STATUS", "inference_status_fail", problem, fix, "accepted", why)
-    yield from (Finding.from_dict(item) for item in (given.get("bench") or {}).get("findings", ()))
+    report = given.get("bench") or {}
+    if (report.get("settings") or {}).get("profile") == "smoke":
+        problem, fix = (
+            "the profile smoke sends a few requests and measures nothing",
+            "Set another inference_bench.profile.",
+        )
+        yield _finding(
+            "ACCEPTANCE-SMOKE", "inference_bench.profile", problem, fix, "unknown", "Its figures are chance."
+        )
+    yield from (Finding.from_dict(item) for item in report.get("findings", ()))
 
 
 def _drill(given: Record) -> t.Iterator[Finding]:

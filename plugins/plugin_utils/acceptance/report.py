@@ -25,8 +25,8 @@ def acceptance_report(plan: Record, given: Record) -> dict[str, t.Any]:
     """``{format, deployment, digest, release, date, verdict, stages, figures, versions, deviations, bench}``.
 
     ``given``: ``settings`` (of ``acceptance_settings``), ``begun`` (stages that began), ``date``, ``left_out`` (hosts), ``unrecorded`` (hosts), ``facts``
-    (of ``check_facts``), ``findings`` (of ``check_plan``), ``tcp`` (mode of the check), ``status_ignored`` (whether bench ignores findings of
-    status), and the reports ``verify``, ``bench`` and ``drill``;
+    (of ``check_facts``), ``findings`` (of ``check_plan``), ``tcp`` (mode of the check), ``thresholds`` (those of the check that differ),
+    ``status_ignored`` (whether bench ignores findings of status), and the reports ``verify``, ``bench`` and ``drill``;
     what has not happened is None. A stage that began and has no result did not finish, so a page that was written before it is true
     even if the run ends within it.
     """

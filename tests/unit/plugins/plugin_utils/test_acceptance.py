@@ -74,6 +74,7 @@ def perfect(plan, matrices):
         "left_out": [],
         "unrecorded": [],
         "tcp": "listen",
+        "thresholds": {"link_downs": 3},  # the default
         "status_ignored": False,
         "facts": {name: {**facts, "ping": {"matrix": matrix}} for name, matrix in matrices.items()},
         "findings": [],
@@ -140,6 +141,7 @@ def test_nothing_to_say_is_a_pass_with_figures_versions_and_digest(plan, perfect
             "passed with deviations",
         ),
         ({"tcp": "none"}, "unknown", "ACCEPTANCE-TCP", "passed with deviations"),
+        ({"thresholds": {"temperature_celsius": 120}}, "accepted", "ACCEPTANCE-THRESHOLD", "passed with deviations"),
         ({"status_ignored": True}, "accepted", "ACCEPTANCE-STATUS", "passed with deviations"),
         ({"drill_ended": "a step failed"}, "error", "DRILL-ENDED", "not passed"),
         ({"drill": None}, "error", "ACCEPTANCE-NOT-FINISHED", "not passed"),
@@ -176,6 +178,11 @@ def test_each_deviation_is_named_and_judged(plan, perfect, change, severity, id_
 def test_what_verify_did_not_prove_is_a_deviation(plan, perfect, change, id_, verdict):
     report, deviations = found(plan, {**perfect, "verify": {**perfect["verify"], **change}})
     assert [item[1] for item in deviations] == [id_] and report["verdict"] == verdict
+
+
+def test_a_benchmark_that_measures_nothing_is_no_proof(plan, perfect):
+    bench = {**perfect["bench"], "settings": {"profile": "smoke"}}
+    assert found(plan, {**perfect, "bench": bench})[1] == [("unknown", "ACCEPTANCE-SMOKE", "inference_bench.profile")]
 
 
 def test_an_unknown_version_and_an_unreachable_host_are_not_taken_for_good(plan, perfect):
