@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-TASKS = Path(__file__).resolve().parents[2] / "playbooks" / "shared" / "probe_pause.yml"
+TASKS = Path(__file__).resolve().parents[2] / "playbooks/shared/probe_pause.yml"
 
 
 def test_the_file_that_a_killed_run_left_is_removed_before_a_new_pause():

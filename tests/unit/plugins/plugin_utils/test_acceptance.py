@@ -296,7 +296,7 @@ def test_the_inventory_has_what_a_check_needs_and_no_secret():
 
 
 def test_why_a_drill_was_ended_is_known_from_any_host_of_the_load():
-    path = pathlib.Path(__file__).resolve().parents[4] / "playbooks" / "shared" / "acceptance.yml"
+    path = pathlib.Path(__file__).resolve().parents[4] / "playbooks/shared/acceptance.yml"
     given = yaml.safe_load(path.read_text(encoding="utf-8"))[0]["vars"]["__inference_known"]
     expression = jinja2.Environment().from_string(given["drill_ended"])
     hostvars = {"client": {"__inference_drill_ended": "no route"}, "n1": {}}
