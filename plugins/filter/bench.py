@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.bench.curves import LibraryMissing, require_library
+from ..plugin_utils.bench.files import file_findings
 from ..plugin_utils.bench.report import bench_report
 from ..plugin_utils.bench.runs import bench_runs
 from ..plugin_utils.bench.text import bench_text
@@ -17,13 +17,11 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.loader import plain
 
 
-def runs_filter(plan: t.Any, settings: t.Any, curves: bool = False) -> dict[str, t.Any]:
-    """The measurements. Raises AnsibleFilterError with all errors of the settings, or if curves are wanted and cannot be drawn."""
+def runs_filter(plan: t.Any, settings: t.Any, files: t.Any = None) -> dict[str, t.Any]:
+    """The measurements. Raises AnsibleFilterError with all errors of the settings and of the report's files."""
     try:
-        if curves:
-            require_library()  # before hours of measuring
-        return bench_runs(plain(plan), plain(settings))
-    except (PlanError, LibraryMissing) as error:
+        return bench_runs(plain(plan), plain(settings), file_findings(plain(files or {})))
+    except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 
 

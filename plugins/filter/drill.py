@@ -16,10 +16,10 @@ from ..plugin_utils.drill.runs import drill_runs
 from ..plugin_utils.drill.text import drill_text
 
 
-def runs_filter(plan: t.Any, settings: t.Any, confirmed: t.Any = "") -> dict[str, t.Any]:
+def runs_filter(plan: t.Any, settings: t.Any, confirmed: t.Any = "", hosts: t.Any = None) -> dict[str, t.Any]:
     """The faults. Raises AnsibleFilterError with everything that forbids the drill."""
     try:
-        return drill_runs(plain(plan), plain(settings), plain(confirmed))
+        return drill_runs(plain(plan), plain(settings), plain(confirmed), plain(hosts))
     except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -27,7 +27,7 @@ attributes:
     support: none
 options:
   path:
-    description: The archive. An existing one is replaced.
+    description: The archive. An existing one is replaced, see O(backup).
     type: path
     required: true
   deployment:
@@ -47,6 +47,10 @@ options:
       - Replace addresses and names of hosts and switches, and serial numbers, by pseudonyms. They are the same in the whole archive.
       - Addresses keep their relations, such as a common network. The last part of an IPv4 address stays. Versions, paths and the names of
         the deployment and its services stay as well.
+    type: bool
+    default: false
+  backup:
+    description: Keep an archive that is replaced beside the new one, with the date in its name.
     type: bool
     default: false
   secrets:
@@ -85,6 +89,11 @@ commands:
   returned: success
   type: int
   sample: 290
+backup_file:
+  description: The archive that was replaced; empty if none was kept.
+  returned: success
+  type: str
+  sample: ""
 missing:
   description: Hosts without records.
   returned: success
@@ -92,10 +101,16 @@ missing:
   elements: str
   sample: []
 pseudonyms:
-  description: Host to its pseudonym. Empty without O(mask). They are not in the archive.
+  description: Host to its pseudonym, without those in RV(unmasked). Empty without O(mask). They are not in the archive.
   returned: success
   type: dict
   sample: {node0: host-1}
+unmasked:
+  description: Names of hosts and switches that stay, because they are words of the tools or of the inventory, such as C(store).
+  returned: success
+  type: list
+  elements: str
+  sample: []
 text:
   description: What the archive has, for people.
   returned: success
@@ -111,6 +126,7 @@ from ..module_utils.support.archive import safe, write_files
 from ..module_utils.support.mask import Masker
 from ..module_utils.support.raw import files_of, learn, read
 from ..module_utils.support.redact import LEFT_OUT
+from ..module_utils.support.words import words_of
 from ..module_utils.tools.credentials import hide_passwords, passwords
 from ..module_utils.tools.text import visible
 
@@ -120,15 +136,17 @@ ARGUMENTS = {
     "records": {"type": "dict", "required": True},
     "documents": {"type": "dict", "default": {}},
     "mask": {"type": "bool", "default": False},
+    "backup": {"type": "bool", "default": False},
     "secrets": {"type": "list", "elements": "str", "default": [], "no_log": True},
 }
 
 
 def contents(params):
-    """(files of the archive, number of calls, hosts without records, pseudonyms). Raises ValueError for a damaged record."""
+    """(files of the archive, number of calls, hosts without records, the masker or None). Raises ValueError for a damaged record."""
     hosts = {name: read(texts) for name, texts in sorted(params["records"].items()) if texts}
-    masker = Masker(params["records"]) if params["mask"] else None
     files = [(name, str(text)) for name, text in sorted(params["documents"].items())]
+    words = words_of([text for dummy, text in files], params["records"])
+    masker = Masker(params["records"], words=words) if params["mask"] else None
     for name, host in hosts.items():
         if masker:
             learn(masker, name, host)
@@ -142,15 +160,22 @@ def contents(params):
     if masker:  # after the secrets: one that contains the name of a host would no longer be found
         files = [(masker(name), masker(text)) for name, text in files]
     missing = sorted(set(params["records"]) - set(hosts))
-    return files, sum(len(host.commands) for host in hosts.values()), missing, masker.hosts if masker else {}
+    return files, sum(len(host.commands) for host in hosts.values()), missing, masker
 
 
-def text_of(path, size, commands, missing, pseudonyms):
-    """What the archive has, in lines."""
+def text_of(path, size, commands, missing, pseudonyms, unmasked):
+    """What the archive has, in lines. ``size`` 0: it was not written."""
     lines = [
         f"{path} has {commands} outputs of tools, {size / 1024:.0f} KiB. Look through it before it leaves the site."
+        if size
+        else f"No archive was written because of --check; it would have {commands} outputs of tools."
     ]
     lines += [f"{name}: nothing was recorded" for name in missing]
+    lines += [
+        f"{name} is NOT masked: the name is also a word of the tools or of the inventory, which would become unreadable. "
+        "Fix: rename it, if the word says something about the site"
+        for name in unmasked
+    ]
     return "\n".join(
         lines + [f"{name} is {pseudonym} in the archive" for name, pseudonym in sorted(pseudonyms.items())]
     )
@@ -161,13 +186,15 @@ def main():
     params = module.params
     hide_passwords(module)
     try:
-        files, commands, missing, pseudonyms = contents(params)
+        files, commands, missing, masker = contents(params)
+        kept = module.backup_local(params["path"]) if params["backup"] and not module.check_mode else ""
         size = 0 if module.check_mode else write_files(params["path"], f"{params['deployment']}-acceptance", files)
     except (ValueError, OSError) as error:
         module.fail_json(msg=visible(f"The archive {params['path']} cannot be written: {error}"))
-    text = visible(text_of(params["path"], size, commands, missing, pseudonyms))
-    result = dict(path=params["path"], bytes=size, commands=commands, missing=missing, pseudonyms=pseudonyms, text=text)
-    module.exit_json(changed=True, **result)
+    names = (masker.masked(), sorted(masker.kept)) if masker else ({}, [])
+    text = visible(text_of(params["path"], size, commands, missing, *names))
+    result = dict(path=params["path"], bytes=size, backup_file=kept, commands=commands, missing=missing)
+    module.exit_json(changed=True, text=text, pseudonyms=names[0], unmasked=names[1], **result)
 
 
 if __name__ == "__main__":

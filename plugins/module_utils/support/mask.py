@@ -17,12 +17,15 @@ import os
 import re
 from typing import Iterable
 
+from .words import TOOLS
+
 # Words end where no letter or digit follows: hccn.conf joins addresses with underscores. They begin also after an escape of JSON, such as the
 # two characters \n, and after a colour of a terminal, whose last character is the letter m.
 _BEGIN = r"(?:(?<![0-9A-Za-z])|(?<=\\[bfnrt])|(?<=[0-9;\[]m))"
 _WORDS = re.compile(
     rf"{_BEGIN}(?P<mac>(?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z:])"
-    rf"|{_BEGIN}(?<!-)(?P<dashed>[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}})(?![0-9A-Za-z-])"
+    rf"|{_BEGIN}(?<!-)(?P<dashed>[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}|(?:[0-9A-Fa-f]{{2}}-){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z-])"
+    rf"|{_BEGIN}(?<![-.])(?P<bare>[0-9A-Fa-f]{{12}}|[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}})(?![0-9A-Za-z-]|\.[0-9A-Za-z])"
     rf"|{_BEGIN}(?P<ipv6>[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}})(?![0-9A-Za-z:]|\.\d)"  # not of ::ffff:10.0.0.1
     rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
@@ -31,23 +34,36 @@ _SERIAL = re.compile(
     rf"(?i)(?:\b|{_BEGIN})((?:serial number|vendor sn|serial_number|sn)[\"']?\s*[:=]\s*[\"']?)([\w-]{{4,}})"
 )
 _VERSION = re.compile(r"(?i)versions?[\s\"':=|(\[]*\Z")
-_BEFORE = 60  # characters before a version in which its title ends
+# Twelve hexadecimal digits are also numbers of bytes, and digests. They are an address after its title, or if the records have it with separators too.
+_TITLE_OF_MAC = re.compile(
+    r"(?i)(?<![a-z])(?:mac|hwaddr|hw addr|lladdr|ether|link/ether)(?:[ _-]?addr(?:ess)?)?[\s\"':=|(\[]*\Z"
+)
+_BEFORE = 60  # characters before a version or an address in which its title ends
 LOCAL = "localhost"
 _KEPT_OCTETS = (0, 127, 255)  # no address, loopback, netmasks
 _KEPT_BITS = {172: 12, 192: 16}  # private networks stay private
 
 
 class Masker:
-    """``masker(text)`` is the text with pseudonyms. ``hosts``: names of the inventory; ``key``: for tests."""
+    """``masker(text)`` is the text with pseudonyms. ``hosts``: names of the inventory; ``words``: those that texts need as they are, in small
+    letters; ``key``: for tests. ``kept``: names that are such words, so they stay.
+    """
 
-    def __init__(self, hosts: Iterable[str], key: bytes | None = None) -> None:
+    def __init__(self, hosts: Iterable[str], key: bytes | None = None, words: Iterable[str] = ()) -> None:
         self._key = key or os.urandom(32)
         self._pattern: re.Pattern[str] | None = None
         self._names: dict[str, str] = {}
+        self._folded: dict[str, str] = {}
+        self._words = TOOLS | set(words)
+        self._macs: set[str] = set()
+        self.kept: set[str] = set()
         names = sorted(set(hosts))  # pseudonyms have the same order: the planner places by it
         for number, name in enumerate(names, 1):
             self._names[name] = self._pseudonym(name, f"host-{number:0{len(str(len(names)))}d}")
         self.hosts = dict(self._names)
+        self._names = {}
+        for name, pseudonym in self.hosts.items():
+            self._take(name, pseudonym)
         for name, pseudonym in self.hosts.items():
             self._short(name, pseudonym)
         self._pattern = self._compiled()
@@ -57,38 +73,67 @@ class Masker:
             return name
         return self(name) if _is_address(name) else otherwise
 
+    def _take(self, name: str, pseudonym: str) -> None:
+        """Mask a name from now on, unless it is a word."""
+        if name.lower() in self._words:
+            self.kept |= {name} - {LOCAL}
+        else:
+            self._names.setdefault(name, pseudonym)
+
+    def _pseudonym_of(self, word: str) -> str:
+        """Tools and people also write names of hosts in capitals."""
+        return self._names.get(word) or self._folded[word.lower()]
+
     def learn(self, text: str) -> None:
         """Take the names of switches from the output of hccn_tool -lldp."""
         for name in _SWITCH.findall(text):
-            if name not in self._names:
-                self._names[name] = "switch-" + self._digest(name)[:8]
+            self._take(name, "switch-" + self._digest(name)[:8])
         self._pattern = self._compiled()
+
+    def learn_addresses(self, text: str) -> None:
+        """Take MAC addresses with separators, so that they are known without them."""
+        self._macs |= {
+            _digits(found.group()) for found in _WORDS.finditer(text) if found.group("mac") or found.group("dashed")
+        }
 
     def also(self, name: str, host: str) -> None:
         """``name`` is another name of a host of the inventory, such as its own one."""
         if name not in ("", LOCAL) and name not in self._names and not _is_address(name):
-            self._names[name] = self.hosts[host]
+            self._take(name, self.hosts[host])
             self._short(name, self.hosts[host])
             self._pattern = self._compiled()
 
+    def masked(self) -> dict[str, str]:
+        """Host of the inventory to its pseudonym, without those that stay."""
+        return {name: pseudonym for name, pseudonym in self.hosts.items() if name not in self.kept}
+
     def __call__(self, text: str) -> str:
         if self._pattern is not None:
-            text = self._pattern.sub(lambda found: self._names[found.group()], text)
+            text = self._pattern.sub(lambda found: self._pseudonym_of(found.group()), text)
         text = _SERIAL.sub(lambda found: found.group(1) + "SN" + self._digest(found.group(2))[:12].upper(), text)
         return "\n".join(self._line(line) for line in text.split("\n"))
 
     def _line(self, line: str) -> str:
-        return _WORDS.sub(lambda found: self._word(found, _is_version(line, found.start())), line)
+        return _WORDS.sub(lambda found: self._word(found, line), line)
 
-    def _word(self, found: re.Match[str], is_version: bool) -> str:
+    def _word(self, found: re.Match[str], line: str) -> str:
         word = found.group()
+        if found.group("bare"):
+            return (
+                self._mac(word) if _digits(word) in self._macs or _follows(_TITLE_OF_MAC, line, found.start()) else word
+            )
         if found.group("mac") or found.group("dashed"):
-            digits = "0200" + self._digest(re.sub("[:-]", "", word.lower()))[:8]  # 02: locally administered
-            size, mark = (2, ":") if found.group("mac") else (4, "-")
-            return mark.join(digits[index : index + size] for index in range(0, 12, size))
+            return self._mac(word)
         if found.group("ipv6"):
             return self._ipv6(word)
+        # Versions have four parts at times, and rules compare them.
+        is_version = _follows(_VERSION, line, found.start())
         return word if is_version or not _is_address(word) else self._ipv4(word)
+
+    def _mac(self, word: str) -> str:
+        """Another address of the same spelling: 02 is locally administered."""
+        digits = iter("0200" + self._digest(_digits(word))[:8])
+        return "".join(next(digits, "") if character.isalnum() else character for character in word)
 
     def _ipv4(self, word: str) -> str:
         number = int(ipaddress.IPv4Address(word))
@@ -115,20 +160,27 @@ class Masker:
     def _short(self, name: str, pseudonym: str) -> None:
         """The first part of a full name is a name too."""
         short = name.split(".")[0]
-        if "." in name and len(short) > 1 and not short.isdigit() and not _is_address(name):
+        is_word = short.lower() in self._words  # the full name is masked
+        if "." in name and len(short) > 1 and not is_word and not short.isdigit() and not _is_address(name):
             self._names.setdefault(short, pseudonym)
 
     def _compiled(self) -> re.Pattern[str] | None:
+        self._folded = {name.lower(): pseudonym for name, pseudonym in self._names.items()}
         words = sorted((re.escape(name) for name in self._names), key=len, reverse=True)
-        return re.compile(rf"{_BEGIN}(?:{'|'.join(words)})(?![0-9A-Za-z])") if words else None
+        return re.compile(rf"{_BEGIN}(?i:{'|'.join(words)})(?![0-9A-Za-z])") if words else None
 
     def _digest(self, word: str) -> str:
         return hmac.new(self._key, word.encode("utf-8"), hashlib.sha256).hexdigest()
 
 
-def _is_version(line: str, start: int) -> bool:
-    """Whether the title of a version is right before a place. Versions have four parts at times, and rules compare them."""
-    return bool(_VERSION.search(line, max(0, start - _BEFORE), start))
+def _follows(title: re.Pattern[str], line: str, start: int) -> bool:
+    """Whether a title is right before a place."""
+    return bool(title.search(line, max(0, start - _BEFORE), start))
+
+
+def _digits(word: str) -> str:
+    """The digits of a MAC address in any spelling."""
+    return re.sub("[:.-]", "", word.lower())
 
 
 def _is_address(word: str) -> bool:

@@ -41,6 +41,7 @@ def learn(masker: Masker, name: str, host: Host) -> None:
     """Take the names that the records contain."""
     masker.also(host.node, name)
     for command in host.commands:
+        masker.learn_addresses(command["stdout"])
         if "-lldp" in command["argv"]:
             masker.learn(command["stdout"])
 

@@ -100,6 +100,10 @@ def _check(given: Record) -> t.Iterator[Finding]:
         problem, fix = f"{name} is {limits[name]:g} instead of {usual[name]:g}", "Remove it from host_check_thresholds."
         why = "Findings of the check may be missing."
         yield _finding("ACCEPTANCE-THRESHOLD", "host_check_thresholds", problem, fix, "accepted", why)
+    for name in given["settings"]["unplanned"]:
+        problem = "the host is in the inventory, and the plan has no service on it, so nothing of it was checked"
+        fix = "Put it into a group of the deployment, name another group with inference_group, or sign without it."
+        yield _finding("ACCEPTANCE-UNPLANNED", name, problem, fix, "unknown")
     for name in given["left_out"]:
         yield _finding("ACCEPTANCE-LIMIT", name, "--limit excluded the host", "Run without --limit.", "unknown")
 

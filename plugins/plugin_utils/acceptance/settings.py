@@ -9,12 +9,16 @@ import os
 import typing as t
 from dataclasses import dataclass
 
+from ..bench.files import file_findings
 from ..bench.runs import bench_runs
 from ..description.findings import Finding, PlanError
+from ..description.inventory import members
 from ..description.loader import Reader, documented
+from ..description.values import natural
 from ..drill.runs import drill_runs
 
 Record = t.Mapping[str, t.Any]
+CONTROLLER = "localhost"
 
 
 @dataclass(frozen=True)
@@ -32,40 +36,59 @@ class Acceptance:
     )
 
 
-def read_acceptance(raw: t.Any) -> Acceptance:
-    """The settings. Raises PlanError with all errors."""
+def acceptance_settings(
+    plan: Record, raw: t.Any, others: Record, groups: t.Mapping[str, t.Any], only: str = ""
+) -> dict[str, t.Any]:
+    """``{bench, drill, mask, unplanned, files: {page, markdown, json, archive}}``; ``unplanned``: hosts of the inventory that the plan does not use.
+
+    ``others``: what bench and drill will read, as ``{bench, drill, confirmed, files: {bench: {variable: path}, drill: {variable: path}}}``; ``groups``:
+    Ansible's groups of the inventory; ``only``: the group of the deployment, or empty. A run takes an hour or more, so nothing that is known now may end
+    it at its end: raises PlanError with all errors, also those of bench and drill.
+    """
     reader = Reader()
     found = t.cast(Acceptance, reader.record(Acceptance, raw, "inference_acceptance"))
-    if reader.findings:
-        raise PlanError(reader.findings)
-    return found
-
-
-def acceptance_settings(plan: Record, raw: t.Any, bench: t.Any, drill: t.Any, confirmed: str) -> dict[str, t.Any]:
-    """``{bench, drill, mask, files: {page, markdown, json, archive}}``. Raises PlanError, also for what bench and drill would refuse later.
-
-    A run takes an hour or more, so nothing that is known now may end it at its end.
-    """
-    found = read_acceptance(raw)
-    if not plan["hosts"] or plan["runtime_facts"]["in_cluster"]:
-        problem = "the deployment has no hosts in the inventory, so no outputs of their tools can be had"
-        fix = "Describe the hosts in an inventory with the runtime systemd, docker or supervisor."
-        raise PlanError(
-            [Finding("inference_runtime", "ACCEPTANCE-HOSTS", problem, fix, why="Nothing proves the hardware.")]
-        )
+    findings = [*reader.findings, *_without_hosts(plan)]
     # Ansible runs modules on the controller in the folder of the playbook, so the paths are made absolute here.
     folder = os.path.abspath(os.path.expanduser(found.folder))
-    if not os.path.isdir(folder):
-        problem = f"{folder} is no folder on the controller"
-        why = "The page and the archive could not be written after an hour of work."
-        raise PlanError(
-            [Finding("inference_acceptance.folder", "ACCEPTANCE-FOLDER", problem, "Create the folder.", why=why)]
-        )
+    findings += _without_folder(folder)
+    hosts = members(groups)
     if found.bench:
-        bench_runs(plan, bench)
+        findings += _errors(lambda: bench_runs(plan, others["bench"], file_findings(others["files"]["bench"])))
     if found.drill:
-        drill_runs(plan, drill, confirmed)
+        findings += _errors(lambda: drill_runs(plan, others["drill"], others["confirmed"], hosts))
+        findings += file_findings(others["files"]["drill"])
+    if findings:
+        raise PlanError(findings)
     stem = os.path.join(folder, f"{plan['deployment']}-acceptance")
     suffixes = {"page": "html", "markdown": "md", "json": "json", "archive": "tar.gz"}
     files = {name: f"{stem}.{suffix}" for name, suffix in suffixes.items()}
-    return {"bench": found.bench, "drill": found.drill, "mask": found.mask, "files": files}
+    planned = {CONTROLLER, *(host["name"] for host in plan["hosts"])}
+    unplanned = sorted(set(members(groups, only)) - planned, key=natural)
+    return {"bench": found.bench, "drill": found.drill, "mask": found.mask, "unplanned": unplanned, "files": files}
+
+
+def _errors(read: t.Callable[[], t.Any]) -> tuple[Finding, ...]:
+    """What a reader of settings refuses."""
+    try:
+        read()
+    except PlanError as error:
+        return error.findings
+    return ()
+
+
+def _without_hosts(plan: Record) -> t.Iterator[Finding]:
+    if not plan["hosts"] or plan["runtime_facts"]["in_cluster"]:
+        problem = "the deployment has no hosts in the inventory, so no outputs of their tools can be had"
+        fix = "Describe the hosts in an inventory with the runtime systemd, docker or supervisor."
+        yield Finding("inference_runtime", "ACCEPTANCE-HOSTS", problem, fix, why="Nothing proves the hardware.")
+
+
+def _without_folder(folder: str) -> t.Iterator[Finding]:
+    problem, fix = "", "Create the folder."
+    if not os.path.isdir(folder):
+        problem = f"{folder} is no folder on the controller"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        problem, fix = f"the controller's user may not write in {folder}", "Name another folder, or change its owner."
+    if problem:
+        why = "The page and the archive could not be written after an hour of work."
+        yield Finding("inference_acceptance.folder", "ACCEPTANCE-FOLDER", problem, fix, why=why)

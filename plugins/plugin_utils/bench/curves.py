@@ -18,9 +18,9 @@ except ImportError:  # the text and JSON of a report need no curves
 Curve = tuple[str, t.Sequence[float | None]]
 COLORS = ("#1f6fb2", "#c77c11", "#2e9e5b", "#8a5cc7", "#5f6b76", "#0e8a94", "#a3387c")
 LIMIT_COLOR = "#c2332b"
-MISSING = (
-    "inference_bench_html is set, and the Python library pygal is not installed on the controller, so no curve can be drawn. "
-    "Fix: pip install pygal in the Python environment of ansible-playbook, or leave the variable out."
+MISSING = (  # what is wrong, and the fix
+    "the Python library pygal is not installed on the controller, so no curve can be drawn",
+    "Run pip install pygal in the Python environment of ansible-playbook, or leave the variable out.",
 )
 
 
@@ -28,10 +28,15 @@ class LibraryMissing(Exception):
     """pygal is not installed; the text says how to get it."""
 
 
+def pygal_missing() -> bool:
+    """Whether no curve can be drawn."""
+    return pygal is None
+
+
 def require_library() -> None:
     """Raises LibraryMissing."""
-    if pygal is None:
-        raise LibraryMissing(MISSING)
+    if pygal_missing():
+        raise LibraryMissing(f"inference_bench_html is set, and {MISSING[0]}. Fix: {MISSING[1]}")
 
 
 def lines(title: str, axis: str, loads: t.Sequence[str], curves: t.Sequence[Curve], limit: float = 0) -> str:

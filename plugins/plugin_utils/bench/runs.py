@@ -19,13 +19,16 @@ PERCENTILES = "50,90,99"
 MOST_ENGINES = 64  # whose counters are read before and after each measurement
 
 
-def bench_runs(plan: Record, raw: t.Any) -> dict[str, t.Any]:
+def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict[str, t.Any]:
     """``{host, settings, runs: [{label, load, repeat, round, argv, ...}], ...}``: the options of service_bench, and what each run is.
 
-    Load and repeat 0 is the warm-up, which is not part of the report. Raises PlanError.
+    Load and repeat 0 is the warm-up, which is not part of the report. Raises PlanError with all errors, and with those of the caller in ``more``.
     """
-    bench = read_bench(raw)
-    findings = [*_unsuitable(plan), *_too_long(plan, bench), *pool_findings(plan, bench)]
+    try:
+        bench = read_bench(raw)
+    except PlanError as error:
+        raise PlanError([*error.findings, *more]) from error
+    findings = [*_unsuitable(plan), *_too_long(plan, bench), *pool_findings(plan, bench), *more]
     service = _service(plan, bench.host)
     if service is None:
         findings.append(

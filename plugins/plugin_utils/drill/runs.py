@@ -16,13 +16,14 @@ ENGINES = ("encode", "prefill", "decode", "colocated")
 MARGIN = 300  # seconds for Ansible's own steps during a load
 
 
-def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any) -> dict[str, t.Any]:
+def drill_runs(plan: Record, raw: t.Any, confirmed: t.Any, hosts: t.Collection[str] | None = None) -> dict[str, t.Any]:
     """``{host, settings, load, engines, faults: [{label, kind, host, services, part, action, seconds, times, ...}]}``.
 
-    ``confirmed`` must be the deployment's name. Raises PlanError with everything that forbids the drill.
+    ``confirmed`` must be the deployment's name; ``hosts``: those of the inventory, one of which has to send the load. Raises PlanError with
+    everything that forbids the drill.
     """
     drill = read_drill(raw)
-    findings = [*_forbidden(plan, confirmed)]
+    findings = [*_forbidden(plan, confirmed), *_foreign(drill.host, hosts)]
     faults = drill.faults or _every_kind(plan)
     if not faults:
         problem = "no service of the plan has a spare one"
@@ -64,6 +65,14 @@ def _forbidden(plan: Record, confirmed: t.Any) -> t.Iterator[Finding]:
         problem = "the drill is not confirmed: it kills processes of a service, and requests of its clients fail"
         fix = f"Set inference_drill_confirm: {plan['deployment']}, the name of the deployment."
         yield Finding("inference_drill_confirm", "DRILL-CONFIRM", problem, fix, why="A drill by mistake is an outage.")
+
+
+def _foreign(host: str, hosts: t.Collection[str] | None) -> t.Iterator[Finding]:
+    """The host of the load, if it is neither in the inventory nor the controller. Without a name it is one of the plan."""
+    if host and hosts is not None and host != "localhost" and host not in hosts:
+        problem = f"{host} is not in the inventory"
+        fix = "Name a host of the inventory that reaches the clients' entry, or localhost."
+        yield Finding("inference_drill.host", "DRILL-HOST", problem, fix, why="Nothing could send the load.")
 
 
 def _every_kind(plan: Record) -> tuple[Fault, ...]:

@@ -19,6 +19,7 @@ import ascend_cluster
 import pytest
 import replay
 from ansible_collections.ascend.inference.plugins.module_utils.support.mask import Masker
+from ansible_collections.ascend.inference.plugins.module_utils.support.words import words_of
 from ansible_collections.ascend.inference.plugins.module_utils.tools.record import Recorder, unpacked
 from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing
 
@@ -301,6 +302,7 @@ def test_a_damaged_record_is_refused_and_nothing_is_written(run_module, tmp_path
 def test_check_mode_writes_nothing(run_module, tmp_path):
     done = run_module("acceptance_archive", check=True, path=str(tmp_path / "a"), deployment="d", records={})
     assert done["changed"] and done["bytes"] == 0 and list(tmp_path.iterdir()) == []
+    assert "No archive was written" in done["text"] and str(tmp_path) not in done["text"]
 
 
 def test_nothing_is_recorded_unless_asked(run_module, real):
@@ -336,6 +338,11 @@ def test_timeouts_and_missing_tools_are_recorded(tmp_path):
         "550e8400-e29b-41d4-a716-446655440000",
         "localhost",
         "node10 renode1 node1x",
+        "HBM 549755813888",
+        '"digest": "dc4877459d69"',
+        "550E8400-E29B-41D4-A716-446655440000",
+        "version 2026.1123.0001",
+        "1.a4bb.6d00.0001",
     ],
 )
 def test_what_names_nobody_stays(text):
@@ -350,6 +357,15 @@ def test_what_names_nobody_stays(text):
         "route_address_10.1.2.3_netmask_255.255.255.0_0=gateway_10.1.2.1",
         "MAC: a4:bb:6d:00:00:01",
         "a4bb-6d00-0001",
+        "A4-BB-6D-00-00-01",
+        "mac: a4bb6d000001",
+        '"mac_address": "a4bb6d000001"',
+        "mac address 102030405060",
+        "link/ether a4bb.6d00.0001",
+        "NODE1",
+        "Node1.hccn.conf",
+        "RACK.site.example",
+        "Rack",
         "ip fe80::a4bb:6dff:fe00:1 x",
         "Serial Number : 102012345678",
         "node1",
@@ -376,6 +392,49 @@ def test_escapes_of_json_hide_nothing(line, before):
     assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith(
         "x"
     )
+
+
+def test_a_mac_address_is_known_in_every_spelling_and_keeps_it():
+    masker = Masker([], key=b"key")
+    spellings = ["a4:bb:6d:00:00:01", "A4-BB-6D-00-00-01", "a4bb-6d00-0001", "a4bb6d000001", "a4bb.6d00.0001"]
+    assert masker(spellings[3]) == spellings[3], "it might be a digest"
+    masker.learn_addresses("MAC: A4:BB:6D:00:00:01")
+    found = [masker(word) for word in spellings]
+    assert len({re.sub("[:.-]", "", word) for word in found}) == 1 and "a4bb" not in "".join(found).lower()
+    assert [re.sub("[0-9a-f]", "", word) for word in found] == [":::::", "-----", "--", "", ".."]
+
+
+def test_a_host_that_is_named_like_a_word_stays_and_is_named(run_module, tmp_path):
+    records = {"router": [], "node1": [], "prefill.site.example": []}
+    text = (
+        '{"inference_router": {"flavour": "router"}, "hosts": {"router": {}, "NODE1": {}, "prefill.site.example": {}}}'
+    )
+    archive, done = archived(run_module, tmp_path, records, mask=True)
+    run_module(
+        "acceptance_archive", path=archive, deployment="d", records=records, documents={"a.json": text}, mask=True
+    )
+    whole = json.loads(replay.contents(archive)["a.json"])
+    assert whole["inference_router"] == {"flavour": "router"} and list(whole["hosts"]) == ["router", "host-1", "host-2"]
+    assert (done["unmasked"], sorted(done["pseudonyms"])) == (["router"], ["node1", "prefill.site.example"])
+    assert "router is NOT masked" in done["text"]
+
+
+def test_words_of_documents_are_names_of_fields():
+    documents = ['{"expert_load": {"n1": 1, "apollo": 2}, "env": {"ARES_HOME": ""}, "/srv/zeus": 0}', "no JSON", "[1]"]
+    assert words_of(documents, ["n1", "apollo"]) == {"expert", "load", "env", "ares", "home"}
+    assert Masker(["load"], words=words_of(documents, ["load"])).kept == {"load"}
+    assert Masker(["apollo"], words=words_of(documents, ["n1", "apollo"])).kept == set()
+
+
+def test_an_archive_of_yesterday_is_kept(run_module, tmp_path):
+    path, done = archived(run_module, tmp_path, {}, backup=True)
+    before = pathlib.Path(path).read_bytes()
+    assert done["backup_file"] == ""
+    again = archived(run_module, tmp_path, {"n1": []}, backup=True, mask=True, check=True)[1]
+    assert again["backup_file"] == "" and pathlib.Path(path).read_bytes() == before
+    again = archived(run_module, tmp_path, {"n1": []}, backup=True, secrets=["CLOCK"])[1]
+    assert pathlib.Path(again["backup_file"]).read_bytes() == before != pathlib.Path(path).read_bytes()
+    assert stat.S_IMODE(os.stat(again["backup_file"]).st_mode) == 0o600
 
 
 def test_addresses_in_a_line_with_a_version_are_masked():

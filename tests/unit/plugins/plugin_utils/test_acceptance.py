@@ -18,6 +18,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.declar
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.page import acceptance_page
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.report import acceptance_report
 from ansible_collections.ascend.inference.plugins.plugin_utils.acceptance.text import acceptance_text
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.files import file_findings
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
@@ -68,7 +70,7 @@ def perfect(plan, matrices):
     }
     bench = {"passed": True, "findings": [], "devices": 32}
     return {
-        "settings": {"bench": True, "drill": True},
+        "settings": {"bench": True, "drill": True, "unplanned": []},
         "begun": ALL,
         "date": "2026-11-23 02:00 UTC",
         "left_out": [],
@@ -129,13 +131,19 @@ def test_nothing_to_say_is_a_pass_with_figures_versions_and_digest(plan, perfect
         ({"left_out": ["n1"]}, "unknown", "ACCEPTANCE-LIMIT", "passed with deviations"),
         ({"unrecorded": ["n1"]}, "unknown", "ACCEPTANCE-RECORD", "passed with deviations"),
         (
-            {"settings": {"bench": True, "drill": False}, "drill": None},
+            {"settings": {"bench": True, "drill": True, "unplanned": ["spare"]}},
+            "unknown",
+            "ACCEPTANCE-UNPLANNED",
+            "passed with deviations",
+        ),
+        (
+            {"settings": {"bench": True, "drill": False, "unplanned": []}, "drill": None},
             "unknown",
             "ACCEPTANCE-NOT-ASKED",
             "passed with deviations",
         ),
         (
-            {"settings": {"bench": False, "drill": True}, "bench": None},
+            {"settings": {"bench": False, "drill": True, "unplanned": []}, "bench": None},
             "unknown",
             "ACCEPTANCE-NOT-ASKED",
             "passed with deviations",
@@ -251,20 +259,83 @@ def test_no_place_is_left_out_of_the_page_and_nothing_is_loaded_or_run(plan, per
 )
 def test_what_would_end_the_run_later_is_refused_at_once(plan, settings, confirmed, text):
     with pytest.raises(AnsibleFilterError, match=text):
-        settings_filter(plan, settings, {}, {}, confirmed)
+        settings_filter(plan, settings, others(confirmed=confirmed), {})
+
+
+def others(bench=(), drill=(), confirmed="", **files):
+    """What bench and drill will read."""
+    of_drill = {name: files.pop(name) for name in list(files) if name.startswith("inference_drill")}
+    return {
+        "bench": dict(bench),
+        "drill": dict(drill),
+        "confirmed": confirmed,
+        "files": {"bench": files, "drill": of_drill},
+    }
+
+
+def test_everything_that_would_end_the_run_later_is_named_together(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr(curves, "pygal", None)
+    given = others(
+        drill={"host": "elsewhere"},
+        confirmed="another",
+        inference_bench_html=str(tmp_path / "page.html"),
+        inference_bench_compare=str(tmp_path / "before.json"),
+        inference_bench_json=str(tmp_path / "none" / "now.json"),
+        inference_drill_json=str(tmp_path),
+    )
+    with pytest.raises(AnsibleFilterError) as refused:
+        settings_filter(plan, {"drill": True, "folder": "/none"}, given, {"all": ["n1"]})
+    for word in (
+        "elsewhere is not in the inventory",
+        "inference_drill_confirm",
+        "pip install pygal",
+        "before.json cannot be read",
+        "none is no folder",
+        "inference_drill_json",
+        "inference_acceptance.folder",
+        "7 errors",
+    ):
+        assert word in str(refused.value), word
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1, "loads": []}', '{"format": 2}'])
+def test_a_file_that_is_no_report_of_this_version_is_not_compared_with(plan, tmp_path, text):
+    path = tmp_path / "before.json"
+    path.write_text(text, encoding="utf-8")
+    assert file_findings({"inference_bench_compare": str(path)})
+    path.write_text('{"format": 2, "loads": []}', encoding="utf-8")
+    assert not file_findings(
+        {"inference_bench_compare": str(path), "inference_bench_html": "", "inference_bench_json": "x.json"}
+    )
+
+
+def test_hosts_that_the_plan_does_not_use_are_those_of_the_deployments_group(plan, tmp_path):
+    planned = [host["name"] for host in plan["hosts"]]
+    groups = {
+        "all": [*planned, "spare-10", "spare-2", "localhost", "stranger"],
+        "rack": [*planned, "spare-10", "spare-2"],
+    }
+    settings = {"folder": str(tmp_path)}
+    assert settings_filter(plan, settings, others(), groups, "rack")["unplanned"] == ["spare-2", "spare-10"]
+    assert settings_filter(plan, settings, others(), groups)["unplanned"] == ["spare-2", "spare-10", "stranger"]
+    # The host of a drill's load may be one of no deployment.
+    drill = others(drill={"host": "stranger", "faults": [{"kind": "prefill"}]}, confirmed=plan["deployment"])
+    settings["drill"] = True
+    assert settings_filter(plan, settings, drill, groups, "rack")["drill"]
 
 
 def test_wrong_settings_of_bench_are_refused_unless_it_is_not_asked(plan, tmp_path):
+    wrong = others({"profile": "x"})
     with pytest.raises(AnsibleFilterError, match="profile"):
-        settings_filter(plan, {}, {"profile": "x"}, {}, "")
-    given = settings_filter(plan, {"bench": False, "folder": str(tmp_path)}, {"profile": "x"}, {}, "")
+        settings_filter(plan, {}, wrong, {})
+    given = settings_filter(plan, {"bench": False, "folder": str(tmp_path)}, wrong, {})
     assert given["files"]["archive"] == f"{tmp_path}/{plan['deployment']}-acceptance.tar.gz"
 
 
 def test_a_deployment_in_a_cluster_is_refused(plan):
     pods = {**plan, "runtime_facts": {**plan["runtime_facts"], "in_cluster": True}}
     with pytest.raises(AnsibleFilterError, match="no hosts in the inventory"):
-        settings_filter(pods, {}, {}, {}, "")
+        settings_filter(pods, {}, others(), {})
 
 
 def test_the_inventory_has_what_a_check_needs_and_no_secret():
