@@ -27,6 +27,7 @@ NEEDS = {
     "max_num_seqs": "decode engines with max-num-seqs",
     "router_metrics": "routers with metrics (vllm_router)",
     "proxies": "inference_monitoring.proxies",
+    "logs": "inference_monitoring.logs",
     "store": "deployments with the Mooncake store",
     "ha": "several masters of the store",
     "npu": "inference_monitoring.npu",

@@ -133,6 +133,11 @@ def _store(labels: Labels, plan: t.Any) -> Made:
     yield "ha_oplog_standby_lag", {}, steady(5)
 
 
+def service_host(plan: t.Mapping[str, t.Any], kind: str) -> str:
+    """Host of the first service of a kind."""
+    return str(next(service["host"] for service in plan["services"] if service["kind"] == kind))
+
+
 def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
     npu, probe = raw.get("npu", "none"), raw.get("probe", False)
 
@@ -163,6 +168,16 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
                 ports = [{port["name"] for port in item["ports"]} for item in plan["services"] if item["kind"] == pool]
                 count = sum("api" in names for names in ports)
                 yield "inference_router_engines", {**own, "pool": pool}, steady(count)
+        if raw.get("logs") and labels["host"] == service_host(plan, "decode"):
+            own = {"deployment": plan["deployment"], "service": "decode-0", "role": "decode"}
+            yield "inference_log_red_flags_total", {**own, "flag": "transfer_failed"}, steady(3)
+            yield "inference_log_red_flags_total", {**own, "flag": "recomputed"}, growing(1)
+            yield "inference_log_red_flags_total", {**own, "flag": "kv_freed_by_force"}, steady(0)
+            yield "inference_log_transfers_total", own, growing(20)
+            yield "inference_log_transfer_seconds_total", own, growing(0.2)
+            yield "inference_log_gaps_total", own, steady(1)
+            yield "inference_log_read", own, steady(1)
+            yield "inference_log_last_run_timestamp_seconds", own, growing(INTERVAL)
         if probe and labels["host"] == plan["hosts"][0]["name"]:
             for path in ("clients", "prefill-0->decode-0"):
                 yield "inference_probe_success", {"deployment": plan["deployment"], "path": path}, steady(1)

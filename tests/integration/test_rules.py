@@ -19,7 +19,8 @@ from ansible_collections.ascend.inference.tests.integration._monitoring import S
 EXPORTER = {"npu": "npu_exporter", "probe": True, "node_exporter": True}
 COLLECTOR = {"npu": "collector", "probe": True, "node_exporter": True}
 PROXIES = {"proxies": True, "node_exporter": True}
-SETTINGS = {"npu_exporter": EXPORTER, "collector": COLLECTOR, "proxies": PROXIES}
+LOGS = {"logs": True, "node_exporter": True}
+SETTINGS = {"npu_exporter": EXPORTER, "collector": COLLECTOR, "proxies": PROXIES, "logs": LOGS}
 GONE = None
 OTHERS = "all but up"
 DECODE, PREFILL = {"service": "decode-0"}, {"service": "prefill-0"}
@@ -27,6 +28,7 @@ NODE = {"host": "node3"}
 SECONDS = 1500  # when the alerts are read
 ONCE = f"0x{STEPS // 2} 1x{STEPS}"  # a counter that grows once, between the two last changes of the window
 LATE = f"2+0x{STEPS * 5 // 6 - 4} 3+0x{STEPS}"  # the same shortly before the alerts are read
+EARLIER = f"2+0x{STEPS // 2 + 4} 3+0x{STEPS}"  # the same, for an alert that waits
 NONE_YET = f"_x{STEPS * 5 // 6 - 4} 1+0x{STEPS}"  # a series that appears with its first error
 
 # (settings, the alerts that fire, the changed series: name, labels, values; GONE as values: removed, as name: all series)
@@ -109,6 +111,12 @@ FAULTS = [
             ("inference_probe_paused_until_timestamp_seconds", {}, steady(60)),
         ],
     ),
+    (LOGS, {"LogRedFlags"}, [("inference_log_red_flags_total", {"flag": "kv_freed_by_force"}, LATE)]),
+    (LOGS, {"LogRedFlags", "TransfersFail"}, [("inference_log_red_flags_total", {"flag": "transfer_failed"}, LATE)]),
+    (LOGS, {"LogUnread"}, [("inference_log_read", {}, steady(0))]),
+    (LOGS, {"LogUnread"}, [("inference_log_gaps_total", {}, EARLIER)]),
+    (LOGS, {"LogUnread"}, [("inference_log_last_run_timestamp_seconds", {}, steady(60))]),
+    (LOGS, {"LogUnread"}, [(GONE, {"job": "inference-host"}, GONE)]),
     (PROXIES, {"ProxyDown"}, [("inference_router_up", {}, steady(0)), ("inference_router_engines", {}, GONE)]),
     (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "prefill"}, steady(1))]),
     (PROXIES, {"ProxyLostEngines"}, [("inference_router_engines", {"pool": "decode"}, steady(0))]),
@@ -127,6 +135,8 @@ QUIET = [
     (EXPORTER, []),
     (COLLECTOR, []),
     (PROXIES, []),
+    # Blocks that were computed again after a failed load are no alert; a flag that was there before is none either.
+    (LOGS, [("inference_log_red_flags_total", {"flag": "transfer_failed"}, steady(900))]),
     (EXPORTER, [*STILL, ("vllm:num_requests_running", DECODE, steady(0))]),
     (EXPORTER, [*IDLE, ("vllm:kv_cache_usage_perc", PREFILL, steady(0.2))]),
     (EXPORTER, [("vllm:num_requests_waiting", PREFILL, f"0x{STEPS * 5 // 6 - 4} 9x{STEPS}")]),
@@ -148,8 +158,12 @@ def plan():
 
 
 def plan_for(raw, plan):
-    """The plan with everything; with proxies another one, because its router has metrics."""
-    return _monitoring.watched_plan("p2p") if raw == PROXIES else plan
+    """The plan with everything; for proxies and logs another one, because its router and its connector have metrics."""
+    found = _monitoring.watched_plan("p2p") if raw in (PROXIES, LOGS) else plan
+    if raw == LOGS:  # a connector that exports nothing
+        for service in found["services"]:
+            service["argv"] = [word.replace("MooncakeConnectorV2", "MooncakeConnectorV1") for word in service["argv"]]
+    return found
 
 
 def changed(series, changes):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of NPUs from what npu-smi and hccn_tool said, and of proxies from their health checks. What a tool did not say is -1 or absent, never good."""
+"""Metrics of NPUs from what npu-smi and hccn_tool said, of proxies, and of logs. What a tool did not say is -1 or absent, never good."""
 
 from __future__ import annotations
 
@@ -26,6 +26,14 @@ PROXY_HELP = {
     "inference_router_engines": "Engines that the proxy distributes requests to, by pool.",
     "inference_router_requests": "Requests under way at the proxy; only from vLLM-Ascend 0.21.0rc1 on.",
     "inference_router_last_run_timestamp_seconds": "When these metrics were collected.",
+}
+LOG_HELP = {
+    "inference_log_red_flags_total": "Lines of the log about lost, late or wrong KV cache, by kind.",
+    "inference_log_transfers_total": "Transfers of KV cache whose time the log has.",
+    "inference_log_transfer_seconds_total": "The time of these transfers.",
+    "inference_log_gaps_total": "How often lines were lost before they were read.",
+    "inference_log_read": "Whether the log could be read.",
+    "inference_log_last_run_timestamp_seconds": "When the logs were read.",
 }
 # Keys of the proxies' health checks (examples of vLLM-Ascend): the last two are of those for colocated engines.
 _POOLS = {
@@ -99,6 +107,22 @@ def proxy_samples(deployment, answers, now):
                 found.append(("inference_router_engines", dict(labels, pool=pool), body[key]))
         if good and isinstance(body.get("request_num"), int):
             found.append(("inference_router_requests", labels, body["request_num"]))
+    return found
+
+
+def log_samples(settings, state, problems, now):
+    """As :func:`samples`, for the counters of collector/logs.py; ``problems``: service to why its log was not read, or empty."""
+    found = []
+    for item in settings["services"]:
+        own, labels = state[item["service"]], {"deployment": settings["deployment"]}
+        labels.update(service=item["service"], role=item["role"])
+        for flag in sorted(own["flags"]):
+            found.append(("inference_log_red_flags_total", dict(labels, flag=flag), own["flags"][flag]))
+        found.append(("inference_log_transfers_total", labels, own["transfers"]))
+        found.append(("inference_log_transfer_seconds_total", labels, own["milliseconds"] / 1000))
+        found.append(("inference_log_gaps_total", labels, own["gaps"]))
+        found.append(("inference_log_read", labels, int(not problems[item["service"]])))
+        found.append(("inference_log_last_run_timestamp_seconds", labels, now))
     return found
 
 

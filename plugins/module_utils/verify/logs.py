@@ -15,47 +15,15 @@ from ..runtime.registry import LOGS
 from ..tools import foreign_file
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
+from .red_flags import ANY_RED_FLAG, AVERAGE, COLOUR, TOOK
 
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
 LINES_KEPT = 2000
 LINE_KEPT = 4000  # characters of a line
 
-# Messages about lost, late or wrong KV, of vLLM-Ascend 0.11-0.23, vLLM 0.18-0.32, Mooncake 0.3.7-0.3.13.
-RED_FLAGS = (
-    r"Mooncake transfer failed",
-    r"status: 10390[02]",
-    r"Sync batch data transfer timeout",
-    r"Force freed (expired )?request",
-    r"Failing .*request\(s\) due to KV load failure",
-    r"Recovered from KV load failure",
-    r"Skipping KV cache transfer for request",
-    r"Conflict engine id",
-    r"KV Cache (sending|receiving) thread failed to start",
-    r"'device ip' is not set correctly",
-    r"lease_expired_before_data_transfer_completed",
-    r"NO_AVAILABLE_HANDLE",
-    r"SEGMENT_NOT_FOUND",
-    r"action=client_expired",
-    r"Failed to get key",
-    r"Failed to ping master",
-    r"Instance .* was not added to the proxy",
-    r"Counters can only be incremented by non-negative amounts",
-    r"timed out after \d+ seconds without being sent",
-    r"MooncakeXferMetadata transfer failed",
-    r"pulling kv_caches for .* failed",
-    r"Num failed (transfers|recvs)=[1-9]",
-    r"Num KV expired reqs=[1-9]",
-)
-_RED_FLAG = re.compile("|".join(RED_FLAGS))
 # Levels of vLLM, vllm-router and the proxies, and of Mooncake's glog
 _ALARM = re.compile(r"\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL)\b|^[WEF]\d{4} ")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_TOOK = re.compile(r"\btook ([0-9]{1,12}(?:\.[0-9]{1,12})?) ?ms")
-_AVERAGE = re.compile(
-    r"Avg xfer time \(ms\)=([0-9]{1,12}(?:\.[0-9]{1,12})?)(?![0-9.])"
-)  # vLLM's own Mooncake connector, every 10 s, on prefill
-
 # run(argv) -> (return code, output of both streams)
 Run = Callable[[List[str]], Tuple[int, str]]
 Service = Tuple[str, Log]
@@ -110,12 +78,12 @@ def evidence(name: str, whole: list[str], window: list[str], lines: Lines, probl
     return {
         "readable": not problem,
         "problem": problem,
-        "red_flags": [line for line in window if _RED_FLAG.search(line)][:LINES_KEPT],
+        "red_flags": [line for line in window if ANY_RED_FLAG.search(line)][:LINES_KEPT],
         "alarms": [line for line in window if _ALARM.search(line)][:LINES_KEPT],
         "transferred": transferred,
         "delayed": _holding(lines.delayed, window),
-        "transfer_ms": [float(ms) for line in transferred for ms in _TOOK.findall(line)]
-        + [float(ms) for line in window for ms in _AVERAGE.findall(line)],
+        "transfer_ms": [float(ms) for line in transferred for ms in TOOK.findall(line)]
+        + [float(ms) for line in window for ms in AVERAGE.findall(line)],
         "listening": len(_holding(lines.listening, whole)),
         "tail": whole[-TAIL_LINES:],
         "causes": [cause.as_dict() for cause in diagnose.causes_in(whole[-diagnose.LINES :], name)],
@@ -161,4 +129,4 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
 
 def split(text: str) -> list[str]:
     """The lines, without colours and control characters: clients and models decide about parts of them."""
-    return [one_line(line[:LINE_KEPT]) for line in _COLOUR.sub("", text).splitlines()]
+    return [one_line(line[:LINE_KEPT]) for line in COLOUR.sub("", text).splitlines()]

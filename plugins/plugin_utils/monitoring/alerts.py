@@ -137,7 +137,11 @@ KV_FETCH = Alert(
 TRANSFERS_FAIL = Alert(
     "TransfersFail",
     "critical",
-    (_sum("rate(vllm:mooncake_num_failed_transfers_total{$of}[$window])") + " * 60 > $threshold",),
+    (
+        _sum("rate(vllm:mooncake_num_failed_transfers_total{$of}[$window])") + " * 60 > $threshold",
+        # Other connectors export nothing: what their log says.
+        _sum('rate(inference_log_red_flags_total{$of,flag=~"transfer_.+"}[$window])') + " * 60 > $threshold",
+    ),
     0,
     "fails to transfer KV cache",
     "A link is down, TLS of the NPUs differs, or a peer restarted with other addresses.",
@@ -471,6 +475,36 @@ NPU_ROCE = Alert(
     window=300,
     needs=("npu",),
 )
+LOG_FLAGS = Alert(
+    "LogRedFlags",
+    "warning",
+    ('sum by ($by, flag) (increase(inference_log_red_flags_total{$of,flag!="recomputed"}[$window])) > $threshold',),
+    0,
+    "logs messages about lost, late or wrong KV cache",
+    "The label flag names the message. Prefill freed blocks that decode had not fetched, a transfer failed, or the store lost keys: answers may be wrong.",
+    "Run verify, which shows the lines and their causes; logs gathers them for a support case.",
+    threshold=0,
+    unit="messages in the window",
+    window=300,
+    needs=("logs",),
+)
+LOG_UNREAD = Alert(
+    "LogUnread",
+    "warning",
+    (
+        "max by ($by) (inference_log_read{$of}) == 0 or max by ($by) (increase(inference_log_gaps_total{$of}[$window])) > 0 or "
+        "max by ($by) (time() - inference_log_last_run_timestamp_seconds{$of}) > $threshold or "
+        "absent(inference_log_last_run_timestamp_seconds{$of})",
+    ),
+    120,
+    "the log of a service is not read, or lines of it were lost, so that no counter shows its messages",
+    "The timer or node_exporter does not run, the service has no log yet, or the log grows faster than it is read.",
+    "Look at the log of the unit ascend-inference-log-metrics-DEPLOYMENT.service.",
+    threshold=600,
+    unit="seconds",
+    window=600,
+    needs=("logs",),
+)
 PROBE_FAILS = Alert(
     "ProbeFails",
     "critical",
@@ -529,6 +563,8 @@ ALERTS: tuple[Alert, ...] = (
     NPU_OLD,
     NPU_ECC,
     NPU_ROCE,
+    LOG_FLAGS,
+    LOG_UNREAD,
     PROBE_FAILS,
     PROBE_OLD,
 )
@@ -539,11 +575,12 @@ def by_name() -> dict[str, Alert]:
     return {alert.name: alert for alert in ALERTS}
 
 
-def parts_of(plan: t.Mapping[str, t.Any], npu: str, probe: bool, proxies: bool = False) -> set[str]:
+def parts_of(plan: t.Mapping[str, t.Any], npu: str, probe: bool, proxies: bool = False, logs: bool = False) -> set[str]:
     """The parts of a deployment that alerts and panels may need."""
     kinds = {service["kind"] for service in plan["services"]}
     masters = [service for service in plan["services"] if service["kind"] == "mooncake_master"]
     found = {"npu"} if npu != "none" else set()
+    found |= {"logs"} if logs else set()
     found |= {"probe"} if probe or "probe" in kinds else set()
     found |= {"disaggregated"} if {"prefill", "decode"} <= kinds else set()
     found |= {"store"} if masters else set()

@@ -1,21 +1,20 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The collectors of metrics of NPUs and proxies as files: their code, copied from the code of this collection for hosts, and the units of their timers."""
+"""The collectors of metrics of NPUs, proxies and logs as files: their code, copied from the code for hosts, and the units of their timers."""
 
 from __future__ import annotations
 
-import ast
-import functools
 import json
-import pathlib
 import posixpath
 import typing as t
 
 from ...module_utils.collector.program import FILE
+from ...module_utils.verify.logs import services_of
+from ...module_utils.verify.plan import read_plan
+from ..plan.host_code import sources
 from .settings import Monitoring
 
-SOURCES = pathlib.Path(__file__).resolve().parents[2] / "module_utils"
 PACKAGE = "ascend_inference_collector"
 
 
@@ -37,6 +36,14 @@ PROXIES = Kind(
     "collector.proxies",
     "",
     "CapabilityBoundingSet=\nPrivateDevices=true\n",
+)
+# As PROXIES: root owns the journal and Docker's socket. Logs in files belong to the services' user, possibly below its home.
+LOGS = Kind(
+    "ascend-inference-log-metrics",
+    "Metrics of logs for node_exporter",
+    "collector.logs",
+    "",
+    "CapabilityBoundingSet={rights}\nPrivateDevices=true\nProtectHome=read-only\nStateDirectory={state}\nStateDirectoryMode=0700\n",
 )
 SERVICE = """\
 # Written by the playbook ascend.inference.monitoring; changes are lost.
@@ -97,6 +104,42 @@ def proxy_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, 
     return {**made, "hosts": sorted({item["host"] for item in proxies}), "state": state}
 
 
+def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.Any]:
+    """The timer that counts messages in the logs of the services, on each host with its own services (``own``: host to its files)."""
+    name = plan["deployment"]
+    base = posixpath.join(plan["root"], f"log-metrics-{name}")
+    unit, file = f"{LOGS.unit}-{name}", f"ascend_inference_logs_{name}.prom"
+    state = posixpath.join("/var/lib", unit)
+    verify = read_plan(plan["verify"])
+    own: dict[str, list[dict[str, str]]] = {}
+    kinds = set()
+    for host in plan["hosts"]:
+        logs = services_of(verify, host["name"])
+        kinds |= {log.kind for dummy, log in logs}
+        content = {
+            "deployment": name,
+            "file": file,
+            "state": posixpath.join(state, "state.json"),
+            "transferred": verify.release.lines.transferred,
+            "services": [
+                {"service": service, "role": _role(plan, service), "log": log._asdict()} for service, log in logs
+            ],
+        }
+        path = posixpath.join(base, "code", "logs.json")
+        if logs:
+            own[host["name"]] = [{"path": path, "content": json.dumps(content, indent=1) + "\n", "mode": "0644"}]
+    # CAP_DAC_READ_SEARCH: reads what belongs to others, and writes nothing.
+    rights = LOGS.rights.format(rights="CAP_DAC_READ_SEARCH" if "file" in kinds else "", state=unit)
+    kind = LOGS._replace(unit=unit, metrics=file, rights=rights)
+    made = _timer(base, kind, settings, [posixpath.join(base, "code", "logs.json")])
+    made["removed"].append(state)
+    return {**made, "hosts": sorted(own), "own": own, "state": settings.state if settings.logs and own else ""}
+
+
+def _role(plan: t.Mapping[str, t.Any], service: str) -> str:
+    return next((item["kind"] for item in plan["services"] if item["name"] == service), "")
+
+
 def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
     """Routers without metrics that have the page /healthcheck: the proxies of vLLM-Ascend."""
     return [
@@ -109,7 +152,7 @@ def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:
-    """``{directory, folders, files, unit, removed}``."""
+    """``{directory, folders, files, own, unit, removed}``; ``own``: host to files that only it has."""
     base, package = posixpath.join(parent, "code"), posixpath.join(parent, "code", PACKAGE)
     values = {
         "about": kind.about,
@@ -131,30 +174,7 @@ def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[
         "directory": base,
         "folders": [{"path": path, "mode": "0755"} for path in folders],
         "files": [{"path": path, "content": content, "mode": "0644"} for path, content in {**code, **units}.items()],
+        "own": {},
         "unit": f"{kind.unit}.timer",
         "removed": [*sorted(units), parent, posixpath.join(settings.textfile_directory, kind.metrics)],
     }
-
-
-@functools.cache
-def sources(program: str) -> dict[str, str]:
-    """{path below module_utils: content} of the program and all that it imports from this collection."""
-    found: dict[str, str] = {}
-    waiting = [f"{program.replace('.', '/')}.py"]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = (SOURCES / name).read_text(encoding="utf-8")
-            waiting += _imported(name, found[name])
-    return dict(sorted(found.items()))
-
-
-def _imported(name: str, content: str) -> t.Iterator[str]:
-    """Files that the relative imports of a file name."""
-    folder = pathlib.PurePosixPath(name).parent
-    for node in ast.walk(ast.parse(content)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            above = folder.parts[: len(folder.parts) - (node.level - 1)]
-            base = pathlib.PurePosixPath(*above, *(node.module or "").split("."))
-            candidates = [base.with_suffix(".py"), *(base / f"{alias.name}.py" for alias in node.names)]
-            yield from (str(path) for path in candidates if (SOURCES / path).is_file())

@@ -144,6 +144,33 @@ FLOW = [
         ),
     ),
 ]
+LOGS = [
+    Panel(
+        "Red flags in logs",
+        "short",
+        12,
+        (
+            (
+                "sum by (service, flag) (increase(inference_log_red_flags_total{$of}[$rate])) > 0",
+                "{{service}} {{flag}}",
+            ),
+        ),
+        about="Messages about lost, late or wrong KV cache. A log that is not read raises the alert LogUnread.",
+    ),
+    Panel(
+        "Transfers of KV cache by logs",
+        "s",
+        12,
+        (
+            (
+                "sum by (service) (rate(inference_log_transfer_seconds_total{$of}[$rate])) / "
+                "sum by (service) (rate(inference_log_transfers_total{$of}[$rate]))",
+                "{{service}}, average",
+            ),
+        ),
+        about="For connectors that export no metrics.",
+    ),
+]
 ROUTER = [
     Panel("Engines that the router uses", "short", 8, (("vllm_router_worker_health{$of}", "{{worker}}"),)),
     Panel(
@@ -250,7 +277,7 @@ PROBE = [
 
 def rows(plan: Record, settings: Monitoring) -> list[tuple[str, list[Panel]]]:
     """The rows that this deployment needs, with all of their panels."""
-    parts = parts_of(plan, settings.npu, settings.probe, settings.proxies)
+    parts = parts_of(plan, settings.npu, settings.probe, settings.proxies, settings.logs)
     kinds = {service["kind"] for service in plan["services"]}
     found = [("Overview", HEALTH)]
     if "disaggregated" in parts:
@@ -262,6 +289,7 @@ def rows(plan: Record, settings: Monitoring) -> list[tuple[str, list[Panel]]]:
         ("router_metrics", "Router", ROUTER),
         ("proxies", "Proxies", PROXY),
         ("store", "Store", STORE),
+        ("logs", "Logs", LOGS),
         ("npu", "NPUs", NPU),
         ("probe", "Probe", PROBE),
     )
@@ -270,7 +298,7 @@ def rows(plan: Record, settings: Monitoring) -> list[tuple[str, list[Panel]]]:
 
 def dashboard(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
     """The dashboard as Grafana imports it."""
-    known = exported(plan, settings.npu, settings.probe, settings.proxies) | {"ALERTS"}
+    known = exported(plan, settings.npu, settings.probe, settings.proxies, settings.logs) | {"ALERTS"}
     words = {"of": selector(plan), "hosts": host_selector(plan), "by": BY, "rate": "$__rate_interval"}
     panels: list[dict[str, t.Any]] = []
     line = 0

@@ -12,7 +12,7 @@ import typing as t
 import yaml
 
 from ..description.findings import Finding, PlanError
-from .collector import collector_files, proxy_files, silent_routers
+from .collector import collector_files, log_files, proxy_files, silent_routers
 from .dashboard import dashboard
 from .rules import rules
 from .settings import WHY, Monitoring, read_monitoring
@@ -59,6 +59,7 @@ def monitoring_files(plan: Record, raw: t.Any) -> dict[str, t.Any]:
         "node_exporter": settings.node_exporter,
         "collector": collector_files(plan, settings),
         "proxies": proxy_files(plan, settings),
+        "logs": log_files(plan, settings),
         "grafana": {"url": settings.grafana_url, "folder": settings.grafana_folder, "dashboard": shown},
     }
 
@@ -103,6 +104,10 @@ def notes(plan: Record, settings: Monitoring, unwatched: t.Sequence[tuple[str, s
     if silent and not settings.proxies:
         problem = "The proxies of vLLM-Ascend export no metrics. Fix: set inference_monitoring.proxies"
         found.append(f"Not watched: {', '.join(silent)}. {problem}.")
+    if not settings.logs:
+        found.append(
+            "Not watched: messages of logs about lost, late or wrong KV cache. Fix: set inference_monitoring.logs."
+        )
     if plan.get("firewall", {}).get("state") == "present":
         found.append(
             "The firewall of the deployment opens the ports of engines to inference_firewall.cluster only: Prometheus has to be in it."

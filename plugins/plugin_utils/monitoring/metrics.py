@@ -12,7 +12,7 @@ import functools
 import re
 import typing as t
 
-from ...module_utils.collector.metrics import HELP, PROXY_HELP
+from ...module_utils.collector.metrics import HELP, LOG_HELP, PROXY_HELP
 from ..releases import metrics_data
 from ..releases.version import numbers
 
@@ -71,6 +71,7 @@ NPU_EXPORTER = (
 # The timer of this collection writes them.
 COLLECTOR = tuple(HELP)
 PROXY = tuple(PROXY_HELP)
+LOGS = tuple(LOG_HELP)
 PROBE = (
     "inference_probe_success",
     "inference_probe_ttft_seconds",
@@ -97,7 +98,9 @@ def of_master(version: str) -> frozenset[str]:
     return frozenset(name for name, first in MASTER.items() if numbers(first) <= wanted)
 
 
-def exported(plan: Record, npu: str = "none", probe: bool = False, proxies: bool = False) -> frozenset[str]:
+def exported(
+    plan: Record, npu: str = "none", probe: bool = False, proxies: bool = False, logs: bool = False
+) -> frozenset[str]:
     """All names that the deployment's services and exporters have."""
     kinds = {service["kind"] for service in plan["services"]}
     found = of_vllm(plan["release_facts"]["vllm"]) - set(TRANSFER) | {"up"}
@@ -111,6 +114,8 @@ def exported(plan: Record, npu: str = "none", probe: bool = False, proxies: bool
         found |= set(NPU_EXPORTER if npu == "npu_exporter" else COLLECTOR)
     if proxies:
         found |= set(PROXY)
+    if logs:
+        found |= set(LOGS)
     return frozenset(found | set(PROBE if probe or "probe" in kinds else ()))
 
 

@@ -77,8 +77,8 @@ class Judged(t.NamedTuple):
 
 def rules(plan: Record, settings: Monitoring) -> Judged:
     """Groups of rules, and what is not watched."""
-    known = exported(plan, settings.npu, settings.probe, settings.proxies)
-    parts = parts_of(plan, settings.npu, settings.probe, settings.proxies)
+    known = exported(plan, settings.npu, settings.probe, settings.proxies, settings.logs)
+    parts = parts_of(plan, settings.npu, settings.probe, settings.proxies, settings.logs)
     numbers = facts(plan)
     parts |= {"hold"} if numbers["kv_hold_timeout"] else set()
     parts |= {"max_num_seqs"} if numbers["decode_requests"] else set()
@@ -148,6 +148,8 @@ def _subject(alert: Alert, plan: Record) -> str:
     expression = alert.expressions[0]
     if "$hosts" in expression:
         return "{{ $labels.host }}, NPU {{ $labels.id }}{{ $labels.device }}"
+    if "by ($by, flag)" in expression:
+        return "{{ $labels.service }} on {{ $labels.host }}, {{ $labels.flag }}"
     if "by ($by)" in expression or expression.startswith(("up{", "vllm_router", "histogram", "inference_router_up")):
         return "{{ $labels.service }} on {{ $labels.host }}"
     path = " {{ $labels.path }}" if "inference_probe_success" in expression else ""

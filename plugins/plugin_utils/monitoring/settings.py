@@ -75,6 +75,10 @@ class Monitoring:
         "Whether a timer on the hosts of vLLM-Ascend's proxies, which export nothing, asks them for the number of their engines.",
         False,
     )
+    logs: bool = documented(
+        "Whether a timer on the hosts counts messages about lost, late or wrong KV cache in the logs of the services, and the transfers that they report.",
+        False,
+    )
     probe: bool = documented(
         "Whether the probe runs and its metrics are in the textfile folder of node_exporter.", False
     )
@@ -110,7 +114,8 @@ def _contradictions(found: Monitoring) -> t.Iterator[Finding]:
         if name not in names:
             fix = f"{nearest(name, names)}The page of alerts lists them all."
             yield _finding(f"alerts.{name}", "there is no alert of this name", fix)
-    for name, needed in (("probe", found.probe), ("npu", found.npu == "collector"), ("proxies", found.proxies)):
+    served = {"probe": found.probe, "npu": found.npu == "collector", "proxies": found.proxies, "logs": found.logs}
+    for name, needed in served.items():
         if needed and not found.node_exporter:
             problem = "its metrics are served by node_exporter, and node_exporter is false"
             yield _finding(name, problem, "Set inference_monitoring.node_exporter: true.")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -273,6 +274,27 @@ def test_the_collector_is_complete_without_the_collection(tmp_path):
     )
 
 
+def test_the_counters_of_logs_are_complete_without_the_collection(tmp_path):
+    found = monitoring_files(planned("p2p"), {**ALL, "logs": True})["logs"]
+    own = next(iter(found["own"].values()))[0]
+    for file in [*found["files"], own]:
+        path = tmp_path / file["path"].lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file["content"].replace("/var/lib/", f"{tmp_path}/"), encoding="utf-8")
+    settings = json.loads((tmp_path / own["path"].lstrip("/")).read_text(encoding="utf-8"))
+    for folder in (tmp_path / "textfiles", Path(settings["state"]).parent):
+        folder.mkdir()
+    code, config = str(tmp_path / found["directory"].lstrip("/")), str(tmp_path / own["path"].lstrip("/"))
+    arguments = [PROGRAM, code, "ascend_inference_collector.collector.logs", str(tmp_path / "textfiles"), config]
+    environment = {**os.environ, "PATH": "/none"}
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", *arguments], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0 and "sh cannot be started" in done.stderr, done.stderr
+    text = (tmp_path / "textfiles" / settings["file"]).read_text(encoding="utf-8")
+    assert text.count("inference_log_read{") == len(settings["services"]) and "} 1\n" not in text
+
+
 def test_the_collector_is_touched_only_where_it_is_used():
     def state(raw):
         return monitoring_files(planned("p2p"), raw)["collector"]["state"]
@@ -280,6 +302,41 @@ def test_the_collector_is_touched_only_where_it_is_used():
     assert (state({}), state({**ALL, "state": "absent"})) == ("", "")
     assert state({**ALL, "npu": "collector"}) == "present"
     assert state({**ALL, "npu": "collector", "state": "absent"}) == "absent"
+
+
+def test_logs_are_read_on_the_hosts_of_their_services(plan):
+    raw = {**ALL, "logs": True}
+    found = monitoring_files(plan, raw)["logs"]
+    assert found["state"] == "present" and set(found["hosts"]) == {service["host"] for service in plan["services"]}
+    read = {}
+    for host, files in found["own"].items():
+        settings = json.loads(files[0]["content"])
+        read[host] = [item["service"] for item in settings["services"]]
+        assert settings["transferred"] == "KV cache transfer for request "
+        roles = {service["name"]: service["kind"] for service in plan["services"]}
+        assert all(item["role"] == roles[item["service"]] and item["log"]["kind"] for item in settings["services"])
+    assert "router" in read["p1"] and all("decode" in name for name in read["d1"])
+    unit = next(file["content"] for file in found["files"] if file["path"].endswith(".service"))
+    assert "CapabilityBoundingSet=\n" in unit and "StateDirectory=ascend-inference-log-metrics-inference\n" in unit
+    assert "/var/lib/ascend-inference-log-metrics-inference" in found["removed"]
+    assert monitoring_files(plan, ALL)["logs"]["state"] == ""
+    assert monitoring_files(plan, {**raw, "state": "absent"})["logs"]["state"] == "absent"
+    with pytest.raises(AnsibleFilterError, match=r"inference_monitoring\.logs"):
+        files_filter(plan, {"logs": True})
+
+
+def test_failed_transfers_of_connectors_without_metrics_are_those_of_their_logs(plan):
+    assert "InferenceTransfersFail" not in made(plan, ALL)[1]
+    alerts = made(plan, {**ALL, "logs": True})[1]
+    assert 'flag=~"transfer_.+"' in alerts["InferenceTransfersFail"]["expr"]
+    assert "{{ $labels.flag }}" in alerts["InferenceLogRedFlags"]["annotations"]["summary"]
+
+
+def test_logs_in_files_are_read_with_one_more_right():
+    plan = launch_plan(*family("p2p", {"inference_runtime": "supervisor"}))
+    found = monitoring_files(plan, {**ALL, "logs": True})["logs"]
+    unit = next(file["content"] for file in found["files"] if file["path"].endswith(".service"))
+    assert "CapabilityBoundingSet=CAP_DAC_READ_SEARCH\n" in unit and "ProtectHome=read-only" in unit
 
 
 def test_proxies_are_asked_on_their_hosts(plan):
