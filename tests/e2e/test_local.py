@@ -11,6 +11,7 @@ runs (default: ~/.cache/ascend-inference-e2e), INFERENCE_E2E_PORT the first of 3
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import json
@@ -22,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import uuid
@@ -278,6 +280,28 @@ class TestLocal:
         assert min(found["engines"][name]["requests"] for name in ("prefill-0", "decode-0")) >= 10
         assert found["engines"]["decode-0"]["tokens_from_outside"] > 0
         assert "# Benchmark of inference: passed" in run.output
+
+    def test_advice_reads_live_metrics(self):
+        """Four clients during the whole window; the counts are those of the engines, also if the sizes of processors mean little."""
+        path, ended = LOCAL.records / "advice.json", threading.Event()
+
+        def client() -> int:
+            count = 0
+            while not ended.is_set():
+                count += bool(service.complete(ROUTER, service.prompt(), KEY)["choices"][0]["text"])
+            return count
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            clients = [pool.submit(client) for _number in range(4)]
+            run = LOCAL.play("advise", inference_advise_seconds=12, inference_advise_json=str(path))
+            ended.set()
+        asked = sum(each.result() for each in clients)
+        assert run.code == 0 and run.stats(HOST)["changed"] == 0, run.output
+        found = json.loads(path.read_text())
+        assert "live metrics" in found["source"] and 12 <= found["seconds"] < 60
+        assert not [item for item in found["unknown"] if item["id"] in ("ADVISE-COUNTERS", "ADVISE-METRICS")], found
+        for role in ("prefill", "decode"):
+            assert 0 < found["pools"][role]["requests"] <= asked and found["pools"][role]["busy"] > 0, found
 
     @pytest.mark.long
     def test_bench_reports_the_delays_of_an_engine(self, tmp_path):

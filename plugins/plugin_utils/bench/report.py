@@ -274,6 +274,9 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                 findings.append(
                     _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
                 )
+    if not rows:
+        problem, fix = "the earlier report has no load in common with this one", "Measure the same loads."
+        findings.append(_finding("BENCH-COMPARE", "inference_bench_compare", problem, fix, "Nothing was compared."))
     return rows, findings
 
 

@@ -56,6 +56,8 @@ RUN_VARIABLES = {
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",
     "check_json": "File for the findings of the host check and the gathered facts, as JSON.",
+    "compare_folder": "Folder on the controller for the reports and outputs of the playbook compare. Default: the current folder.",
+    "compare_with": "File of YAML with the variables of the other topology that the playbook compare measures on the same hosts.",
     "drill": "Which faults the playbook drill makes, and the load meanwhile, see below.",
     "drill_confirm": "The name of the deployment, which confirms that the playbook drill may kill its services.",
     "drill_json": "File for the report of the playbook drill, as JSON.",

@@ -21,6 +21,7 @@ OF_THE_PLAN = (
 )  # arguments that are sections of the plan, of which other tests keep the text
 OF_ONE_RUN = ("run", "reference", "date", "documents")  # arguments that differ for each run
 MINUTE = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d UTC\b")  # of a report
+MOMENT = re.compile(r"\bcompare-\d{8}-\d{6}\b")  # a folder of compare
 
 
 def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str:
@@ -39,7 +40,7 @@ def case_text(name: str, calls: list[Record], paths: t.Mapping[str, str]) -> str
 def _stable(text: str, paths: t.Mapping[str, str]) -> str:
     for path, name in paths.items():
         text = text.replace(path, name)
-    return MINUTE.sub("MINUTE", text)
+    return MOMENT.sub("compare-MOMENT", MINUTE.sub("MINUTE", text))
 
 
 def _lines(call: Record) -> t.Iterator[str]:

@@ -43,7 +43,7 @@ def texts(tmp_path_factory, request):
 
 def text_of(name: str, calls: list[t.Any], folder: pathlib.Path, tree: pathlib.Path = ROOT) -> str:
     """The text of a case that ran in ``folder`` with the collection in ``tree``."""
-    return case_text(name, calls, {str(folder): "TMP", str(tree): "REPOSITORY", sys.executable: "PYTHON"})
+    return case_text(name, calls, {sys.executable: "PYTHON", str(folder): "TMP", str(tree): "REPOSITORY"})
 
 
 @pytest.mark.parametrize("file", FILES)

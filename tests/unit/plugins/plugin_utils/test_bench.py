@@ -227,6 +227,14 @@ def test_another_load_is_not_compared(plan):
     assert (ids(found), found["comparison"]) == (["BENCH-COMPARE"], [])
 
 
+def test_reports_without_a_common_load_are_not_compared(plan):
+    old = report(plan, [50.0])
+    for load in old["loads"]:
+        load["title"] = "9"
+    found = report(plan, [80.0], old=old)
+    assert (ids(found), found["comparison"], found["passed"]) == (["BENCH-COMPARE"], [], False)
+
+
 COUNTED = {"requests": 8.0, "queue_seconds": 1.0, "prefill_seconds": 2.0, "decode_seconds": 5.0}
 
 
@@ -262,8 +270,13 @@ def test_the_limit_is_a_curve_of_its_own(plan):
 def test_without_the_library_nothing_is_measured(plan, monkeypatch):
     monkeypatch.setattr(curves, "pygal", None)
     with pytest.raises(AnsibleFilterError, match="pip install pygal"):
-        runs_filter(plan, SMOKE, True)
-    assert runs_filter(plan, SMOKE)["runs"]
+        runs_filter(plan, SMOKE, {"inference_bench_html": "page.html"})
+    assert runs_filter(plan, SMOKE, {"inference_bench_html": ""})["runs"]
+
+
+def test_wrong_settings_and_missing_files_are_named_together(plan):
+    with pytest.raises(AnsibleFilterError, match=r"(?s)2 errors.*/none/before.json cannot be read.*profile"):
+        runs_filter(plan, {"profile": "x"}, {"inference_bench_compare": "/none/before.json"})
 
 
 POOL = {"profile": "pool"}
