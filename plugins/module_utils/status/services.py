@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from ..diagnosis.diagnose import LINES
+from ..links import record
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
@@ -25,6 +26,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 MIB = 2**20
 DATABASE = {"bytes": "etcd_mvcc_db_total_size_in_bytes", "quota": "etcd_server_quota_backend_bytes"}
 FULL = 0.8  # of etcd's quota
+LINKS_LATE = 120  # seconds; the watch of links looks every 5 s, and asks for at most 10 s
 LATE, ROUND = 3, 8  # a round has up to eight answers that end by their timeout
 FEW = 0.5  # a verification also sends requests to decode directly, so only a low share is a finding
 MOST_VERSION = 64  # characters; longer versions are not released
@@ -104,6 +106,7 @@ def findings_of(service, state, response, row, digests, now):
         *_version(service, response),
         *_unknown(service, response, row["kv"]),
         *_counters(service, response, row),
+        *_links(service, state, now),
     ]
 
 
@@ -121,6 +124,30 @@ def _process(service, state, response, now):
     if state["restarts"]:
         times = "once" if state["restarts"] == 1 else "{} times".format(state["restarts"])
         yield f"restarted {times} after an unexpected exit; see its log"
+
+
+def _links(service, state, now):
+    """What the watch beside an engine knows of its links; the service's user writes its record, so its texts are data."""
+    if not service.get("links") or state["state"] != "running":
+        return
+    restart = "run ascend.inference.restart with inference_services: [{}]".format(service["name"])
+    known = record.read(service["links"])
+    if now - known["at"] > LINKS_LATE and now - (state["since"] or 0) > LINKS_LATE:
+        yield (
+            "has no watch of its links, which would end it after a restart of an engine that it is linked with. Fix: read its log for "
+            f"'watch of links', then {restart}"
+        )
+        return
+    if known["stale"]:
+        yield (
+            "keeps links to processes of {} that are gone, so no KV cache is transferred; it ended {} times within an hour because of that, and "
+            "goes on when fewer are within the hour. Fix: find out why they end, then {}"
+        ).format(", ".join(known["stale"]), len(known["ended"]), restart)
+    if known["unknown"]:
+        yield (
+            "cannot see restarts of {}, whose /metrics has no process_start_time_seconds, as with several API servers. Fix: set "
+            "api-server-count: 1 in inference_args"
+        ).format(", ".join(known["unknown"]))
 
 
 def _settings(service, digests):

@@ -61,6 +61,18 @@ class MembersFiles:
 
 
 @dataclass(frozen=True)
+class LinkWatch:
+    """The program beside an engine whose links do not come back (module_utils/links), and the file with its settings.
+
+    A pool may get instances while the engine runs, so the settings are no part of its digest.
+    """
+
+    argv: tuple[str, ...]
+    settings: File
+    record: str
+
+
+@dataclass(frozen=True)
 class Health:
     """The health check: the service is ready when ``url`` answers 200, within ``timeout`` seconds."""
 
@@ -111,6 +123,7 @@ class Service:
     log: dict[str, str] = field(default_factory=dict)
     digest_file: str = ""
     members: MembersFiles | None = None
+    link_watch: LinkWatch | None = None
 
     @property
     def scratch_directory(self) -> str:
@@ -147,6 +160,7 @@ class Service:
             **depends,
             "argv": list(self.argv),
             **({"members": self._members(self.members, fixed)} if self.members else {}),
+            **({"link_watch": self._link_watch(self.link_watch)} if self.link_watch else {}),
             "work_directory": self.work_directory,
             "scratch_directory": self.scratch_directory,
             "unit": self.unit,
@@ -157,6 +171,10 @@ class Service:
             "stop": dict(vars(self.stop)),
             "digest": digest({**depends, "start": {"limits": self.start.limits}}),
         }
+
+    @staticmethod
+    def _link_watch(found: LinkWatch) -> dict[str, t.Any]:
+        return {"argv": list(found.argv), "files": [found.settings.as_dict()], "record": found.record}
 
     @staticmethod
     def _members(found: MembersFiles, fixed: list[str]) -> dict[str, t.Any]:

@@ -88,6 +88,10 @@ CONNECTORS: dict[str, tuple[tuple[str, str], ...]] = {
     "UCMConnector": (("0.13.0rc1", ""),),
 }
 
+# Connectors whose links do not come back: one that has linked with a process does not link with the next one of that engine.
+# linked_cluster in vllm_ascend/distributed/llmdatadist_c_mgr_connector.py: connect_to_remote_agent returns at once for a known cluster.
+LINKS_ONCE = frozenset({"LLMDataDistCMgrConnector"})
+
 _LISTS = ("--port", "--host", "--prefiller-hosts", "--prefiller-ports", "--decoder-hosts", "--decoder-ports")
 _RETRY = ("--max-retries", "--retry-delay")
 _COUNTS = ("--prefiller-hosts-num", "--prefiller-ports-inc", "--decoder-hosts-num", "--decoder-ports-inc")

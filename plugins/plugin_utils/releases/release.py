@@ -97,6 +97,10 @@ class Release:
         """Whether masters elect a leader with etcd: wheels are built with STORE_USE_ETCD, builds from source (images, hosts) are not."""
         return self.mooncake_install == "package"
 
+    def links_once(self, connector: str) -> bool:
+        """Whether engines with this connector of the release have to be started again once an engine that they are linked with was."""
+        return connector in self.connectors and connector in data.LINKS_ONCE
+
     def master_knows(self, flag: str) -> bool:
         """Whether this release's mooncake_master has an option; it exits with an unknown one."""
         return flag in options.known("mooncake_master", self.mooncake or options.OLDEST_MASTER)

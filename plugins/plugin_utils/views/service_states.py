@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from .probe_code import code_files
+from .program_code import code_files
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
@@ -68,8 +68,12 @@ def software_files(plan: Plan, service: Service) -> list[str]:
 
 
 def _written(service: Service) -> list[str]:
-    """The service's own files: a manually edited file is newer than the process once it is restored."""
+    """The service's own files: a manually edited file is newer than the process once it is restored.
+
+    Not the code of a program beside an engine: another version of it is no reason to load a model again.
+    """
+    code = code_files(service) if service["kind"] == "probe" else []
     own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
     return [posixpath.join(service["work_directory"], item) for item in own] + [
-        file["path"] for file in [*service["files"], *code_files(service)]
+        file["path"] for file in [*service["files"], *code]
     ]

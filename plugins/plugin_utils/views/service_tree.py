@@ -12,7 +12,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from .probe_code import code_files, code_folders
+from .program_code import code_files, code_folders
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
@@ -43,7 +43,12 @@ def files(services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """``[{path, content, mode, service}]`` of the files in the plan; a file shared by several services is listed once."""
     found: dict[str, dict[str, t.Any]] = {}
     for service in services:
-        for file in [*service["files"], *service.get("members", {}).get("files", ()), *code_files(service)]:
+        own = [
+            *service["files"],
+            *service.get("members", {}).get("files", ()),
+            *service.get("link_watch", {}).get("files", ()),
+        ]
+        for file in [*own, *code_files(service)]:
             found.setdefault(file["path"], {**_text(file), "service": service["name"]})
     return list(found.values())
 

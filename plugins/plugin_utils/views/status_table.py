@@ -10,11 +10,9 @@ import re
 import typing as t
 
 from ..hosts.connection import OTHER, cause, in_one_line
-from ..plan.linked import together
 
 Report = dict[str, t.Any]
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
-MARGIN = 60  # seconds by which engines that are restarted together may start one after the other
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
 RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_utils/status/services.py
@@ -35,7 +33,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
-    findings += _differing(hosts) + _stale_links(results, planned) + _leaders(services)
+    findings += _differing(hosts) + _leaders(services)
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
     return {
@@ -84,26 +82,6 @@ def _differing(hosts: t.Mapping[str, t.Any]) -> list[str]:
     if len(digests) < 2:
         return []
     return ["The hosts were deployed from different plans. Fix: run ascend.inference.deploy without --limit"]
-
-
-def _stale_links(results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any) -> list[str]:
-    """Linked engines that run since before the unexpected restart of another one, which they cannot reach any more."""
-    group = together(planned) if planned else set()
-    rows = [
-        row
-        for result in results.values()
-        for row in result.get("services", [])
-        if row["service"] in group and row["since"]
-    ]
-    found = []
-    for row in rows:
-        older = sorted(peer["service"] for peer in rows if row["since"] - peer["since"] > MARGIN)
-        if row["restarts"] and older:
-            found.append(
-                f"{row['service']} ended and was started again, and {', '.join(older)} keep links to the process that is gone, so no KV "
-                f"cache is transferred. Fix: run ascend.inference.restart with inference_services: [{row['service']}]"
-            )
-    return found
 
 
 def _leaders(services: t.Sequence[Report]) -> list[str]:

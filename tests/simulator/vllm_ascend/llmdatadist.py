@@ -1,19 +1,21 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LLMDataDistCMgrConnector (0.9.1rc2 to 0.11.0): a rank table on every node, links opened on the first request."""
+"""LLMDataDistCMgrConnector (0.9.1rc2 to 0.11.0): a rank table on every node, links opened on the first request, and never again."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import uuid
 
 from . import log
 from .errors import Died, LoadFailed
 from .ports import zmq_failure
 from .worker import Worker, join_shards
 
+PROCESS = uuid.uuid4().hex  # a link is with a process and not with an engine
 WHERE = "llmdatadist_c_mgr_connector.py:785"
 TABLE = "DISAGGREGATED_PREFILL_RANK_TABLE_PATH"
 
@@ -68,7 +70,8 @@ class Link:
             entry = own_entry(table, role, rank.engine.address, visible, worker.tensor_rank)
             worker.meta["agent"] = {**entry, "unique": clusters.count(entry.get("cluster_id")) == 1}
             worker.meta["real_device"] = str(worker.device)
-        self.linked = set()
+            worker.meta["process"] = PROCESS
+        self.linked = {}
 
     async def open(self, ports):
         for worker in self.rank.workers:
@@ -117,8 +120,10 @@ class Link:
             port = int(params["remote_port"]) + worker.tensor_rank % int(params["remote_tp_size"])
             where = (params["remote_host"], port)
             try:
-                peer = await worker.their_meta(*where)
+                mine = {"device_ip": worker.meta["agent"].get("device_ip"), "process": PROCESS}
+                peer = await worker.their_meta(*where, **mine)
                 self._link(worker, peer)
+                await worker.tell_linked(where, **mine)
                 log.vllm(worker.name, "Try pull blocks from remote server", WHERE)
                 parts.append(await worker.read(where, params["remote_block_ids"][already:]))
                 await worker.tell_done(where, request["id"])
@@ -132,8 +137,13 @@ class Link:
         if theirs is None:
             raise LoadFailed("the peer is not an LLMDataDist worker")
         name = f"pd_comm_{theirs.get('device_ip')}_{mine.get('device_ip')}"
-        if name in self.linked:
+        if self.linked.get(name) == peer["process"]:
             return
+        if name in self.linked or peer["linked_with"] not in (None, PROCESS):
+            # linked_cluster of either side has the cluster's id, so connect_to_remote_agent returns at once, and the pull fails
+            raise LoadFailed(
+                f"RuntimeError: LLMDataDistCMgrConnectorWorker: the link {name} is of a process that is gone"
+            )
         log.vllm(worker.name, f"LLMDataDistCMgrConnectorWorker: try link with remote, comm id: {name}", WHERE)
         host = worker.host
         wrong = (
@@ -148,5 +158,5 @@ class Link:
         )
         if wrong:
             raise LoadFailed(f"RuntimeError: LLMDataDistCMgrConnectorWorker: Linking failed, comm id: {name}")
-        self.linked.add(name)
+        self.linked[name] = peer["process"]
         log.vllm(worker.name, f"LLMDataDistCMgrConnectorWorker: Linking success, comm id: {name}", WHERE)

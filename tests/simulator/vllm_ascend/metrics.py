@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
+TICKS = os.sysconf("SC_CLK_TCK")
 REASONS = ("stop", "length", "abort", "error")
 
 
@@ -65,4 +67,14 @@ class Metrics:
             if not kind.endswith(("_count", "_sum")):
                 typed.append(f"# TYPE {kind} {'counter' if kind.endswith('_total') else 'gauge'}")
             typed += [line for line in lines if line.startswith(kind + "{")]
+        typed += ["# TYPE process_start_time_seconds gauge", f"process_start_time_seconds {process_start()}"]
         return ("\n".join(typed) + "\n").encode()
+
+
+def process_start():
+    """When this process started, as prometheus_client computes it (process_collector.py): seconds since 1970."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as stream:
+        ticks = int(stream.read().rpartition(")")[2].split()[19])
+    with open("/proc/stat", encoding="ascii") as stream:
+        boot = next(float(line.split()[1]) for line in stream if line.startswith("btime "))
+    return boot + ticks / TICKS

@@ -38,6 +38,7 @@ class Worker:
         self.arrived = {}  # request -> bytes that a prefill pushed
         self.meta = {}
         self.servers = []
+        self.linked_by = {}  # device address of a peer -> its process, of the one that linked first
 
     async def listen(self, made):
         self.servers.append(await wire.serve(made, self.answer))
@@ -63,7 +64,16 @@ class Worker:
         """Reply to a peer's worker; see pull() and push() for the requests."""
         memory = self.rank.memory
         if message["op"] == "meta":
-            return {**self.meta, "engine_id": self.rank.engine_id, "block_size": self.rank.engine.block_size}, b""
+            linked = self.linked_by.get(message.get("device_ip"))
+            return {
+                **self.meta,
+                "linked_with": linked,
+                "engine_id": self.rank.engine_id,
+                "block_size": self.rank.engine.block_size,
+            }, b""
+        if message["op"] == "linked":
+            self.linked_by[message["device_ip"]] = message["process"]
+            return {}, b""
         if message["op"] == "link":
             return {"status": self.link_status(message["tls"])}, b""
         if message["op"] == "read":
@@ -106,9 +116,12 @@ class Worker:
         except (OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, ValueError) as error:
             raise LoadFailed(f"{where[0]}:{where[1]}: {error or type(error).__name__}") from error
 
-    async def their_meta(self, address, port):
-        reply, _data = await self._ask((address, port), {"op": "meta"})
+    async def their_meta(self, address, port, **mine):
+        reply, _data = await self._ask((address, port), {"op": "meta", **mine})
         return reply
+
+    async def tell_linked(self, where, **mine):
+        await self._ask(where, {"op": "linked", **mine})
 
     async def link(self, where):
         """Open the device link to a peer; LoadFailed as the transport reports it."""

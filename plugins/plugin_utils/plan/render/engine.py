@@ -16,6 +16,7 @@ from ..ports import bound, carries
 from ..service import File, Health, Service, Start, Stop, base_url
 from .arguments import arguments
 from .container import container
+from .links import link_watch
 from .metadata_services import engine_environment, metadata_service_of, service_names
 from .mooncake import engine_venv
 from .npu import npu_environment, preloads, rank_table_path, refers_to_itself, shell_file, sources
@@ -78,6 +79,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         ),
         stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
         container=container(context, process.host, name, directory) if context.contained and npu else None,
+        link_watch=link_watch(context, instance, process),
     )
 
 

@@ -20,7 +20,7 @@ from .router import router_venv
 from .verify import verify_section
 
 NAME = "probe"
-MODULE = "ascend_inference_probe.probe.program"  # as views/probe_code.py writes it
+MODULE = "ascend_inference_probe.probe.program"  # as views/program_code.py writes it
 
 
 def probe_services(context: Context, services: t.Sequence[Service]) -> list[Service]:

@@ -17,7 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.status.services i
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.watchdog import watched
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_page import plan_page
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.probe_code import code_files, code_folders
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.program_code import code_files, code_folders
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_tree import files, folders
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.status_table import status_report, status_table
