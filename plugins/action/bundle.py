@@ -26,7 +26,7 @@ from ..plugin_utils.bundle.contents import Contents, contents
 from ..plugin_utils.bundle.images import Registry
 from ..plugin_utils.bundle.images import items as items_of_images
 from ..plugin_utils.bundle.make import fetched, fetched_images, for_controller, listed, locks
-from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, verify, write
+from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, read_with_digest, verify, write
 from ..plugin_utils.bundle.packages import Resolution
 from ..plugin_utils.bundle.platform import Platform, platform_of
 from ..plugin_utils.bundle.store import Store
@@ -75,13 +75,13 @@ def failed(findings: t.Sequence[Finding], title: str) -> dict[str, t.Any]:
 def verified(options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Whether the bundle is what its manifest says, and who signed it."""
     path = options["path"]
-    if options["keyring"]:
-        signature.verify(path, options["keyring"])
-    data = read(path)
-    findings = verify(path, data)
+    sums = signature.verify(path, options["keyring"]) if options["keyring"] else None
+    data, digest = read_with_digest(path)
+    findings = verify(path, data, digest, sums)
     if findings:
         return failed(findings, f"The bundle {path} is damaged. Nothing was copied to a host.")
-    return {"files": len(data["items"]), "platforms": data["platforms"], "signed": bool(options["keyring"])}
+    found = {"files": len(data["items"]), "platforms": data["platforms"], "signed": bool(options["keyring"])}
+    return {**found, "manifest_sha256": digest}
 
 
 def validated(hosts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

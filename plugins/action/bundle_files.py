@@ -28,6 +28,7 @@ from ..plugin_utils.bundle.placing import (
 MODULE = "ascend.inference.bundle_files"
 ARGUMENTS = {
     "path": {"type": "path", "required": True},
+    "manifest_sha256": {"type": "str", "required": True},
     "directory": {"type": "path", "default": "/var/cache/ascend-inference/bundle"},
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "images": {"type": "list", "elements": "str", "default": []},
@@ -49,7 +50,7 @@ class ActionModule(ActionBase):
         if first.get("failed") or "host" not in first:
             return {**result, **first}
         try:
-            data = read(options["path"])
+            data = read(options["path"], options["manifest_sha256"])
             images = images_of_host(data, options["images"], first["host"]["machine"], host)
             prove_digests(options["path"], images)
             if images:  # nothing else is installed where images run

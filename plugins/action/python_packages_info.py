@@ -64,9 +64,7 @@ def in_bundle(bundle: str, host: t.Any, environments: list[dict[str, t.Any]]) ->
         return {**found, "skipped_reason": "the bundle is compared with the hosts by the playbook prepare"}
     for given in environments:
         validated = ArgumentSpecValidator(ARGUMENTS).validate(given)
-        found["problems"] += validated.error_messages or [
-            stale(bundle, host["platform"], validated.validated_parameters)
-        ]
+        found["problems"] += validated.error_messages or [stale(bundle, host, validated.validated_parameters)]
     found["problems"] = [problem for problem in found["problems"] if problem]
     if found["problems"]:
         start = "The bundle does not have what this plan installs; nothing was copied or changed."

@@ -80,6 +80,11 @@ files:
   description: The entries of the list or the manifest; with O(state=verified) their number.
   returned: success
   type: raw
+manifest_sha256:
+  description: SHA-256 of the manifest that was verified, for M(ascend.inference.bundle_files), which reads it again.
+  returned: O(state=verified)
+  type: str
+  sample: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 missing:
   description: What hosts need and the bundle does not hold.
   returned: success and O(state) is not V(verified)

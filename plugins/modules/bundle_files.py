@@ -29,6 +29,11 @@ options:
   path:
     description: The folder of the bundle on the controller. Used on the controller only.
     type: path
+  manifest_sha256:
+    description:
+      - RV(ascend.inference.bundle#module:manifest_sha256) of the bundle as this run has verified it. The controller refuses a manifest that is another
+        one now. Required there.
+    type: str
   directory:
     description: The folder on the host. Files in it that are not of the bundle are left alone.
     type: path
@@ -66,6 +71,7 @@ EXAMPLES = r"""
 - name: Copy the files of the bundle
   ascend.inference.bundle_files:
     path: /media/bundle
+    manifest_sha256: "{{ verified.manifest_sha256 }}"
 """
 
 RETURN = r"""
@@ -111,6 +117,7 @@ from ..module_utils.tools.disk import explained
 
 ARGUMENTS = {
     "path": {"type": "path"},
+    "manifest_sha256": {"type": "str"},
     "directory": {"type": "path", "default": "/var/cache/ascend-inference/bundle"},
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "files": {"type": "dict", "default": {}},

@@ -156,20 +156,30 @@ def bundle(index, tmp_path_factory):
     return folder, index[0], made(folder, index[0])
 
 
-def installed(folder, *within, bundle="bundle"):
-    """Install the environment from a bundle, as the playbook prepare does."""
+def installed(folder, *within, bundle="bundle", attacks=()):
+    """Install the environment from a bundle, as the playbook prepare does.
+
+    ``attacks``: commands after the verification and after the comparison.
+    """
     cache, path = str(folder / "cache"), str(folder / bundle)
-    files = {"path": path, "directory": cache}
+    files = {"path": path, "directory": cache, "manifest_sha256": "{{ verified.manifest_sha256 }}"}
     environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": cache}
-    host = {"platform": "{{ compared.platform }}", "directory": "{{ compared.directory }}"}
+    host = {key: f"{{{{ compared.{key} }}}}" for key in ("platform", "directory")}
+    host["manifest_sha256"] = files["manifest_sha256"]
     venv = {**wish(folder, "http://index.invalid/simple"), "tools": str(folder / "venvs" / "tools")}
     tasks = [
-        {"name": "Verify", "ascend.inference.bundle": {"path": path, "state": "verified"}},
+        {
+            "name": "Verify",
+            "ascend.inference.bundle": {"path": path, "state": "verified"},
+            "register": "verified",
+        },
+        *({"name": "Attack", "ansible.builtin.command": {"argv": attack}} for attack in attacks[:1]),
         {
             "name": "Compare",
             "ascend.inference.bundle_files": {**files, "state": "compared"},
             "register": "compared",
         },
+        *({"name": "Attack", "ansible.builtin.command": {"argv": attack}} for attack in attacks[1:]),
         {"name": "Record", "ansible.builtin.set_fact": {"__inference_bundle_host": host}},
         {"name": "Copy", "ascend.inference.bundle_files": files},
         {"name": "Install", "ascend.inference.python_venv": venv, "environment": environment},
@@ -187,6 +197,32 @@ def test_a_bundle_has_what_builds_need_and_is_fetched_once(bundle):
     assert again.code == 0 and again.changed == 0 and "fetched now: 0 files" in again.output, again.output
     check = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=folder / "bundle", check=False)
     assert check.returncode == 0
+
+
+SWAP = """
+import hashlib, json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+manifest = folder / "manifest.json"
+old, text = hashlib.sha256(manifest.read_bytes()).hexdigest(), manifest.read_text()
+entry = next(each for each in json.loads(text)["items"] if each["name"].startswith("needed-"))
+content = (folder / entry["path"]).read_bytes()
+evil = content[:-1] + bytes([content[-1] ^ 1])
+sums = (folder / "SHA256SUMS").read_text()
+(folder / entry["path"]).write_bytes(evil)
+if len(sys.argv) > 2:
+    manifest.write_text(text.replace(entry["sha256"], hashlib.sha256(evil).hexdigest()))
+    sums = sums.replace(entry["sha256"], hashlib.sha256(evil).hexdigest())
+    (folder / "SHA256SUMS").write_text(sums.replace(old, hashlib.sha256(manifest.read_bytes()).hexdigest()))
+"""
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["with its manifest", "the file alone"])
+def test_what_is_swapped_after_the_verification_reaches_no_host(bundle, tmp_path, whole):
+    shutil.copytree(bundle[0] / "bundle", tmp_path / "bundle")
+    swap = [sys.executable, "-c", SWAP, str(tmp_path / "bundle"), *(["whole"] if whole else [])]
+    done = installed(tmp_path, attacks=[swap] if whole else [["true"], swap])
+    assert done.code != 0 and ("[bundle_swapped]" if whole else "after the copy") in done.text, done.output
+    assert not (tmp_path / "venvs").exists() and not list(tmp_path.glob("cache/needed-*"))
 
 
 @pytest.mark.long

@@ -105,14 +105,20 @@ def made(folder, name, machine=HERE["machine"], bundle="bundle", **options):
 
 def installed(folder, name, bundle="bundle"):
     """Verify, copy and load, as the playbook prepare does."""
-    files = {"path": str(folder / bundle), "directory": str(folder / "cache"), "images": [name]}
+    path = str(folder / bundle)
+    files = {"path": path, "directory": str(folder / "cache"), "images": [name]}
+    files["manifest_sha256"] = "{{ verified.manifest_sha256 }}"
     role = {
         "container_runtime_images": [name],
         "container_runtime_bundle": {"directory": files["directory"], "images": "{{ copied.images }}"},
         "container_runtime_record": str(folder / "record" / "images.json"),
     }
     tasks = [
-        {"name": "Verify", "ascend.inference.bundle": {"path": files["path"], "state": "verified"}},
+        {
+            "name": "Verify",
+            "ascend.inference.bundle": {"path": files["path"], "state": "verified"},
+            "register": "verified",
+        },
         {"name": "Compare", "ascend.inference.bundle_files": {**files, "state": "compared"}},
         {"name": "Copy", "ascend.inference.bundle_files": files, "register": "copied"},
         {

@@ -28,6 +28,7 @@ ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Go, which im
 LAYOUT, BLOBS = "images", "images/blobs/sha256"
 INSPECT, COPY = 300, 24 * 3600  # seconds
 RETRIES = "3"
+LARGEST = 2**50  # bytes of one layer; what says more is no size
 NETWORK = "check its name, and network, proxy and login (skopeo login) of this machine, then run the playbook again; it goes on with the rest"
 
 
@@ -106,10 +107,10 @@ class Registry:
             listing = manifest if planned_digest else ""
             manifest = self._chosen(name, architecture, data["manifests"])
             data = _parsed(name, manifest)
-        if "config" not in data or not all(
-            DIGEST.fullmatch(str(each.get("digest"))) for each in data.get("layers", ())
-        ):
-            raise FetchError(f"{name} has a manifest of another form than Docker's schema 2 or OCI. Fix: push it again")
+        if problem := _odd(data):
+            raise FetchError(
+                f"{name} has a manifest of another form than Docker's schema 2 or OCI: {problem}. Fix: push it again"
+            )
         config = self._inspect(name, f"{repository_of(full_name(name))}@{digest_of(manifest)}", "--config")
         if digest_of(config) != data["config"].get("digest"):
             raise FetchError(
@@ -122,7 +123,12 @@ class Registry:
 
     def _chosen(self, name: str, architecture: str, listed: t.Any) -> str:
         """The manifest for an architecture out of a list of them."""
-        platforms = [(each.get("platform") or {}, str(each.get("digest"))) for each in listed]
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise FetchError(f"{name} has a list of manifests of another form. Fix: push it again")
+        platforms = [
+            (each["platform"] if isinstance(each.get("platform"), dict) else {}, str(each.get("digest")))
+            for each in listed
+        ]
         linux = [(each.get("architecture"), digest) for each, digest in platforms if each.get("os") == "linux"]
         digests = [digest for known, digest in linux if known == architecture and DIGEST.fullmatch(digest)]
         if not digests:
@@ -171,11 +177,30 @@ class Registry:
 def _parsed(name: str, text: str) -> dict[str, t.Any]:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FetchError(f"{name}: the registry's answer is not JSON: {error}. Fix: check the registry") from error
     if not isinstance(found, dict):
         raise FetchError(f"{name}: the registry's answer has another form. Fix: check the registry")
     return found
+
+
+def _odd(data: t.Mapping[str, t.Any]) -> str:
+    """What is wrong with the form of a manifest of one image; empty if nothing is. Registries may answer anything."""
+    if "manifests" in data:
+        return "it is a list of manifests in a list of manifests"
+    if not _is_part(data.get("config")):
+        return "its configuration has no digest and size"
+    layers = data.get("layers")
+    if not isinstance(layers, list) or not all(_is_part(layer) for layer in layers):
+        return "it has no layers with digest and size"
+    return "" if isinstance(data.get("mediaType", ""), str) else "its mediaType is no text"
+
+
+def _is_part(entry: t.Any) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("digest"), str):
+        return False
+    size = entry.get("size")
+    return bool(DIGEST.fullmatch(entry["digest"])) and type(size) is int and 0 <= size <= LARGEST
 
 
 def _of_another(name: str, wanted: str, known: t.Sequence[str]) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import hashlib
 import json
 import os
 import re
@@ -88,18 +89,28 @@ def _write(path: str, text: str) -> bool:
     return True
 
 
-def read(folder: str) -> dict[str, t.Any]:
-    """The manifest of the bundle in ``folder``; raises ``BundleError``."""
+def read(folder: str, sha256: str = "") -> dict[str, t.Any]:
+    """The manifest of the bundle in ``folder``; raises ``BundleError``, also if it has another SHA-256 than the one given."""
+    return read_with_digest(folder, sha256)[0]
+
+
+def read_with_digest(folder: str, sha256: str = "") -> tuple[dict[str, t.Any], str]:
+    """The same with the manifest's SHA-256, which whoever verified the bundle hands on to those who read it again."""
     path = os.path.join(folder, MANIFEST)
     try:
-        with open(path, encoding="utf-8") as stream:
-            data = json.load(stream)
+        with open(path, "rb") as stream:
+            content = stream.read()
+        digest = hashlib.sha256(content).hexdigest()
+        require_unchanged(path, digest, sha256)
+        data = json.loads(content)
     except OSError as error:
         raise BundleError(
             f"{folder} is no bundle: {MANIFEST} cannot be read ({error.strerror}). Fix: set inference_bundle to the folder that the "
             "playbook bundle made, on the controller"
         ) from error
-    except ValueError as error:
+    except BundleError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{path} is not JSON: {error}. Fix: {AGAIN}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else None
@@ -117,7 +128,16 @@ def read(folder: str) -> dict[str, t.Any]:
         wrong.append("images")
     if wrong:
         raise BundleError(f"{path} has items of another form: {', '.join(wrong[:5])}. Fix: {AGAIN}")
-    return data
+    return data, digest
+
+
+def require_unchanged(path: str, found: str, verified: str) -> None:
+    """Raise ``BundleError`` if a file has another SHA-256 than when this run verified the bundle; an empty one is not compared."""
+    if verified not in ("", found):
+        raise BundleError(
+            f"{path} has SHA-256 {found}, and it had {verified} when this run verified the bundle. [bundle_swapped] Somebody changed it since, so "
+            "nothing of it is used. Fix: find out who can write there, and run the playbook again"
+        )
 
 
 def _valid(entry: t.Any) -> bool:
@@ -138,11 +158,14 @@ def _valid_image(entry: t.Any) -> bool:
     return fits and entry.get("machine") in MACHINES and bool(IMAGE.fullmatch(str(entry.get("name"))))
 
 
-def verify(folder: str, data: t.Mapping[str, t.Any]) -> list[Finding]:
-    """Whether every file of the manifest is there, unchanged; and SHA256SUMS names the same."""
+def verify(folder: str, data: t.Mapping[str, t.Any], digest: str = "", sums: str | None = None) -> list[Finding]:
+    """Whether every file of the manifest is there, unchanged; and SHA256SUMS names the same.
+
+    ``digest``: of the manifest that was read; ``sums``: the text of SHA256SUMS whose signature was verified. Without them the files are read.
+    """
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         found = [finding for finding in pool.map(lambda entry: _judge(folder, entry), data["items"]) if finding]
-    return _sums(folder, data) + found
+    return _sums(folder, data, digest or sha256_of(os.path.join(folder, MANIFEST)), sums) + found
 
 
 def _judge(folder: str, entry: t.Mapping[str, t.Any]) -> Finding | None:
@@ -169,15 +192,18 @@ def _judge(folder: str, entry: t.Mapping[str, t.Any]) -> Finding | None:
     return None
 
 
-def _sums(folder: str, data: t.Mapping[str, t.Any]) -> list[Finding]:
+def _sums(folder: str, data: t.Mapping[str, t.Any], digest: str, sums: str | None) -> list[Finding]:
     """SHA256SUMS is what a signature is of: it has to name the same as the manifest."""
     try:
-        with open(os.path.join(folder, SUMS), encoding="utf-8") as stream:
-            lines = dict(reversed(line.split("  ", 1)) for line in stream.read().splitlines())
+        text = sums
+        if text is None:
+            with open(os.path.join(folder, SUMS), encoding="utf-8") as stream:
+                text = stream.read()
+        lines = dict(reversed(line.split("  ", 1)) for line in text.splitlines())
     except (OSError, ValueError) as error:
         return [Finding(SUMS, "bundle_sums", f"it cannot be read: {error}", AGAIN, "error", "", WHY)]
     wanted = {each["path"]: each["sha256"] for each in data["items"]}
-    wanted[MANIFEST] = sha256_of(os.path.join(folder, MANIFEST))
+    wanted[MANIFEST] = digest
     wrong = sorted(path for path in {*wanted, *lines} if wanted.get(path) != lines.get(path))
     if not wrong:
         return []

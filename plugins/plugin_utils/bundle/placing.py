@@ -13,7 +13,7 @@ import typing as t
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
 from .images import BLOBS
-from .manifest import BundleError, files_for, serving
+from .manifest import BundleError, files_for, read, require_unchanged, serving
 from .platform import Platform
 
 KINDS = ("wheel", "sdist", "cann")
@@ -79,7 +79,7 @@ def _listed(bundle: str, digest: str) -> list[str]:
         if "sha256:" + hashlib.sha256(content).hexdigest() != digest:
             return []
         return [str(each["digest"]) for each in json.loads(content)["manifests"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
@@ -128,22 +128,32 @@ def checksums_of_cann(data: t.Mapping[str, t.Any], files: t.Mapping[str, t.Any])
     return {name: f"sha256:{each['sha256']}" for name, each in sorted(files.items()) if name in names}
 
 
-def lock_of(bundle: str, platform: str, options: t.Mapping[str, t.Any]) -> str:
-    """The lock of an environment in the bundle; empty if it has none."""
-    path = os.path.join(bundle, "locks", platform, lock_name(options))
+def lock_of(bundle: str, host: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any]) -> str:
+    """The lock of an environment in the bundle that this run has verified; empty if it has none. Raises ``BundleError`` for another one."""
+    name = f"locks/{host['platform']}/{lock_name(options)}"
+    entries = read(bundle, host["manifest_sha256"])["items"]
+    known = [entry["sha256"] for entry in entries if entry["kind"] == "lock" and entry["path"] == name]
+    if not known:
+        return ""
+    path = os.path.join(bundle, name)
     try:
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
-    except OSError:
-        return ""
+        with open(path, "rb") as stream:
+            content = stream.read()
+        require_unchanged(path, hashlib.sha256(content).hexdigest(), known[0])
+        return content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BundleError(f"{path} cannot be read: {error}. Fix: {AGAIN}") from error
 
 
-def stale(bundle: str, platform: str, options: t.Mapping[str, t.Any]) -> str:
-    """What is wrong if the bundle was made for another plan: it has no lock of an environment; empty if it has."""
-    if lock_of(bundle, platform, options):
-        return ""
+def stale(bundle: str, host: t.Mapping[str, t.Any], options: t.Mapping[str, t.Any]) -> str:
+    """What is wrong if the bundle was made for another plan, or changed since it was verified; empty if it has the lock of the environment."""
+    try:
+        if lock_of(bundle, host, options):
+            return ""
+    except BundleError as error:
+        return str(error)
     return (
-        f"{options['path']}, layer {options['layer']}: the bundle has no lock of {', '.join(options['requirements'])} for {platform}. "
+        f"{options['path']}, layer {options['layer']}: the bundle has no lock of {', '.join(options['requirements'])} for {host['platform']}. "
         f"[bundle_stale] It was made for another plan. Fix: {AGAIN}"
     )
 
@@ -153,14 +163,14 @@ def from_bundle(
 ) -> tuple[dict[str, t.Any], str]:
     """(options of python_venv that install from the files of a bundle and from nothing else, what prevents that or an empty text).
 
-    ``host`` has the platform of the bundle and the directory of its files on the host; None before they are copied.
+    ``host`` has the platform of the bundle, the SHA-256 of its manifest and the directory of its files on the host; None before they are copied.
     """
     if not host:
         problem = (
             f"inference_bundle is set, but this run did not copy its files before {options['path']} was installed."
         )
         return {}, f"{problem} Fix: run the playbook prepare or site"
-    problem = stale(bundle, host["platform"], options)
+    problem = stale(bundle, host, options)
     found = {
         "no_index": True,
         "find_links": [host["directory"]],
@@ -168,6 +178,6 @@ def from_bundle(
         "extra_index_urls": [],
         "fallback_index_urls": [],
         "package_indexes": {},
-        "hashes": lock_of(bundle, host["platform"], options),
+        "hashes": "" if problem else lock_of(bundle, host, options),
     }
     return found, problem

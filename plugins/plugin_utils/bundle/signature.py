@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 
 from ...module_utils.tools.runner import execute
 from .manifest import SIGNATURE, SUMS, BundleError
@@ -27,15 +28,24 @@ def sign(folder: str, key: str) -> None:
     os.replace(new, os.path.join(folder, SIGNATURE))
 
 
-def verify(folder: str, keyring: str) -> None:
-    """Require a signature by a key of ``keyring`` (a file of 'gpg --export'); raises ``BundleError``."""
+def verify(folder: str, keyring: str) -> str:
+    """Require a signature by a key of ``keyring`` (a file of 'gpg --export'); raises ``BundleError``.
+
+    Returns the text of SHA256SUMS that the signature is of: the file itself may be another one when it is read again.
+    """
     if not exists(folder):
         raise BundleError(
             f"{folder} has no signature {SIGNATURE}, and inference_bundle_keyring asks for one. Fix: make the bundle with "
             "inference_bundle_sign, or unset inference_bundle_keyring"
         )
-    argv = ["gpgv", "--keyring", os.path.abspath(keyring), os.path.join(folder, SIGNATURE), os.path.join(folder, SUMS)]
-    _run(argv, "do not use this bundle unless you know why; check inference_bundle_keyring (a file of gpg --export)")
+    with tempfile.TemporaryDirectory() as own:
+        copy = shutil.copyfile(os.path.join(folder, SUMS), os.path.join(own, SUMS))
+        argv = ["gpgv", "--keyring", os.path.abspath(keyring), os.path.join(folder, SIGNATURE), copy]
+        _run(
+            argv, "do not use this bundle unless you know why; check inference_bundle_keyring (a file of gpg --export)"
+        )
+        with open(copy, encoding="utf-8") as stream:
+            return stream.read()
 
 
 def _run(argv: list[str], fix: str) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import types
 
 import pytest
@@ -13,6 +14,8 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.inference.plugins.action.python_packages_info import in_bundle
 from ansible_collections.ascend.inference.plugins.action.python_venv import ActionModule
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import MANIFEST, item, manifest, write
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 
 ARGS = {"path": "/venvs/a", "layer": "router", "requirements": ["b==2", "a==1"], "imports": ["a"], "check": "true"}
 STAMP = {"requirements": ["a==1", "b==2"], "exclude": [], "imports": ["a"], "check": True}
@@ -109,18 +112,32 @@ def test_strategy_of_the_deployment_is_the_default(act_with_lock):
     assert act_with_lock("x", index_strategy="first-index")["index_strategy"] == "first-index"
 
 
-HOST = {"platform": "aarch64-python3.11-glibc2.34", "directory": "/cache"}
+PLATFORM = Platform("aarch64", "3.11", "2.34")
+HOST = {"platform": PLATFORM.name, "directory": "/cache"}
+
+
+def bundle_with_locks(folder, *environments):
+    """A bundle with a lock of each environment -> the facts of a host."""
+    folder.mkdir(exist_ok=True)
+    items = []
+    for given in environments:
+        name = lock_name(ArgumentSpecValidator(ARGUMENTS).validate(given).validated_parameters)
+        path = folder / "locks" / PLATFORM.name / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("lock")
+        sha256 = hashlib.sha256(b"lock").hexdigest()
+        items.append(item("lock", name, "", sha256, 4, str(path.relative_to(folder)), platforms=[PLATFORM.name]))
+    write(str(folder), manifest({}, items, [PLATFORM]))
+    return {**HOST, "manifest_sha256": hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()}
 
 
 @pytest.fixture
 def act_with_bundle(monkeypatch, act, tmp_path):
     """``act_with_bundle(host)`` -> (result, options of the module or None) with a bundle that has the lock of ARGS."""
-    folder = tmp_path / "bundle" / "locks" / HOST["platform"]
-    folder.mkdir(parents=True)
-    (folder / lock_name(ArgumentSpecValidator(ARGUMENTS).validate(ARGS).validated_parameters)).write_text("lock")
+    known = bundle_with_locks(tmp_path / "bundle", ARGS)
 
     def run(host, **more):
-        started = []
+        host, started = {**known, **host} if host else host, []
         monkeypatch.setattr(
             ActionBase, "_execute_module", lambda self, name, module_args, task_vars: started.append(module_args) or {}
         )
@@ -161,13 +178,9 @@ def test_a_bundle_that_was_not_copied_installs_nothing(act_with_bundle):
 
 def test_stale_environments_are_named_together_before_the_first_one(tmp_path):
     environments = [{"path": f"/venvs/{name}", "requirements": [f"{name}==1"]} for name in ("a", "b")]
-    result = in_bundle(str(tmp_path), HOST, environments)
+    result = in_bundle(str(tmp_path), bundle_with_locks(tmp_path), environments)
     assert result["failed"] and "a==1" in result["msg"] and "b==1" in result["msg"]
-    folder = tmp_path / "locks" / HOST["platform"]
-    folder.mkdir(parents=True)
-    for given in environments:
-        (folder / lock_name(ArgumentSpecValidator(ARGUMENTS).validate(given).validated_parameters)).write_text("lock")
-    assert in_bundle(str(tmp_path), HOST, environments) == {
+    assert in_bundle(str(tmp_path), bundle_with_locks(tmp_path, *environments), environments) == {
         "changed": False,
         "resolved": [],
         "problems": [],

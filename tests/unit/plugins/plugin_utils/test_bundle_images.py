@@ -130,6 +130,65 @@ def test_what_the_registry_does_not_have_is_named(skopeo, change, text):
         found(skopeo)
 
 
+PART = {"digest": "sha256:" + 64 * "0", "size": 1}
+WHOLE = {"config": PART, "layers": [PART]}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "text"),
+    [
+        pytest.param("[" * 100000, "not JSON", id="deep"),
+        pytest.param('{"layers":' * 30000, "not JSON", id="deep objects"),
+        ("[]", "another form"),
+        ("{}", "its configuration has no digest"),
+        ({**WHOLE, "config": None}, "its configuration has no digest"),
+        ({**WHOLE, "config": "sha256:" + 64 * "0"}, "its configuration has no digest"),
+        ({**WHOLE, "config": {"digest": ["x"], "size": 1}}, "its configuration has no digest"),
+        ({"config": PART}, "no layers with digest and size"),
+        ({**WHOLE, "layers": None}, "no layers"),
+        ({**WHOLE, "layers": {"digest": "x"}}, "no layers"),
+        ({**WHOLE, "layers": "xy"}, "no layers"),
+        ({**WHOLE, "layers": [None]}, "no layers"),
+        ({**WHOLE, "layers": [{"digest": PART["digest"]}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "size": "1"}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "size": -1}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "size": True}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "size": 10**30}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "size": float("nan")}]}, "no layers"),
+        ({**WHOLE, "layers": [{**PART, "digest": "sha256:../../x"}]}, "no layers"),
+        ({**WHOLE, "mediaType": ["x"]}, "mediaType"),
+        ({"manifests": None}, "list of manifests of another form"),
+        ({"manifests": {"digest": 1}}, "list of manifests of another form"),
+        ({"manifests": ["x"]}, "list of manifests of another form"),
+        ({"manifests": [{"platform": "linux"}]}, "is for no Linux"),
+        ({"manifests": [{"platform": {"os": "linux", "architecture": ["arm64"]}}]}, "the hosts need arm64"),
+        ({"manifests": []}, "is for no Linux"),
+    ],
+)
+def test_manifests_of_odd_forms_get_one_clear_message(skopeo, manifest, text):
+    written = manifest if isinstance(manifest, str) else json.dumps(manifest)
+    skopeo.texts["docker://" + NAME] = (written, "{}")
+    with pytest.raises(FetchError, match=text):
+        found(skopeo)
+
+
+def test_a_list_within_a_list_is_not_followed(skopeo):
+    text = json.dumps({"manifests": [{"digest": "sha256:" + 64 * "0", "platform": {"os": "linux"}}]})
+    skopeo.texts[f"docker://quay.io/ascend/vllm-ascend@{digest(text.encode())}"] = (text, "")
+    skopeo.list_("v0.23.0-a3", {"arm64": digest(text.encode())})
+    with pytest.raises(FetchError, match="a list of manifests in a list of manifests"):
+        found(skopeo)
+
+
+@pytest.mark.parametrize("config", ["[]", "null", "[" * 100000, '{"architecture": {"x": 1}}'], ids=len)
+def test_a_configuration_of_an_odd_form_gets_one_clear_message(skopeo, config):
+    text = json.dumps({"config": {"digest": digest(config.encode()), "size": 1}, "layers": []})
+    skopeo.texts["docker://" + NAME] = (text, "")
+    skopeo.texts[f"docker://quay.io/ascend/vllm-ascend@{digest(text.encode())}"] = (text, config)
+    with pytest.raises(FetchError):
+        found(skopeo)
+
+
 def test_an_image_by_digest_is_the_planned_one_or_refused(skopeo):
     wanted = skopeo.image("v0.23.0-a3", [b"x"])
     name = f"quay.io/ascend/vllm-ascend:v0.23.0-a3@{wanted}"

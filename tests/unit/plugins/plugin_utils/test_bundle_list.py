@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -23,7 +24,14 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents i
     PlannedImage,
     contents,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import BundleError, item, serving
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import (
+    MANIFEST,
+    BundleError,
+    item,
+    manifest,
+    serving,
+    write,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing import (
     MARGIN,
     checksums_of_cann,
@@ -293,13 +301,38 @@ def test_checksums_of_cann_are_those_of_its_packages_only():
     assert checksums_of_cann(data, files) == {"toolkit.run": "sha256:" + "0" * 64}
 
 
+def bundle_with_lock(folder, given, text="lock"):
+    """A bundle with the lock of an environment -> what a run knows of it."""
+    path = folder / "locks" / ARM.name / lock_name(given)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    place = f"locks/{ARM.name}/{lock_name(given)}"
+    entry = item("lock", lock_name(given), "", sha256, len(text), place, platforms=[ARM.name])
+    write(str(folder), manifest({}, [entry], [ARM]))
+    digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    return path, {"platform": ARM.name, "directory": "/cache", "manifest_sha256": digest}
+
+
+def test_a_lock_that_is_swapped_after_the_verification_installs_nothing(tmp_path):
+    given = options()
+    path, host = bundle_with_lock(tmp_path, given)
+    path.write_text("evil")
+    found, problem = from_bundle(str(tmp_path), host, given)
+    assert "[bundle_swapped]" in problem and found["hashes"] == ""
+    bundle_with_lock(tmp_path, given, "evil")
+    found, problem = from_bundle(str(tmp_path), host, given)
+    assert "[bundle_swapped]" in problem and MANIFEST in problem and found["hashes"] == ""
+    path.unlink()
+    _path, host = bundle_with_lock(tmp_path, given)
+    path.unlink()
+    assert "cannot be read" in from_bundle(str(tmp_path), host, given)[1]
+
+
 def test_environments_are_installed_from_the_bundle_or_not_at_all(tmp_path):
-    given, host = options(), {"platform": ARM.name, "directory": "/cache"}
+    given = options()
     assert "did not copy" in from_bundle(str(tmp_path), None, given)[1]
-    assert "[bundle_stale]" in from_bundle(str(tmp_path), host, given)[1]
-    folder = tmp_path / "locks" / ARM.name
-    folder.mkdir(parents=True)
-    (folder / lock_name(given)).write_text("lock")
+    _path, host = bundle_with_lock(tmp_path, given)
     found, problem = from_bundle(str(tmp_path), host, given)
     assert problem == "" and found["hashes"] == "lock" and found["no_index"] and found["find_links"] == ["/cache"]
     assert found["index_url"] == "" and not any(
@@ -318,15 +351,15 @@ def test_the_list_says_what_is_unknown_and_what_is_missing():
 
 def test_installed_collections_are_packed_in_the_same_way_each_time_and_clones_are_named(tmp_path, monkeypatch):
     places = {}
-    for name, manifest in (("a.one", {"a.two": "*"}), ("a.two", {}), ("a.clone", None)):
+    for name, declared in (("a.one", {"a.two": "*"}), ("a.two", {}), ("a.clone", None)):
         place = tmp_path / name
         (place / "plugins" / "__pycache__").mkdir(parents=True)
         (place / "plugins" / "x.py").write_text("x = 1")
         (place / "plugins" / "__pycache__" / "x.pyc").write_text("")
-        if manifest is None:
+        if declared is None:
             (place / "galaxy.yml").write_text("dependencies: {a.one: '*'}")
         else:
-            info = {"namespace": "a", "name": name[2:], "version": "1.0.0", "dependencies": manifest}
+            info = {"namespace": "a", "name": name[2:], "version": "1.0.0", "dependencies": declared}
             (place / "MANIFEST.json").write_text(json.dumps({"collection_info": info}))
         places[f"ansible_collections.{name}"] = types.SimpleNamespace(__path__=[str(place)])
 

@@ -22,6 +22,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest i
     item,
     manifest,
     read,
+    read_with_digest,
     verify,
     write,
 )
@@ -197,7 +198,12 @@ def test_only_the_signature_of_a_known_key_is_accepted(bundle, keys):
     with pytest.raises(BundleError, match="has no signature"):
         signature.verify(str(folder), keys[0])
     signature.sign(str(folder), "us")
-    signature.verify(str(folder), keys[0])
+    sums = signature.verify(str(folder), keys[0])
+    assert sums == (folder / SUMS).read_text()
+    data, digest = read_with_digest(str(folder))
+    assert verify(str(folder), data, digest, sums) == []
+    assert [finding.id for finding in verify(str(folder), data, "0" * 64, sums)] == ["bundle_sums"]
+    assert [finding.id for finding in verify(str(folder), data, digest, "")] == ["bundle_sums"]
     with pytest.raises(BundleError, match="signature of the bundle failed"):
         signature.verify(str(folder), keys[1])
     (folder / SUMS).write_text((folder / SUMS).read_text().replace(SHA, "0" * 64, 1))
@@ -233,6 +239,7 @@ def test_a_manifest_cannot_name_other_files_on_hosts(bundle, change):
     ("text", "reason"),
     [
         ("{", "not JSON"),
+        pytest.param("[" * 100000, "not JSON", id="deep"),
         ("{}", "format None"),
         ('{"format": 1, "items": 3}', "all, platforms"),
         ('{"format": 1, "items": [], "platforms": [{"machine": "mips"}]}', "form: platforms"),
@@ -244,6 +251,15 @@ def test_what_is_no_bundle_is_refused(tmp_path, text, reason):
         (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(BundleError, match=reason):
         read(str(tmp_path))
+
+
+def test_another_manifest_than_the_verified_one_is_refused(bundle):
+    folder, _path = bundle
+    data, digest = read_with_digest(str(folder))
+    assert read(str(folder), digest) == data
+    write(str(folder), {**data, "deployment": "other"})
+    with pytest.raises(BundleError, match=r"it had " + digest + r".*\[bundle_swapped\]"):
+        read(str(folder), digest)
 
 
 def test_two_different_files_of_one_name_are_refused():
