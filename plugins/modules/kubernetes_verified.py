@@ -29,6 +29,13 @@ options:
     type: str
     choices: [recorded, read]
     default: recorded
+  directory:
+    description:
+      - A folder of the machine where this runs, in which it keeps the digests of the plans that it has recorded.
+      - V(read) refuses a plan of the cluster that this machine has not recorded. If it has recorded none of the deployment, V(read) warns, and
+        refuses a plan whose entry, router or secrets are not those of O(plan).
+    type: path
+    required: true
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.kubernetes
@@ -39,11 +46,13 @@ EXAMPLES = r"""
 - name: Record the verified plan
   ascend.inference.kubernetes_verified:
     plan: "{{ inference_plan }}"
+    directory: ~/.ansible/ascend-inference-verified
 
 - name: Read the plan to roll back to
   ascend.inference.kubernetes_verified:
     plan: "{{ inference_plan }}"
     state: read
+    directory: ~/.ansible/ascend-inference-verified
   register: record
 """
 
@@ -57,9 +66,22 @@ previous_plan:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..module_utils.kubernetes.arguments import CONNECTION, WRITER, run
-from ..module_utils.kubernetes.verified import read, refuse_other, rollback_plan, write
+from ..module_utils.kubernetes.verified import (
+    known_digests,
+    note_digest,
+    proven,
+    read,
+    refuse_other,
+    rollback_plan,
+    write,
+)
 
-ARGUMENTS = dict(CONNECTION, state={"type": "str", "default": "recorded", "choices": ["recorded", "read"]}, **WRITER)
+ARGUMENTS = dict(
+    CONNECTION,
+    state={"type": "str", "default": "recorded", "choices": ["recorded", "read"]},
+    directory={"type": "path", "required": True},
+    **WRITER,
+)
 
 
 def handled(cluster, params):
@@ -67,7 +89,12 @@ def handled(cluster, params):
     if params["state"] == "read":
         restored = rollback_plan(*read(cluster, params["plan"]))
         refuse_other(params["plan"], restored)
-        return {"changed": False, "previous_plan": restored}
+        warning = proven(params["plan"], restored, known_digests(params["directory"], params["plan"]))
+        return {"changed": False, "previous_plan": restored, "warnings": [warning] if warning else []}
+    if (
+        not cluster.check
+    ):  # before the record: a digest too many proves nothing wrong, and one that is missing prevents a rollback
+        note_digest(params["directory"], params["plan"])
     return {"changed": write(cluster, params["plan"])}
 
 

@@ -5,14 +5,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
+import os
+import re
 
 from ..status.plan import PLAN_VERSION
+from ..tools import foreign_file
 from .errors import KubernetesProblem
+from .kinds import OWN
 from .manifests import record, record_name
 from .names import PLAN_DIGEST
 from .ownership import foreign
 from .state import engines_of
+
+REPAIR = "Fix: find out who wrote it; then correct the inventory and run site."
+DECIDING = ("an entry or a router", "secrets", "addresses of engines")
+ENGINES = ("prefill", "decode", "colocated")
+PLACEHOLDER = re.compile(r"http://[a-z0-9-]+\.pod:[0-9]{1,5}\Z")
+KEPT = 50  # digests
 
 
 def applied_digest(engines):
@@ -29,7 +41,7 @@ def rollback_plan(kept, digest):
     data = (kept.get("data") or {}) if kept else {}
     for key in ("verified.json", "previous.json"):
         if data.get(key):
-            plan = json.loads(data[key])
+            plan = _parsed(key, data[key])
             if plan.get("digest") == digest:
                 continue
             # Plans with stages were made before the router followed the pods by itself.
@@ -63,13 +75,130 @@ def refuse_other(plan, restored):
         )
 
 
+def _parsed(key, text):
+    try:
+        plan = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise KubernetesProblem(f"{key} of the record of verified plans is not JSON: {error}. {REPAIR}") from error
+    if not isinstance(plan, dict) or not isinstance(plan.get("kubernetes", {}), dict):
+        raise KubernetesProblem(f"{key} of the record of verified plans is no plan. {REPAIR}")
+    return plan
+
+
+def proven(plan, restored, known):
+    """The warning for a recorded plan that is applied though this machine cannot know whether it is as it was; "" if it is.
+
+    ``known`` has the digests that this machine has recorded, None if it has recorded no plan of the deployment. Raises
+    ``KubernetesProblem`` if it has recorded others, or if the plan would send requests and secrets elsewhere than ``plan`` does.
+    """
+    name = record_name(plan)
+    if known is not None:
+        if fingerprint(restored) in known:
+            return ""
+        raise KubernetesProblem(
+            f"ConfigMap/{name} has a plan that this machine has not recorded: it was changed since, or recorded from another machine or by an "
+            "older version. Nothing was applied. Fix: find out who wrote it (kubectl get configmap "
+            f"{name} -o yaml --show-managed-fields). If another machine did, run kubernetes_rollback there; else correct the inventory and run site."
+        )
+    for title, mine, theirs in zip(DECIDING, _deciding(plan), _deciding(restored)):
+        if mine != theirs:
+            raise KubernetesProblem(
+                f"The plan in ConfigMap/{name} has {title} other than the inventory's, and this machine did not record it, so somebody may have "
+                "changed it to be sent requests or secrets. Nothing was applied. Fix: find out who wrote it (kubectl get configmap "
+                f"{name} -o yaml --show-managed-fields); if it is right, give the inventory the same settings and run kubernetes_rollback again."
+            )
+    if not _well_formed(plan, restored):
+        raise KubernetesProblem(
+            f"ConfigMap/{name} has a plan with objects that no plan has. Nothing was applied. {REPAIR}"
+        )
+    return (
+        f"This machine has recorded no verified plan of {plan['deployment']}, so it cannot know whether ConfigMap/{name} was changed since. "
+        "Whoever may write it decides what the pods run."
+    )
+
+
+def _deciding(plan):
+    """What decides where requests and the values of secrets are sent, for each of ``DECIDING``."""
+    check = plan.get("verify")
+    check = check if isinstance(check, dict) else {}
+    kubernetes = plan.get("kubernetes", {})
+    engines = [_is_placeholder(engine) for kind in ENGINES for engine in check.get(kind) or ()]
+    return [
+        [check.get("entry"), kubernetes.get("router")],
+        [check.get("engine_api_key"), kubernetes.get("secrets")],
+        [all(engines)],
+    ]
+
+
+def _is_placeholder(engine):
+    """Whether the address of an engine is filled in from the cluster's pods, and not given by the plan."""
+    url = engine.get("url") if isinstance(engine, dict) else None
+    return isinstance(url, str) and bool(PLACEHOLDER.match(url))
+
+
+def _well_formed(plan, restored):
+    """Whether the objects are of kinds and in the namespace of a deployment."""
+    found = restored.get("objects")
+    heads = (
+        [item.get("metadata") if isinstance(item, dict) else None for item in found]
+        if isinstance(found, list)
+        else [None]
+    )
+    return all(isinstance(head, dict) and isinstance(head.get("name"), str) for head in heads) and all(
+        item.get("kind") in OWN and item["metadata"].get("namespace") in (None, plan["kubernetes"]["namespace"])
+        for item in found
+    )
+
+
+def fingerprint(plan):
+    """SHA-256 over the whole plan as it is recorded; its own digest is only what it says of itself."""
+    return hashlib.sha256(_text(plan).encode("utf-8")).hexdigest()
+
+
+def _text(plan):
+    return json.dumps(plan, sort_keys=True, separators=(",", ":"))
+
+
+def known_path(directory, plan):
+    """The file with the digests that a machine has recorded for a deployment."""
+    return os.path.join(directory, "{}_{}.json".format(plan["kubernetes"]["namespace"], plan["kubernetes"]["name"]))
+
+
+def known_digests(directory, plan):
+    """The digests that this machine has recorded; None if there is no such file. A damaged file knows none."""
+    try:
+        found = json.loads(foreign_file.read(known_path(directory, plan)))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        return []
+    return [value for value in found if isinstance(value, str)] if isinstance(found, list) else []
+
+
+def note_digest(directory, plan):
+    """Keep the digest of a plan that this machine records; the newest ``KEPT`` stay."""
+    mine = fingerprint(plan)
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        known = [value for value in known_digests(directory, plan) or [] if value != mine]
+        foreign_file.write(known_path(directory, plan), json.dumps([*known, mine][-KEPT:]) + "\n")
+    except OSError as error:
+        raise KubernetesProblem(
+            f"The digest of the verified plan cannot be kept in {directory}: {error.strerror}. Nothing was recorded, because a rollback would refuse "
+            "it. Fix: make the folder (below ANSIBLE_HOME) writable, and run verify."
+        ) from error
+
+
 def record_verified(kept, plan):
     """The ConfigMap's new ``data`` once ``plan`` is verified: it, and the one that was verified before."""
     data = dict(kept.get("data") or {}) if kept else {}
-    before = json.loads(data["verified.json"]).get("digest") if data.get("verified.json") else None
+    before = None
+    if data.get("verified.json"):
+        with contextlib.suppress(KubernetesProblem):  # what cannot be read is replaced
+            before = _parsed("verified.json", data["verified.json"]).get("digest")
     if before == plan["digest"]:
         return data
-    fresh = {"verified.json": json.dumps(plan, sort_keys=True, separators=(",", ":"))}
+    fresh = {"verified.json": _text(plan)}
     if before:
         fresh["previous.json"] = data["verified.json"]
     return fresh

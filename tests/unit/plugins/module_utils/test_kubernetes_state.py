@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 import zlib
 
@@ -16,6 +17,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import
     addresses,
     capacity,
     diagnosis,
+    manifests,
     ownership,
     readiness,
     state,
@@ -23,6 +25,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import
 )
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import KubernetesProblem
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
+from ansible_collections.ascend.inference.plugins.modules import kubernetes_verified
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
 
 PLAN = plan(pools__decode__instances=2)
@@ -269,6 +272,157 @@ def test_a_recorded_plan_of_another_deployment_is_refused():
     ):
         with pytest.raises(KubernetesProblem, match="a plan of another deployment"):
             verified.refuse_other(PLAN, {**PLAN, **other})
+
+
+def altered(change):
+    """A recorded plan that somebody has changed by ``change(plan)``, as it comes back from the cluster."""
+    found = json.loads(json.dumps(PLAN))
+    change(found)
+    return found
+
+
+def entry_of_somebody(found):
+    found["verify"]["entry"]["url"] = "http://10.66.6.6:8000"
+
+
+def engine_of_somebody(found):
+    found["verify"]["decode"][0]["url"] = "http://10.66.6.6:7300"
+
+
+def more_secrets(found):
+    found["kubernetes"]["secrets"]["keys"].append("client_keys")
+
+
+def secret_of_somebody(found):
+    found["kubernetes"]["secrets"].update(name="theirs")
+
+
+def key_of_a_client(found):
+    found["verify"]["engine_api_key"] = "client_keys"
+
+
+def router_of_somebody(found):
+    found["kubernetes"]["router"].update(mode="none", url="http://10.66.6.6:8000")
+
+
+def foreign_kind(found):
+    found["objects"].append({"kind": "Pod", "metadata": {"name": "x"}})
+
+
+def foreign_namespace(found):
+    found["objects"][0]["metadata"]["namespace"] = "kube-system"
+
+
+def no_objects(found):
+    del found["objects"]
+
+
+def odd_objects(found):
+    found["objects"] = [None]
+
+
+def no_verification(found):
+    found["verify"] = []
+
+
+ATTACKS = [
+    entry_of_somebody,
+    engine_of_somebody,
+    more_secrets,
+    secret_of_somebody,
+    key_of_a_client,
+    router_of_somebody,
+    foreign_kind,
+    foreign_namespace,
+    no_objects,
+    odd_objects,
+    no_verification,
+]
+
+
+@pytest.mark.parametrize("change", ATTACKS)
+def test_a_record_that_somebody_changed_is_not_applied(tmp_path, change):
+    folder = str(tmp_path / "verified")
+    with pytest.raises(KubernetesProblem, match="Nothing was applied"):
+        verified.proven(PLAN, altered(change), verified.known_digests(folder, PLAN))
+    verified.note_digest(folder, PLAN)
+    assert verified.proven(PLAN, altered(lambda found: None), verified.known_digests(folder, PLAN)) == ""
+    with pytest.raises(KubernetesProblem, match="has not recorded: it was changed since.*show-managed-fields"):
+        verified.proven(PLAN, altered(change), verified.known_digests(folder, PLAN))
+
+
+def test_commands_of_pods_are_only_proven_by_the_digest(tmp_path):
+    """Without one there is a warning: they differ between releases."""
+    folder = str(tmp_path / "verified")
+    evil = altered(lambda found: found["objects"][0].update(data={"run.sh": "evil"}))
+    assert "cannot know whether ConfigMap/" in verified.proven(PLAN, evil, verified.known_digests(folder, PLAN))
+    verified.note_digest(folder, PLAN)
+    with pytest.raises(KubernetesProblem, match="Nothing was applied"):
+        verified.proven(PLAN, evil, verified.known_digests(folder, PLAN))
+
+
+def test_the_digests_of_a_machine_are_kept_and_a_damaged_file_proves_nothing(tmp_path):
+    folder = str(tmp_path / "verified")
+    assert verified.known_digests(folder, PLAN) is None
+    for number in range(verified.KEPT + 5):
+        verified.note_digest(folder, {**PLAN, "digest": str(number)})
+    verified.note_digest(folder, {**PLAN, "digest": "9"})
+    known = verified.known_digests(folder, PLAN)
+    assert len(known) == len(set(known)) == verified.KEPT and known[-1] == verified.fingerprint({**PLAN, "digest": "9"})
+    (path,) = (tmp_path / "verified").iterdir()
+    assert path.stat().st_mode & 0o77 == 0
+    for text in ("{", "{}", "[1, {}]", "[" * 100000):
+        path.write_text(text)
+        assert verified.known_digests(folder, PLAN) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "verified").write_text("")
+    with pytest.raises(KubernetesProblem, match="cannot be kept.*Fix:"):
+        verified.note_digest(str(tmp_path / "verified"), PLAN)
+
+
+class Recording:
+    """A cluster that keeps what is applied; ``run(plan)`` makes it run a plan."""
+
+    check = False
+
+    def __init__(self):
+        self.things = {}
+
+    def get(self, kind, name):
+        return self.things.get((kind, name))
+
+    def apply(self, manifest, *unused, **more):
+        self.things[manifest["kind"], manifest["metadata"]["name"]] = json.loads(json.dumps(manifest))
+
+    def run(self, wanted):
+        for item in manifests.objects(wanted):
+            self.apply(item)
+
+
+def test_a_rollback_by_the_module_applies_what_this_machine_recorded(tmp_path):
+    cluster, newer = Recording(), {**PLAN, "digest": "newer", "release": "newer"}
+    params = {"directory": str(tmp_path / "here"), "state": "recorded"}
+    for wanted in (PLAN, newer):
+        cluster.run(wanted)
+        assert kubernetes_verified.handled(cluster, {**params, "plan": wanted}) == {"changed": True}
+    asked = {**params, "plan": newer, "state": "read"}
+    found = kubernetes_verified.handled(cluster, asked)
+    assert found["previous_plan"] == json.loads(json.dumps(PLAN)) and found["warnings"] == []
+    elsewhere = kubernetes_verified.handled(cluster, {**asked, "directory": str(tmp_path / "elsewhere")})
+    assert "cannot know whether" in elsewhere["warnings"][0]
+    data = cluster.get("ConfigMap", manifests.record_name(PLAN))["data"]
+    data["previous.json"] = data["previous.json"].replace('"replicas":1', '"replicas":9')
+    with pytest.raises(KubernetesProblem, match="has not recorded"):
+        kubernetes_verified.handled(cluster, asked)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100000, '{"kubernetes": []}'])
+def test_a_damaged_record_is_refused_and_replaced_by_the_next_verification(text):
+    with pytest.raises(KubernetesProblem, match="verified.json of the record.*Fix: find out who wrote it"):
+        verified.rollback_plan({"data": {"verified.json": text}}, "2")
+    assert set(verified.record_verified({"data": {"verified.json": text}}, PLAN)) == {"verified.json"}
 
 
 def test_the_digest_that_was_applied_is_that_of_all_objects():
