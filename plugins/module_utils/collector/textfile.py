@@ -10,12 +10,15 @@ import tempfile
 
 
 def write(folder, name, text):
-    """Replace the file in one step: node_exporter never reads half of it."""
+    """Replace the file in one step: node_exporter never reads half of it.
+
+    Services may write to the folder as well (the probe). So the mode is set by the descriptor: the name may be a link to a file of root by then.
+    """
     descriptor, new = tempfile.mkstemp(dir=folder, prefix=".ascend_inference")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
-        os.chmod(new, 0o644)
+            os.fchmod(descriptor, 0o644)
         os.replace(new, os.path.join(folder, name))
     except OSError:
         os.unlink(new)

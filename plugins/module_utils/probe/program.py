@@ -77,7 +77,7 @@ class Service:
             try:
                 with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                     stream.write(text)
-                os.chmod(new, 0o644)
+                    os.fchmod(descriptor, 0o644)
                 os.replace(new, path)
             except OSError:
                 os.unlink(new)

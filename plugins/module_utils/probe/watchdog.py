@@ -10,6 +10,7 @@ import re
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..files.journal import WATCHDOG, Folder
+from .answer import numbers_of
 
 HOUR = 3600.0
 KEPT = 100  # actions in the record
@@ -59,8 +60,11 @@ def decide(
 def _unknown(page: Mapping[str, Any]) -> str:
     if not isinstance(page.get("stuck"), list):
         return "The probe does not answer, so it is unknown whether engines make progress. Fix: run status"
-    age = page.get("age")
-    if age is None or age > LATE * page.get("interval", 0) + ROUND * page.get("timeout", 0):
+    numbers = numbers_of(page)
+    if numbers is None:
+        return "The page of the probe has another form, so it is unknown whether engines make progress. Fix: run deploy"
+    age = numbers["age"]
+    if age is None or age > LATE * (numbers["interval"] or 0) + ROUND * (numbers["timeout"] or 0):
         return "The probe has no new result, so it is unknown whether engines make progress. Fix: run status"
     return ""
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..diagnosis.diagnose import LINES
 from ..links import record
+from ..probe.answer import numbers_of
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
@@ -217,26 +218,26 @@ def _probed(response):
     if not response["answers"]:
         return
     page = _json(response["body"])
-    found, paths = page.get("findings"), page.get("paths")
-    if not isinstance(found, list) or not isinstance(paths, dict):
+    found, paths, numbers = page.get("findings"), page.get("paths"), numbers_of(page)
+    if not isinstance(found, list) or not isinstance(paths, dict) or numbers is None:
         yield "gives no page of results, so whether clients get answers is unknown. Fix: run ascend.inference.deploy"
         return
-    age, interval = page.get("age"), page.get("interval", 0)
-    if page.get("paused"):
+    age, interval = numbers["age"], numbers["interval"]
+    if numbers["paused"]:
         yield (
             "is paused for {:.0f} s, so whether clients get answers is unknown. Fix: wait until bench or drill has ended; if neither runs, "
             "remove the file pause beside its probe.json"
-        ).format(page["paused"])
+        ).format(numbers["paused"])
     elif age is None:
         yield "has no result yet, so whether clients get answers is unknown. Fix: run status again after the first round"
-    elif age > LATE * interval + ROUND * page.get("timeout", 0):
+    elif age > LATE * interval + ROUND * numbers["timeout"]:
         yield (
             f"has no result for {age:.0f} s, although it has a round every {interval:.0f} s: whether clients get answers is unknown. Fix: "
             "read its log, then run ascend.inference.restart with inference_services: [probe]"
         )
     yield from (str(text) for text in found)
-    if page.get("more"):
-        yield "has {} more findings; its page /metrics shows all paths".format(page["more"])
+    if numbers["more"]:
+        yield "has {:.0f} more findings; its page /metrics shows all paths".format(numbers["more"])
 
 
 def probes_of(service, response):

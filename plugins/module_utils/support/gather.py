@@ -54,6 +54,7 @@ def service_part(service: dict[str, Any], since: int, most: int, redactor: Redac
 def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor) -> list[Part]:
     """Files of CANN that changed since a moment, the newest ones first; together at most `most` bytes."""
     paths: dict[str, float] = {}
+    places: dict[str, str] = {}  # path -> the folder of CANN
     for folder in folders:
         for pattern in PLOG:
             for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
@@ -62,14 +63,14 @@ def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor
                 except OSError:
                     continue
                 if changed >= since:
-                    paths[path] = changed
+                    paths[path], places[path] = changed, folder
     newest = sorted(paths, key=lambda path: (-paths[path], path))
     parts: list[Part] = []
     left = most
     for path in newest[:PLOGS]:
         name = "plog/" + "/".join(path.split("/")[-3:])
         try:
-            lines, cut = _file(path, since, max(left, 1))
+            lines, cut = _file(path, since, max(left, 1), home_of(places[path]))
             part = _bounded(name, redactor.lines(lines, cut), left, cut)
         except OSError as error:
             part = Part(name, "", f"not read: {error}")
@@ -80,14 +81,23 @@ def plog_parts(folders: Iterable[str], since: int, most: int, redactor: Redactor
     return parts
 
 
-def _file(path: str, since: int, most: int) -> tuple[list[str], bool]:
-    """(the lines at the end of a file, and before them of its predecessor `PATH.1` if that changed since the moment; whether lines are missing)."""
+def home_of(folder: str) -> str:
+    """The home of a folder `HOME/ascend/log`, if somebody else owns it, who may put links in place of folders there. Empty for the own one."""
+    home = os.path.dirname(os.path.dirname(folder))
+    return home if os.stat(home).st_uid != os.geteuid() else ""
+
+
+def _file(path: str, since: int, most: int, home: str = "") -> tuple[list[str], bool]:
+    """(the lines at the end of a file, and before them of its predecessor `PATH.1` if that changed since the moment; whether lines are missing).
+
+    home: as home_of returns it.
+    """
     found: list[str] = []
     cut = False
     for name in (path + ".1", path):
         if name != path and not (os.path.isfile(name) and os.lstat(name).st_mtime >= since):
             continue
-        with foreign_file.opened(name) as stream:
+        with foreign_file.opened_below(home, name) if home else foreign_file.opened(name) as stream:
             size = os.fstat(stream.fileno()).st_size
             stream.seek(max(0, size - most))
             data = stream.read(most)

@@ -14,16 +14,34 @@ import stat
 import tempfile
 
 MOST = 1024 * 1024  # bytes
+READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 def opened(path, follow=False):
     """An open binary file. OSError if it is a link (unless ``follow``) or no regular file: reading a pipe would wait for ever."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    descriptor = os.open(path, flags)
+    return _regular(os.open(path, READ & ~os.O_NOFOLLOW if follow else READ), path)
+
+
+def _regular(descriptor, path):
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return os.fdopen(descriptor, "rb")
+
+
+def opened_below(base, path):
+    """As ``opened``, for a path whose folders below ``base`` belong to that user, too: none of them may be a link."""
+    *folders, name = os.path.relpath(path, base).split(os.sep)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    folder = os.open(base, flags)
+    try:
+        for part in folders:
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return _regular(os.open(name, READ, dir_fd=folder), path)
+    finally:
+        os.close(folder)
 
 
 def read(path, most=MOST):

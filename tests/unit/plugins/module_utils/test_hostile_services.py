@@ -14,10 +14,15 @@ import threading
 import time
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.collector import textfile
 from ansible_collections.ascend.inference.plugins.module_utils.host import model_config, model_facts, model_weights
+from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
 from ansible_collections.ascend.inference.plugins.module_utils.router.base import MembersProblem
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import Instances
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base, decisions, wait
+from ansible_collections.ascend.inference.plugins.module_utils.status import services
+from ansible_collections.ascend.inference.plugins.module_utils.support import gather
+from ansible_collections.ascend.inference.plugins.module_utils.support.redact import Redactor
 from ansible_collections.ascend.inference.plugins.module_utils.tools import foreign_file, foreign_json
 from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client as client
 from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, logs
@@ -105,6 +110,71 @@ def test_a_hostile_log_is_not_read(run, tmp_path, kind):
         "two",
         "three",
     ]
+
+
+@pytest.mark.parametrize("part", ["ascend", "ascend/log", "ascend/log/debug", "ascend/log/debug/plog"])
+def test_a_link_in_place_of_a_folder_of_cann_leads_to_no_log_of_root(tmp_path, monkeypatch, part):
+    home, secret = tmp_path / "home", tmp_path / "of-root"
+    rest = "ascend/log/debug/plog"[len(part) :].lstrip("/")
+    (secret / rest).mkdir(parents=True)
+    (secret / rest / "auth.log").write_text("[ERROR] HCCL of root\n")
+    (home / part).parent.mkdir(parents=True)
+    (home / part).symlink_to(secret)
+    folder = str(home / "ascend/log")
+    (own,) = gather.plog_parts([folder], 0, 1000, Redactor())
+    assert own.text, "an administrator may link the own folder"
+    monkeypatch.setattr(gather.os, "geteuid", lambda: os.getuid() + 1)
+    (part,) = gather.plog_parts([folder], 0, 1000, Redactor())
+    assert part.text == "" and part.problem.startswith("not read:")
+
+
+def test_the_files_of_cann_of_another_user_are_read(tmp_path, monkeypatch):
+    (tmp_path / "ascend/log/debug/plog").mkdir(parents=True)
+    (tmp_path / "ascend/log/debug/plog/plog-1.log").write_text("[ERROR] HCCL x\n")
+    monkeypatch.setattr(gather.os, "geteuid", lambda: os.getuid() + 1)
+    (part,) = gather.plog_parts([str(tmp_path / "ascend/log")], 0, 1000, Redactor())
+    assert part.text == "[ERROR] HCCL x\n"
+
+
+def test_a_link_in_place_of_the_new_metrics_changes_no_file_of_root(tmp_path, monkeypatch):
+    """The folder of node_exporter's textfiles is written by services, too, while root's timer writes its own file."""
+    victim, folder = tmp_path / "shadow", tmp_path / "textfiles"
+    victim.write_text("secret")
+    victim.chmod(0o600)
+    folder.mkdir()
+    fdopen = os.fdopen
+
+    def swapped(descriptor, *arguments, **more):
+        (new,) = folder.iterdir()
+        new.unlink()
+        new.symlink_to(victim)
+        return fdopen(descriptor, *arguments, **more)
+
+    monkeypatch.setattr(textfile.os, "fdopen", swapped)
+    textfile.write(str(folder), "npu.prom", "metrics")
+    assert victim.stat().st_mode & 0o777 == 0o600 and victim.read_text() == "secret"
+
+
+ODD = ["x", [], {}, True, 1e400, 10**400, [None], float("nan")]
+
+
+@pytest.mark.parametrize("name", ["age", "interval", "timeout", "paused", "more"])
+@pytest.mark.parametrize("value", ODD, ids=[str(number) for number in range(len(ODD))])
+def test_odd_numbers_of_the_probe_are_a_finding_and_hide_no_other_service(name, value):
+    page = {
+        "findings": [],
+        "paths": {},
+        "stuck": ["decode-0"],
+        "age": 1.0,
+        "interval": 60.0,
+        "timeout": 30.0,
+        name: value,
+    }
+    response = {"answers": True, "body": json.dumps(page), "samples": {}}
+    (text,) = services._probed(response)
+    assert "gives no page of results" in text
+    found = watchdog.decide(watchdog.page_of(json.dumps(page)), {"decode-0": ["decode-0"]}, [], 2, True, 1000.0)
+    assert found.engine == "" and "unknown" in found.findings[0]
 
 
 class Dripping:
