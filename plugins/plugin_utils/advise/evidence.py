@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..bench.settings import read_bench
 from ..description.findings import Finding
-from ..monitoring.metrics import of_vllm
+from ..releases.metric_names import of_vllm
 
 Record = t.Mapping[str, t.Any]
 ENGINES = ("prefill", "decode", "colocated")

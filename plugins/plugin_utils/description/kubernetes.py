@@ -138,6 +138,10 @@ class Kubernetes:
     restart_grace_period: int = documented(
         "Seconds for which Kthena tolerates a failed pod before it acts.", number(60, 0)
     )
+    stalled_after: int = documented(
+        "Seconds without a computed token or step, while requests run, after which an engine's container restarts. 0: no liveness probe.",
+        number(600, 0),
+    )
     host_network: bool = documented("Run the engines in the network of their node.", True)
     separate_roles: bool = documented("Keep pods of different roles on different nodes.", False)
     requests: dict[str, str] = documented(

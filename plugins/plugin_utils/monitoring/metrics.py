@@ -8,12 +8,11 @@ Names of vLLM are collected from its sources; the others are listed here with th
 
 from __future__ import annotations
 
-import functools
 import re
 import typing as t
 
 from ...module_utils.collector.metrics import HELP, LOG_HELP, PROXY_HELP
-from ..releases import metrics_data
+from ..releases.metric_names import of_vllm
 from ..releases.version import numbers
 
 Record = t.Mapping[str, t.Any]
@@ -79,17 +78,6 @@ PROBE = (
     "inference_probe_last_run_timestamp_seconds",
     "inference_probe_paused_until_timestamp_seconds",
 )
-
-
-@functools.cache
-def of_vllm(version: str) -> frozenset[str]:
-    """The names of one vLLM; nothing before the first collected version."""
-    found, wanted = set(), numbers(version)
-    for line in metrics_data.VLLM.split():
-        name, first, last = [*line.split("|"), "", ""][:3]
-        if (not first or numbers(first) <= wanted) and (not last or wanted <= numbers(last)):
-            found.add(name)
-    return frozenset(found)
 
 
 def of_master(version: str) -> frozenset[str]:

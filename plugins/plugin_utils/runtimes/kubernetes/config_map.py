@@ -19,6 +19,7 @@ from ...plan.deployment import Context
 from ...plan.service import Service
 from .forwarding import forwarded, loopbacks
 from .identity import identified
+from .liveness import watched
 from .names import Manifest, is_engine, manifest
 from .script import script
 
@@ -40,8 +41,9 @@ def part_name(service: Service) -> str:
 def paths(context: Context, services: t.Sequence[Service], service: Service) -> dict[str, tuple[str, str]]:
     """What one pod mounts: ``{key of the ConfigMap: (path, content)}``; its start script, and the files of its service."""
     part, entry, literal = part_name(service), "", {}
-    if is_engine(service) and service.rank:
-        entry = template_of(services, service.kind)[0].address
+    if is_engine(service):
+        entry = template_of(services, service.kind)[0].address if service.rank else ""
+        service = watched(context, service)
     if service.kind == "router":
         service, literal = forwarded(context, services, service), loopbacks(context, services)
     known = ENGINE_VARIABLES if is_engine(service) else ()

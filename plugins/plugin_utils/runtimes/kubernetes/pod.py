@@ -17,6 +17,7 @@ from ...description.kubernetes import Mount
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import config_map, part_name, paths
+from .liveness import liveness_probe
 from .names import Manifest, is_engine, labels, merged, role_labels, secrets_name
 from .services import WORKSPACE
 
@@ -67,7 +68,7 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
         container["imagePullPolicy"] = settings.image_pull_policy
     if service.health:
         container["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
-        container.update(probes(service))
+        container.update({**_answers(service), **liveness_probe(context, service)})
     return container
 
 
@@ -90,10 +91,8 @@ def _field(name: str, path: str) -> Manifest:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
-def probes(service: Service) -> Manifest:
-    """Startup probe with the planned timeout, then a readiness probe; no liveness probe, which could kill a busy engine."""
-    if not service.health:
-        return {}
+def _answers(service: Service) -> Manifest:
+    """Startup probe with the planned timeout, then a readiness probe. A busy engine may fail it; that ends no engine."""
     port = service.port("api").first
     path = "/" + service.health.url.split("/", 3)[3]
     ask = {"httpGet": {"path": path, "port": port, "scheme": "HTTP"}, "periodSeconds": PROBE_PERIOD}

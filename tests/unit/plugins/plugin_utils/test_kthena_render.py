@@ -23,6 +23,11 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena
 
 OURS = {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "demo"}
 PROBE = {"httpGet": {"path": "/health", "port": 7200, "scheme": "HTTP"}, "periodSeconds": 10, "timeoutSeconds": 2}
+STALLED = (
+    "python3 -IS /workspace/stalled.py --port 7200 --model tiny --after 540 --running vllm:num_requests_running"
+    " --work vllm:prompt_tokens_total --work vllm:generation_tokens_total --work vllm:iteration_tokens_total_count;"
+    " [ $? -ne 3 ]"
+)
 PREFILL = {
     "hostNetwork": True,
     "terminationGracePeriodSeconds": 60,
@@ -55,10 +60,17 @@ PREFILL = {
                 {"name": "ascend-install-info", "mountPath": "/etc/ascend_install.info"},
                 {"name": "config", "mountPath": "/workspace/prefill.sh", "subPath": "prefill.sh"},
                 {"name": "config", "mountPath": "/workspace/shell.sh", "subPath": "prefill-shell.sh"},
+                {"name": "config", "mountPath": "/workspace/stalled.py", "subPath": "prefill-stalled.py"},
             ],
             "ports": [{"containerPort": 7200, "name": "server"}],
             "startupProbe": {**PROBE, "failureThreshold": 180},
             "readinessProbe": {**PROBE, "failureThreshold": 3},
+            "livenessProbe": {
+                "exec": {"command": ["/bin/bash", "-c", STALLED]},
+                "periodSeconds": 30,
+                "timeoutSeconds": 30,
+                "failureThreshold": 3,
+            },
         }
     ],
     "volumes": [

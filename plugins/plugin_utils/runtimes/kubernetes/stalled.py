@@ -1,0 +1,138 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The liveness probe of an engine's pod: ends with 3 if requests run and the engine computes nothing, else with 0.
+
+It compares the engine's own counters with those of the earlier probes, in a file of the container. Whatever it cannot know is no
+reason to end an engine: no answer, other counters, no file. Clients that leave all at once may leave an idle engine with
+``running`` requests in its metrics (vLLM issue 22545); so before it fails, the probe sends one request itself, which such an engine
+answers. Only the standard library: the file is mounted into the image as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+import typing as t
+
+STALLED = 3
+TIMEOUT = 10.0  # seconds for an answer to /metrics, and for one to the request
+LONGEST = 25  # seconds of the whole probe; the node would count a longer one as failed
+MOST_GAP = 150.0  # seconds; the probes between are missing, and whatever ran then may have ended
+SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)")
+
+Seen = dict[str, list[float]]  # {labels: [work done, since]}, the time in seconds since 1970
+
+
+def readings(text: str, running: str, work: t.Collection[str]) -> dict[str, tuple[float, float]]:
+    """``{labels: (running requests, work done)}`` of each engine behind the port; none of one without these metrics."""
+    found: dict[str, dict[str, float]] = {}
+    for line in text.splitlines():
+        sample = SAMPLE.match(line)
+        if sample and sample.group(1) in (running, *work):
+            try:
+                found.setdefault(sample.group(2) or "", {})[sample.group(1)] = float(sample.group(3))
+            except ValueError:
+                continue
+    return {
+        labels: (each[running], sum(each.get(name, 0.0) for name in work))
+        for labels, each in found.items()
+        if running in each and len(each) > 1
+    }
+
+
+def compared(before: Seen, found: t.Mapping[str, tuple[float, float]], now: float) -> Seen:
+    """Since when each engine that has requests has done no work."""
+    result = {}
+    for labels, (requests, work) in found.items():
+        if requests > 0:
+            same = labels in before and before[labels][0] == work
+            result[labels] = [work, before[labels][1] if same else now]
+    return result
+
+
+def earlier(path: str, now: float) -> Seen:
+    """What the last probe saw; nothing if it was too long ago."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            kept = json.load(stream)
+        return kept["seen"] if 0 <= now - kept["at"] <= MOST_GAP else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def keep(path: str, seen: Seen, now: float) -> None:
+    """For the next probe."""
+    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False, encoding="utf-8") as stream:
+        json.dump({"at": now, "seen": seen}, stream)
+    os.replace(stream.name, path)
+
+
+def metrics(address: str, port: int) -> str:
+    """The engine's metrics; empty if it does not answer in time."""
+    try:
+        connection = http.client.HTTPConnection(address, port, timeout=TIMEOUT)
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        return answer.read().decode("utf-8", "replace") if answer.status == 200 else ""
+    except (OSError, http.client.HTTPException):
+        return ""
+
+
+def is_silent(address: str, port: int, model: str) -> bool:
+    """Whether the engine accepts a request for one token and does not answer it."""
+    body = json.dumps({"model": model, "prompt": "1", "max_tokens": 1})
+    headers = {"Content-Type": "application/json"}
+    if os.environ.get("VLLM_API_KEY"):
+        headers["Authorization"] = f"Bearer {os.environ['VLLM_API_KEY']}"
+    connection = http.client.HTTPConnection(address, port, timeout=TIMEOUT)
+    try:
+        connection.request("POST", "/v1/completions", body, headers)
+        connection.getresponse()
+    except TimeoutError:
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return False
+
+
+def main() -> int:
+    """Read the command line, look once."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--model", required=True, help="name of the model in requests")
+    parser.add_argument("--after", type=float, required=True, help="seconds without work until an engine is stalled")
+    parser.add_argument("--running", required=True, help="metric of the requests that run")
+    parser.add_argument("--work", action="append", required=True, help="counter of tokens or steps")
+    parser.add_argument("--state", default="/tmp/ascend-inference-stalled.json")
+    options = parser.parse_args()
+    signal.signal(signal.SIGALRM, lambda *_unused: os._exit(0))
+    signal.alarm(LONGEST)
+    address, now = os.environ.get("POD_IP") or "127.0.0.1", time.time()
+    found = readings(metrics(address, options.port), options.running, options.work)
+    if not found:
+        return 0
+    seen = compared(earlier(options.state, now), found, now)
+    late = {labels: now - seen[labels][1] for labels in seen if now - seen[labels][1] >= options.after}
+    try:
+        keep(options.state, seen, now)
+    except OSError:
+        return 0
+    if not late or not is_silent(address, options.port, options.model):
+        return 0
+    for labels, seconds in late.items():
+        print(f"{found[labels][0]:g} requests run, and for {seconds:.0f} s no token or step was computed: {labels}")
+    return STALLED
+
+
+if __name__ == "__main__":
+    sys.exit(main())
