@@ -11,8 +11,8 @@ short_description: Check manifests of Kthena and of related objects
 version_added: 0.1.0
 author: The ascend.inference contributors (@ascend-inference)
 description:
-  - Checks a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(Pod), C(ConfigMap), C(Service), C(Deployment), C(LeaderWorkerSet),
-    C(NetworkPolicy), C(PodDisruptionBudget) or C(PodMonitor).
+  - Checks a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(AutoscalingPolicy), C(Pod), C(ConfigMap), C(Service), C(Deployment),
+    C(LeaderWorkerSet), C(NetworkPolicy), C(PodDisruptionBudget) or C(PodMonitor).
   - Covers the structural schema of Kthena's CRDs, their CEL rules, the rules of Kthena's webhooks, and errors that server and
     webhooks accept in a role's template although its pods are never created, such as a file mode of 777 in decimal.
   - Contacts no server.
@@ -25,7 +25,7 @@ options:
   version:
     description: The version of Kthena in the cluster.
     type: str
-    choices: [v0.4.0, v1.0.0]
+    choices: [v0.4.0, v1.0.0, main]
     default: v1.0.0
 """
 

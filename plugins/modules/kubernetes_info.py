@@ -51,7 +51,7 @@ resolved_plan:
   returned: success
   type: dict
 kthena_version:
-  description: Version of Kthena that the CRD of ModelServing is of, V(v0.4.0) or V(v1.0.0); empty if older or unknown.
+  description: Version of Kthena that the CRD of ModelServing is of, V(v0.4.0), V(v1.0.0) or V(main); empty if older or unknown.
   returned: success
   type: str
   sample: v1.0.0

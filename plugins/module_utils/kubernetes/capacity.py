@@ -14,6 +14,8 @@ def crd_version(crd):
     versions = [version for version in crd["spec"]["versions"] if version.get("served", True)]
     spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     role = spec["template"]["properties"]["roles"]["items"]["properties"]
+    if "partition" in role:
+        return "main"
     if "maxUnavailable" in role:
         return "v1.0.0"
     rollout = spec.get("rolloutStrategy", {}).get("properties", {}).get("type", {})

@@ -16,7 +16,7 @@ from .readiness import alive, config_maps_of, is_seen, pending_engines, pending_
 from .rights import missing_rights
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
 from .stuck import stuck
-from .workloads import role_of, templates
+from .workloads import is_autoscaled, role_of, scaled, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
 
@@ -45,6 +45,7 @@ class Deployment:
         if not self.options["resume"]:
             self._refuse(missing_rights(self.cluster, self.plan))
         self.state = State(self.cluster, self.plan)
+        self.plan = scaled(self.plan, self.state.live)
         if not self.options["resume"]:
             self._check()
             if self.state.is_namespace_missing and not self._make_namespace():
@@ -95,7 +96,7 @@ class Deployment:
         """
         refused = []
         for manifest in self._objects():
-            refused += self._tried(manifest, self.cluster.apply)
+            refused += self._tried(manifest, self._put)
         for manifest in pods(self.plan):
             refused += self._tried(manifest, self._create_pod)
         if refused:
@@ -136,9 +137,14 @@ class Deployment:
 
     # Applying
 
+    def _put(self, manifest, dry=False):
+        """Apply. The list of roles is one field for the server: whoever scales one owns it, so what was read is written over it."""
+        is_shared = manifest["kind"] == "ModelServing" and is_autoscaled(self.plan)
+        return self.cluster.apply(manifest, dry, True if is_shared else None)
+
     def _apply(self, manifest):
         place = address(manifest)
-        after = self.cluster.apply(manifest)
+        after = self._put(manifest)
         changed = self.changes.add(self.state.live.get(place), after)
         self.state.live[place] = after
         return changed
@@ -209,6 +215,7 @@ class Deployment:
         """What lacks. Pods are read last: what they show is not older than the status."""
         try:
             engines = engines_of(self.cluster, self.plan)
+            self.plan = scaled(self.plan, engines)
             found = pods_of(self.cluster, self.plan)
         except (Refused, Unreachable) as error:
             if isinstance(error, Refused) and not error.is_passing():

@@ -14,7 +14,7 @@ from .ownership import is_managed
 from .readiness import is_ready, pending_engines, pending_pods
 from .state import SERVING_CRD, State, engines_of, pods_of, warnings_of
 from .status import status
-from .workloads import role_of
+from .workloads import role_of, scaled
 
 
 def info(cluster, plan, with_status=False, logs_since=None):
@@ -22,7 +22,8 @@ def info(cluster, plan, with_status=False, logs_since=None):
 
     With the state of each service, and with their logs since a time, if these are asked for.
     """
-    state, pods, engines = State(cluster, plan), pods_of(cluster, plan), engines_of(cluster, plan)
+    state, engines = State(cluster, plan), engines_of(cluster, plan)
+    plan, pods = scaled(plan, engines), pods_of(cluster, plan)
     missing, crd = pending_engines(engines) + pending_pods(plan, pods), state.crds.get(SERVING_CRD)
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
     resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)

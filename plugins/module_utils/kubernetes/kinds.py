@@ -19,6 +19,7 @@ KINDS = {
     "NetworkPolicy": ("networking.k8s.io/v1", "networkpolicies", True),
     "PodMonitor": ("monitoring.coreos.com/v1", "podmonitors", True),
     "ModelServing": (WORKLOAD, "modelservings", True),
+    "AutoscalingPolicy": (WORKLOAD, "autoscalingpolicies", True),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets", True),
     "Secret": ("v1", "secrets", True),
     "ConfigMap": ("v1", "configmaps", True),
@@ -32,6 +33,7 @@ KINDS = {
 }
 # What a deployment may consist of, in the order in which it may go: configuration last.
 OWN = (
+    "AutoscalingPolicy",
     "ModelRoute",
     "ModelServer",
     "Deployment",

@@ -11,7 +11,7 @@ from ..tools.runner import MOST_LOG
 from ..verify.logs import evidence, split
 from ..verify.plan import PlanError, read_plan
 from .errors import KubernetesProblem, Refused
-from .readiness import alive, is_current
+from .readiness import alive, is_current, kept_pods
 from .state import deployed_pods
 from .status import Pods
 from .workloads import role_of
@@ -46,7 +46,8 @@ def logs(cluster, plan, since):
 
 
 def _is_old(plan, pod):
-    return role_of(pod) in plan["kubernetes"]["roles"] and not is_current(plan, pod)
+    role = plan["kubernetes"]["roles"].get(role_of(pod))
+    return bool(role) and not is_current(plan, pod) and not kept_pods(plan["kubernetes"], role)
 
 
 def _read(cluster, pod, query, known):

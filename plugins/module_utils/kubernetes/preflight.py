@@ -13,7 +13,7 @@ from .quota import quota_shortage
 from .state import ROUTER_CRDS, SERVING_CRD
 from .workloads import engine_objects, makes_engines
 
-VERSIONS = ("", "v0.4.0", "v1.0.0")  # that a CRD can be recognized as, oldest first
+VERSIONS = ("", "v0.4.0", "v1.0.0", "main")  # that a CRD can be recognized as, oldest first
 LWS = (
     "Install it: kubectl apply --server-side -f "
     "https://github.com/kubernetes-sigs/lws/releases/latest/download/manifests.yaml; "
@@ -97,7 +97,7 @@ def _kthena(plan, state):
     if crd is None:
         fix = (
             "Install Kthena: helm install kthena oci://ghcr.io/volcano-sh/charts/kthena "
-            f"--version {wanted} --namespace kthena-system --create-namespace"
+            f"--version {VERSIONS[2] if wanted == 'main' else wanted} --namespace kthena-system --create-namespace"
         )
         return [Finding(f"CRD {SERVING_CRD}", "K8S-KTHENA", "the cluster does not have it", fix)]
     found, has = [], crd_version(crd)

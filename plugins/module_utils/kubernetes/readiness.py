@@ -46,18 +46,37 @@ def pending_serving(serving):
     if not serving:
         return ["the ModelServing does not exist"]
     status, wanted = serving.get("status") or {}, serving["spec"].get("replicas", 1)
+    kept = _kept(serving["spec"])
     generation, found = serving["metadata"].get("generation"), []
     if status.get("observedGeneration") != generation:
         found.append(
             "the controller has observed generation {} of {}".format(status.get("observedGeneration"), generation)
         )
     for key in ("updatedReplicas", "availableReplicas", "replicas"):
-        if status.get(key, 0) != wanted:
+        if not wanted - (kept if key == "updatedReplicas" else 0) <= status.get(key, 0) <= wanted:
             found.append(f"{key} is {status.get(key, 0)} of {wanted}")
     conditions = {condition.get("type"): condition for condition in status.get("conditions") or []}
     if (conditions.get("Available") or {}).get("status") != "True":
         found.append("it is not Available" + _because(conditions))
     return found
+
+
+def _kept(spec):
+    """How many groups may stay of an older revision; a group with one such role is."""
+    if any(role.get("partition") for role in (spec.get("template") or {}).get("roles") or []):
+        return spec.get("replicas", 1)
+    return kept_groups(spec)
+
+
+def kept_groups(spec):
+    """How many groups of a ModelServing keep their revision in an update: a number, or a percentage that is rounded up."""
+    rolling = (spec.get("rolloutStrategy") or {}).get("rollingUpdateConfiguration") or {}
+    return share(rolling.get("partition") or 0, spec.get("replicas", 1))
+
+
+def share(value, whole):
+    """A number, or a percentage of ``whole`` rounded up."""
+    return -(-int(value[:-1]) * whole // 100) if isinstance(value, str) else value
 
 
 def _because(conditions):
@@ -72,15 +91,21 @@ def pending_pods(plan, pods):
     for name, role in sorted(kubernetes["roles"].items()):
         mine = [item for item in alive(pods) if role_of(item) == name]
         wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
-        current = [item for item in mine if is_current(plan, item)]
-        ready = [item for item in current if is_ready(item)]
+        old = [item for item in mine if not is_current(plan, item)]
+        ready = [item for item in mine if is_ready(item)]
         if len(mine) != wanted:
             found.append(f"{name}: {len(mine)} pods of {wanted}")
-        elif len(current) != wanted:
-            found.append(f"{name}: {wanted - len(current)} of {wanted} pods are of an older revision")
+        elif len(old) > kept_pods(kubernetes, role):
+            found.append(f"{name}: {len(old)} of {wanted} pods are of an older revision")
         elif len(ready) != wanted:
             found.append(f"{name}: {len(ready)} of {wanted} pods are ready")
     return found
+
+
+def kept_pods(kubernetes, role):
+    """How many pods of a role may stay of an older revision in an update (partition)."""
+    in_role = min(role.get("kept", 0), role["replicas"]) * kubernetes["groups"]
+    return role["pods"] * (in_role + role["replicas"] * min(kubernetes.get("kept_groups", 0), kubernetes["groups"]))
 
 
 def is_current(plan, pod):

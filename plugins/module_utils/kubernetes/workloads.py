@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from .names import (
     COMPONENT,
     GROUP_INDEX,
@@ -48,6 +50,29 @@ def templates(thing):
         if "workerTemplate" in item:
             found.append((item["name"], "worker", item["workerTemplate"], count * item["workerReplicas"]))
     return found
+
+
+def is_autoscaled(plan):
+    """Whether Kthena scales a role."""
+    return any(role.get("autoscaled") for role in plan["kubernetes"]["roles"].values())
+
+
+def scaled(plan, engines):
+    """The plan with the instances that the cluster has now of roles that Kthena scales; the planned ones if it has fewer, or nothing."""
+    if not is_autoscaled(plan):
+        return plan
+    roles = plan["kubernetes"]["roles"]
+    result = copy.deepcopy(plan)
+    for item in result["objects"]:
+        live = engines.get("{}/{}".format(item["kind"], item["metadata"]["name"]))
+        if item["kind"] != "ModelServing" or not live:
+            continue
+        counts = {role["name"]: role.get("replicas", 1) for role in live["spec"]["template"]["roles"]}
+        for role in item["spec"]["template"]["roles"]:
+            if roles.get(role["name"], {}).get("autoscaled"):
+                role["replicas"] = max(role["replicas"], counts.get(role["name"], 0))
+                result["kubernetes"]["roles"][role["name"]]["replicas"] = role["replicas"]
+    return result
 
 
 def role_of(pod):

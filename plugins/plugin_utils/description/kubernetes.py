@@ -70,7 +70,11 @@ class ClusterRouter:
         "Resource limits of the proxy. Default, if there are no requests either: cpu 4, memory 8Gi.", factory(dict)
     )
     node_selector: dict[str, str] = documented("Labels that a node must have to run the proxy.", factory(dict))
-    timeout: str = documented("Timeout of a request through kthena-router, as a duration such as 300s.", "300s")
+    timeout: str = documented(
+        "Timeout until the answer to a request through kthena-router begins, as a duration such as 300s. "
+        "Kthena after v1.0.0 applies it; an answer that is not streamed begins when it is complete.",
+        "3600s",
+    )
     retries: int = documented("Retries of a request through kthena-router.", number(3, 0))
 
 
@@ -106,6 +110,27 @@ class ClusterNetwork:
 
 
 @dataclass(frozen=True)
+class AutoscaledRole:
+    """One role that Kthena scales: from its pool's instances, which are the fewest, up to ``max``."""
+
+    max: int = documented("Most instances.", number(1, 1))
+    metrics: dict[str, str] = documented(
+        "Metrics of the engines and their targets for each instance, such as vllm:num_requests_waiting: 5.",
+        factory(dict),
+    )
+
+
+@dataclass(frozen=True)
+class Autoscaling:
+    """An AutoscalingPolicy for roles of the ModelServing. The role kthena leaves the number of their instances as it is."""
+
+    roles: dict[str, AutoscaledRole] = documented("The roles to scale, at most two; none: no policy.", factory(dict))
+    policy: dict[str, t.Any] = documented(
+        "Settings merged into the specification of the policy, such as behavior.", mapping()
+    )
+
+
+@dataclass(frozen=True)
 class Kubernetes:
     """Settings of the engines in a cluster."""
 
@@ -113,8 +138,8 @@ class Kubernetes:
         "Namespace of all objects. The role creates it only with kthena_create_namespace.", "default"
     )
     kthena_version: str = documented(
-        "Version of Kthena; v0.4.0 has no maxUnavailable per role. Compared with the CRD of the cluster.",
-        choice("v1.0.0", "v0.4.0"),
+        "Version of Kthena; v0.4.0 has no maxUnavailable per role, main (after v1.0.0) has a partition per role. Compared with the CRD of the cluster.",
+        choice("v1.0.0", "v0.4.0", "main"),
     )
     workload: str = documented(
         "kthena: the engines are a ModelServing. native: a Deployment for each role, or a LeaderWorkerSet if its instances need several nodes.",
@@ -135,6 +160,12 @@ class Kubernetes:
         "Strategy of updates. Default: role by role; group by group with several groups, or if the recovery policy recreates groups.",
         choice("", "RoleRollingUpdate", "ServingGroupRollingUpdate"),
     )
+    partition: int = documented(
+        "Instances of each role that keep their revision in an update, the ones with the lowest numbers; groups with a rollout group by group. "
+        "Of roles only with kthena_version main.",
+        number(0, 0),
+    )
+    autoscaling: Autoscaling = documented("Kthena's AutoscalingPolicy.", factory(Autoscaling))
     restart_grace_period: int = documented(
         "Seconds for which Kthena tolerates a failed pod before it acts.", number(60, 0)
     )

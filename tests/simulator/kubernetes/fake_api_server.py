@@ -45,6 +45,7 @@ PLAIN = {
 }
 OWN_CRDS = (
     ("workload.serving.volcano.sh", "modelservings", "ModelServing"),
+    ("workload.serving.volcano.sh", "autoscalingpolicies", "AutoscalingPolicy"),
     ("networking.serving.volcano.sh", "modelservers", "ModelServer"),
     ("networking.serving.volcano.sh", "modelroutes", "ModelRoute"),
 )
@@ -52,13 +53,15 @@ NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
-def own_crd(group, plural, kind):
-    """A CRD that accepts any field; it has the roles' fields that identify its version."""
+def own_crd(group, plural, kind, main=False):
+    """A CRD that accepts any field; it has the roles' fields that identify its version, of v1.0.0 or of the main branch."""
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     role = {
         "type": "object",
         "properties": {"maxUnavailable": {"x-kubernetes-int-or-string": True}, "name": {"type": "string"}},
     }
+    if main:
+        role["properties"]["partition"] = {"x-kubernetes-int-or-string": True}
     least = {"type": "object", "additionalProperties": {"type": "integer"}}
     least["x-kubernetes-validations"] = [{"rule": "self == oldSelf", "message": "minRoleReplicas is immutable"}]
     gang = {"type": "object", "properties": {"minRoleReplicas": least}}

@@ -94,7 +94,7 @@ class Controller(threading.Thread):
     def update(self, serving, memory):
         """Replace pods of an older revision; returns whether the status is outdated, as observed."""
         strategy = (serving["spec"].get("rolloutStrategy") or {}).get("type", "ServingGroupRollingUpdate")
-        old = [pod for pod in self.own(serving) if self.is_old(serving, pod)]
+        old = [pod for pod in self.own(serving) if self.is_old(serving, pod) and not self.is_kept(serving, pod)]
         going = [pod for pod in self.own(serving) if pod["metadata"].get("deletionTimestamp")]
         if not old or going:
             return bool(going)
@@ -106,7 +106,7 @@ class Controller(threading.Thread):
                     continue
                 if len(self.own(serving, role=name)) < self.wanted(serving, roles.get(name, {})):
                     continue  # the pod before was not created again yet
-                ids = sorted({label(pod, "role-id") for pod in old if label(pod, "role") == name})
+                ids = sorted({label(pod, "role-id") for pod in old if label(pod, "role") == name}, key=ordinal)
                 chosen = ids[-1:] if "maxUnavailable" in roles.get(name, {}) else ids
                 for pod in old:
                     if label(pod, "role-id") in chosen:
@@ -124,6 +124,17 @@ class Controller(threading.Thread):
                     max(memory["groups"]) + 1
                 ]
         return True
+
+    def is_kept(self, serving, pod):
+        """Whether the partition protects a pod's group, or with RoleRollingUpdate its instance, from updates: the first existing ones."""
+        strategy = serving["spec"].get("rolloutStrategy") or {}
+        partition, key, mine = (strategy.get("rollingUpdateConfiguration") or {}).get("partition", 0), "group-name", {}
+        if strategy.get("type") == "RoleRollingUpdate":
+            roles = {role["name"]: role.get("partition", 0) for role in serving["spec"]["template"]["roles"]}
+            partition, key = roles.get(label(pod, "role"), 0), "role-id"
+            mine = {"group_name": label(pod, "group-name"), "role": label(pod, "role")}
+        known = sorted({label(item, key) for item in self.own(serving, **mine)}, key=ordinal)
+        return label(pod, key) in known[:partition]
 
     @staticmethod
     def wanted(serving, role):
@@ -420,6 +431,11 @@ class Controller(threading.Thread):
 def label(thing, name):
     """One of Kthena's labels."""
     return thing["metadata"].get("labels", {}).get(PREFIX + name, "")
+
+
+def ordinal(name):
+    """The number at the end of a name."""
+    return int(name.rsplit("-", 1)[1])
 
 
 def revision_of(pod):

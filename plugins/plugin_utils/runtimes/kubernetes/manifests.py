@@ -8,8 +8,10 @@ from __future__ import annotations
 import typing as t
 
 from ....module_utils.kubernetes.names import is_pod
+from ....module_utils.kubernetes.readiness import kept_groups, share
 from ...plan.deployment import Context
 from ...plan.service import Service, listed
+from .autoscaling import autoscaling_policies
 from .config_map import config_map, config_maps, template_of
 from .deployment import budgets, deployment, object_name, service_object
 from .forwarding import entries, headless
@@ -34,7 +36,7 @@ def objects(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     found += [deployment(context, services, service) for service in alone]
     if context.description.kubernetes.router.mode == "kthena_router":
         found += [model_server(context, services), model_route(context)]
-    return found
+    return found + autoscaling_policies(context, services)
 
 
 def cluster_part(
@@ -46,8 +48,8 @@ def cluster_part(
     in ``kubernetes.router``.
     """
     settings, description = context.description.kubernetes, context.description
-    planned = model_serving(context, services)["spec"]["template"]["roles"]  # with the user's settings merged in
-    roles = {role["name"]: role for role in planned}
+    spec = model_serving(context, services)["spec"]  # with the user's settings merged in
+    roles = {role["name"]: role for role in spec["template"]["roles"]}
     router = next((service for service in services if service.kind == "router" and is_pod(service.host)), None)
     return {
         "hosts": [],
@@ -59,6 +61,7 @@ def cluster_part(
             "scheduler": settings.scheduler_name,
             "name": description.deployment,
             "groups": settings.groups,
+            "kept_groups": kept_groups(spec),
             "pod_monitor": settings.pod_monitor,
             "roles": {name: _role(context, services, name, roles[name]) for name in roles},
             "secrets": {
@@ -84,6 +87,8 @@ def _role(context: Context, services: t.Sequence[Service], name: str, role: Mani
     pods = template_of(services, name)
     return {
         "replicas": role["replicas"],
+        "kept": share(role.get("partition") or 0, role["replicas"]),
+        "autoscaled": name in context.description.kubernetes.autoscaling.roles,
         "pods": role["workerReplicas"] + 1,
         "devices": len(pods[0].devices) if pods else 0,
         "image": template["spec"]["containers"][0]["image"] if template else "",

@@ -32,6 +32,8 @@ def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
         # One pair serves. Without it Kthena starts no pod until there is room for all instances, each over several nodes.
         least = {role["name"]: 1 for role in spec["template"]["roles"]}
         spec["template"]["gangPolicy"] = {"minRoleReplicas": least}
+    if settings.partition and settings.rollout_type == "ServingGroupRollingUpdate":
+        spec["rolloutStrategy"]["rollingUpdateConfiguration"] = {"maxUnavailable": 1, "partition": settings.partition}
     name = context.description.deployment
     return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
 
@@ -51,7 +53,9 @@ def _role(context: Context, services: t.Sequence[Service], name: str) -> Manifes
         "workerReplicas": max(0, len(pods) - 1),
     }
     if settings.rollout_type == "RoleRollingUpdate" and settings.kthena_version != "v0.4.0":
-        role["maxUnavailable"] = 1  # without it all replicas of a changed role are replaced at once
+        role["maxUnavailable"] = 1  # without it v1.0.0 replaces all replicas of a changed role at once
+    if settings.rollout_type == "RoleRollingUpdate" and settings.partition:
+        role["partition"] = settings.partition
     if pods:
         role["entryTemplate"] = engine_template(context, services, pods[0])
     if len(pods) > 1:

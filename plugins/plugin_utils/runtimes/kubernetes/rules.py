@@ -85,11 +85,38 @@ def workload(case: Case) -> t.Iterator[Finding]:
         "serving": bool(settings.serving),
         "recovery_policy": settings.recovery_policy != "RoleRecreate",
         "rollout": bool(settings.rollout),
+        "partition": bool(settings.partition),
+        "autoscaling": bool(settings.autoscaling.roles),
         "router.mode": settings.router.mode == "kthena_router",
     }
     for name in is_set:
         if is_set[name]:
             yield Finding.at(f"inference_kubernetes.{name}", "", "it is a setting of Kthena, and workload is native")
+
+
+def autoscaled(case: Case) -> t.Iterator[Finding]:
+    """A role cannot be scaled as described."""
+    if not _planned(case):
+        return
+    settings, pools = case.context.description.kubernetes, case.context.description.pools.present()
+    roles, path = settings.autoscaling.roles, "inference_kubernetes.autoscaling"
+    if roles and settings.kthena_version == "v0.4.0":
+        yield Finding.at(path, ", ".join(roles), "Kthena v0.4.0 scales no roles", "Update Kthena.")
+    if len(roles) > 2:
+        yield Finding.at(f"{path}.roles", ", ".join(roles), "a policy has at most two roles")
+    for name in roles:
+        place = f"{path}.roles.{name}"
+        if name not in pools:
+            hint = f"{nearest(name, pools)}Pools: {', '.join(pools)}."
+            yield Finding.at(place, "", f"unknown pool '{name}'", hint)
+            continue
+        least = pools[name].instances // settings.groups
+        if roles[name].max < least:
+            yield Finding.at(
+                f"{place}.max", roles[name].max, f"pool {name} has {least} instances, which are the fewest"
+            )
+        elif roles[name].max > least and not roles[name].metrics:
+            yield Finding.at(f"{place}.metrics", "", "metrics is empty, so nothing says how many instances are needed")
 
 
 def one_port(case: Case) -> t.Iterator[Finding]:
@@ -214,6 +241,14 @@ RULES = (
         "Remove it, or set inference_kubernetes.workload: kthena.",
         "Kthena's ModelServing",
         workload,
+    ),
+    Rule(
+        "K8S-AUTOSCALING",
+        "error",
+        "Kthena's webhook refuses the policy, or it never has an effect.",
+        "Correct inference_kubernetes.autoscaling.",
+        "Kthena's AutoscalingPolicy and its webhook",
+        autoscaled,
     ),
     Rule(
         "K8S-ROUTER-PORT",

@@ -62,9 +62,10 @@ class Call(fake_api_server.Handler):
 class Server:
     """The client that the modules get. ``fail`` may raise instead of an answer, ``calls`` has what was written."""
 
-    def __init__(self, refuse_pods="", crds=True, deployments=True, more=False):
+    def __init__(self, refuse_pods="", crds=True, deployments=True, more=False, main=False):
         self.store = fake_store.Store()
-        known = (fake_api_server.load_crds("") if crds else []) + (fake_shapes.CRDS if more else [])
+        kthena = [fake_api_server.own_crd(*crd, main) for crd in fake_api_server.OWN_CRDS] if crds else []
+        known = kthena + (fake_shapes.CRDS if more else [])
         self.api = fake_api_server.Api(self.store, known, refuse_pods)
         self.controller = Controller(self.store, deployments=deployments)
         self.fail, self.written, self.seconds = lambda method, path, dry: None, [], 0
@@ -161,6 +162,71 @@ def test_a_gang_of_instances_over_several_nodes_stays(module):
     done = module(server, "deploy")
     assert "gangPolicy is required once set" in done["msg"]
     assert len(server.written) == before
+
+
+def of_image(server, text):
+    """Names of the engines' pods whose image has this text."""
+    pods = [item for item in server.store.list("pods") if "deletionTimestamp" not in item["metadata"]]
+    found = [item["metadata"]["name"] for item in pods if text in item["spec"]["containers"][0]["image"]]
+    return sorted(name for name in found if "-router-" not in name)
+
+
+MIRROR = {"image": "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"}
+
+
+def test_a_partition_keeps_instances_of_the_old_revision(module):
+    """The wait ends with them, their ConfigMaps stay, and the pods' own logs count; without the partition they follow."""
+    server = Server(main=True)
+    two = {"kubernetes__kthena_version": "main", "pools__decode__instances": 2}
+    assert not module(server, "deploy", plan(**two))["failed"]
+    done = module(server, "deploy", plan(**two, **MIRROR, kubernetes__partition=1))
+    assert not done["failed"], done["msg"]
+    assert of_image(server, "mirror") == ["demo-0-decode-1-0"]
+    seen = module(server, "info", plan(**two, **MIRROR, kubernetes__partition=1), logs_since=0.0)
+    assert (seen["ready"], seen["missing"]) == (True, [])
+    assert "no pod of this revision" not in json.dumps(seen["logs"])
+    changed_script = plan(**two, **MIRROR, kubernetes__partition=1, pools__decode__args={"max-num-seqs": 3})
+    assert not module(server, "deploy", changed_script)["failed"]
+    assert len([name for name in server.names("configmaps") if "-decode-" in name]) == 2
+    assert not module(server, "deploy", plan(**two, **MIRROR))["failed"]
+    assert len(of_image(server, "mirror")) == 3
+
+
+def test_a_partition_keeps_groups(module):
+    server = Server()
+    two = {"kubernetes__groups": 2}
+    assert not module(server, "deploy", plan(**two))["failed"]
+    done = module(server, "deploy", plan(**two, **MIRROR, kubernetes__partition=1))
+    assert not done["failed"], done["msg"]
+    assert len(of_image(server, "mirror")) == 2
+    assert len(of_image(server, "quay")) == 2
+
+
+SCALED = {"decode": {"max": 4, "metrics": {"vllm:num_requests_waiting": 5}}}
+
+
+def test_the_instances_that_kthena_scaled_are_left_alone(module):
+    """What Kthena's autoscaler patches is another manager's, and roles are one field for the server."""
+    server, planned = Server(), plan(kubernetes__autoscaling={"roles": SCALED})
+    done = module(server, "deploy", planned)
+    assert not done["failed"], done["msg"]
+    assert "AutoscalingPolicy/demo" in done["created"]
+    live = server.store.get("modelservings", "serving", "demo")
+    roles = {role["name"]: role for role in live["spec"]["template"]["roles"]}
+    roles["decode"]["replicas"] = 3
+    patch = {key: live[key] for key in ("apiVersion", "kind")}
+    patch.update(metadata={"name": "demo"}, spec={"template": {"roles": list(roles.values())}})
+    server.store.apply("modelservings", "serving", patch, "kthena-autoscaler", True, False, server.api.judge)
+    assert "decode: 1 pods of 3" in module(server, "info", planned)["missing"]
+    done = module(server, "deploy", planned)
+    assert (done["failed"], done["changed"]) == (False, False), done
+    assert len(of_image(server, "quay")) == 4
+    done = module(server, "deploy", plan(kubernetes__autoscaling={"roles": SCALED}, **MIRROR))
+    assert not done["failed"], done["msg"]
+    assert len(of_image(server, "mirror")) == 4
+    done = module(server, "deploy", plan(**MIRROR), force_conflicts=True)
+    assert "AutoscalingPolicy/demo" in done["removed"]
+    assert len(of_image(server, "mirror")) == 2
 
 
 def test_a_pod_monitor_is_applied_where_the_cluster_has_the_kind(module):

@@ -183,6 +183,26 @@ def test_versions_differ():
     assert [item.id for item in check_manifest(SERVING, "v9")] == ["KTHENA-VERSION"]
 
 
+BY_ROLE = changed(SERVING, "spec.rolloutStrategy", {"type": "RoleRollingUpdate"})
+OTHER_PROVIDER = {"externalModelProviderName": "p"}
+BETWEEN = [  # manifest, what v1.0.0 says, what main says
+    (changed(BY_ROLE, f"{ROLE}.partition", 1), ["K8S-FIELD"], []),
+    (changed(BY_ROLE, f"{ROLE}.partition", "150%"), ["K8S-FIELD"], ["KTHENA-ROLLOUT"]),
+    (changed(SERVING, f"{ROLE}.partition", 1), ["K8S-FIELD", "KTHENA-ROLLOUT"], ["KTHENA-ROLLOUT"]),
+    (changed(SERVING, f"{ROLE}.maxUnavailable", 1), ["KTHENA-ROLLOUT"], []),  # main sets it by default
+    (changed(BY_ROLE, f"{ROLE}.maxUnavailable", 3), ["KTHENA-ROLLOUT"], ["KTHENA-ROLLOUT"]),
+    (changed(SERVER, "spec.workloadPort", ...), [], ["K8S-REQUIRED"]),
+    (changed(ROUTE, "spec.rules.0.targetModels.0", OTHER_PROVIDER), ["K8S-FIELD", "K8S-REQUIRED"], []),
+    (changed(ROUTE, "spec.rules.0.targetModels.0.modelServerName", ...), ["K8S-REQUIRED"], ["KTHENA-ROUTE"]),
+]
+
+
+@pytest.mark.parametrize(("manifest", "release", "main"), BETWEEN, ids=range(len(BETWEEN)))
+def test_main_differs_from_the_release(manifest, release, main):
+    assert sorted(item.id for item in check_manifest(manifest, "v1.0.0")) == release
+    assert sorted(item.id for item in check_manifest(manifest, "main")) == main
+
+
 def test_all_complaints_at_once_in_a_stable_order():
     broken = changed(changed(SERVING, "spec.replicas", "x"), f"{BOX}.image", "")
     assert [item.id for item in check_manifest(broken)] == ["K8S-TYPE", "POD-IMAGE"]

@@ -492,3 +492,33 @@ def test_without_kthena_policies_and_monitors_select_by_our_labels():
     assert found["demo-engines"]["ingress"][0] == {"from": [OTHERS]}
     assert objects(planned, "PodMonitor")[0]["spec"]["selector"] == found["demo-engines"]["podSelector"]
     assert "modelserving.volcano.sh" not in json.dumps(planned["objects"])
+
+
+def test_a_partition_is_of_groups_or_of_each_role():
+    """Kthena's API: the first N keep their revision. A role's is a field of main."""
+    planned = plan(kubernetes__partition=1, kubernetes__kthena_version="main")
+    assert [role["partition"] for role in roles(planned).values()] == [1, 1]
+    assert objects(planned, "ModelServing")[0]["spec"]["rolloutStrategy"] == {"type": "RoleRollingUpdate"}
+    planned = plan(kubernetes__partition=1, kubernetes__groups=2)
+    rolling = {"maxUnavailable": 1, "partition": 1}
+    strategy = {"type": "ServingGroupRollingUpdate", "rollingUpdateConfiguration": rolling}
+    assert objects(planned, "ModelServing")[0]["spec"]["rolloutStrategy"] == strategy
+    assert planned["kubernetes"]["kept_groups"] == 1
+    given = {"rolloutStrategy": {"rollingUpdateConfiguration": {"partition": "50%"}}}
+    assert plan(kubernetes__serving=given, kubernetes__groups=3)["kubernetes"]["kept_groups"] == 2
+
+
+def test_an_autoscaling_policy():
+    scaled = {"decode": {"max": 4, "metrics": {"vllm:num_requests_waiting": 5}}}
+    policy = {"behavior": {"scaleDown": {"stabilizationWindow": "10m"}}}
+    planned = plan(kubernetes__autoscaling={"roles": scaled, "policy": policy}, pools__decode__instances=2)
+    (found,) = objects(planned, "AutoscalingPolicy")
+    assert check_manifest(found) == check_manifest(found, "main") == []
+    metric = "vllm:num_requests_waiting"
+    source = {"name": metric, "uri": "/metrics", "port": 7300}
+    source["labelSelector"] = {"matchLabels": {"modelserving.volcano.sh/entry": "true"}}
+    role = {"minReplicas": 2, "maxReplicas": 4, "metrics": [{"name": metric, "targetValue": "5"}]}
+    role["metricSources"] = {metric: {"pod": source}}
+    target = {"targetRef": {"kind": "ModelServing", "name": "demo"}, "roles": {"decode": role}}
+    assert found["spec"] == {"disaggregatedTarget": target, **policy}
+    assert roles(planned)["decode"]["replicas"] == 2

@@ -22,7 +22,7 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     """All violations in one manifest, in a stable order; empty if it is valid.
 
     ``manifest`` is plain data of a kind in ``SHAPES``, such as ModelServing or Deployment;
-    ``kthena_version`` is v0.4.0 or v1.0.0. A kind or version that is not known is a finding itself. What depends on
+    ``kthena_version`` is v0.4.0, v1.0.0 or main. A kind or version that is not known is a finding itself. What depends on
     other objects (quotas, claims, immutable gang policies) are left to the server.
     """
     if not isinstance(manifest, t.Mapping):

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fields of Kthena's kinds, by its version; as in the CRDs of v0.4.0 and v1.0.0."""
+"""Fields of Kthena's kinds, by its version; as in the CRDs of v0.4.0, v1.0.0 and its main branch (3cc05728)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .shapes import (
     INT32,
     INT64,
     INT_OR_STR,
+    QUANTITY,
     STR,
     Struct,
     defaulted,
@@ -26,7 +27,7 @@ from .shapes import (
 
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 NETWORKING = "networking.serving.volcano.sh/v1alpha1"
-VERSIONS = ("v0.4.0", "v1.0.0")
+VERSIONS = ("v0.4.0", "v1.0.0", "main")
 
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
@@ -43,7 +44,12 @@ ROLE = struct(
     workerTemplate=POD_TEMPLATE,
     required="name entryTemplate workerReplicas",
 )
-ROLES = {"v0.4.0": ROLE, "v1.0.0": extended(ROLE, maxUnavailable=INT_OR_STR)}
+NEWER_ROLE = extended(ROLE, maxUnavailable=INT_OR_STR)
+ROLES = {
+    "v0.4.0": ROLE,
+    "v1.0.0": NEWER_ROLE,
+    "main": extended(NEWER_ROLE, maxUnavailable=defaulted(INT_OR_STR, 1), partition=INT_OR_STR),
+}
 TIER = struct(
     highestTierAllowed=integer(0, 2**63 - 1),
     highestTierName=text(longest=253),
@@ -96,7 +102,37 @@ def model_serving(version: str) -> Struct:
     )
 
 
-def model_server(_version: str) -> Struct:
+def autoscaling_policy(_version: str) -> Struct:
+    """AutoscalingPolicy for roles of one ModelServing; metrics' sources and the pace are left to the server."""
+    metric = struct(name=text(shortest=1), targetValue=QUANTITY, required="name targetValue")
+    role = struct(
+        maxReplicas=integer(1, 1000000),
+        metricSources=mapping(ANY_OBJECT),
+        metrics=sequence(metric, least=1),
+        minReplicas=integer(0, 1000000),
+        required="maxReplicas minReplicas",
+    )
+    ratio = struct(
+        denominatorRole=STR,
+        maxRatio=QUANTITY,
+        minRatio=QUANTITY,
+        numeratorRole=STR,
+        required="denominatorRole maxRatio minRatio numeratorRole",
+    )
+    target = struct(ratioConstraint=ratio, roles=mapping(role), targetRef=ANY_OBJECT, required="roles targetRef")
+    return _kind(
+        spec=struct(
+            behavior=ANY_OBJECT,
+            disaggregatedTarget=target,
+            heterogeneousTarget=ANY_OBJECT,
+            homogeneousTarget=ANY_OBJECT,
+            metrics=sequence(metric),
+            tolerancePercent=integer(0, 100),
+        )
+    )
+
+
+def model_server(version: str) -> Struct:
     """ModelServer: the pods of a model, and kthena-router's connection to them."""
     retry = struct(attempts=INT32, retryInterval=defaulted(STR, "100ms"))
     groups = struct(
@@ -115,12 +151,12 @@ def model_server(_version: str) -> Struct:
                 port=integer(1, 65535), protocol=defaulted(text("http https"), "http"), required="port"
             ),
             workloadSelector=struct(matchLabels=mapping(STR), pdGroup=groups),
-            required="inferenceEngine workloadSelector",
+            required="inferenceEngine workloadSelector" + (" workloadPort" if version == "main" else ""),
         )
     )
 
 
-def model_route(_version: str) -> Struct:
+def model_route(version: str) -> Struct:
     """ModelRoute: routing of requests to ModelServers."""
     match = struct(exact=STR, prefix=STR, regex=STR)
     parent = struct(
@@ -133,6 +169,8 @@ def model_route(_version: str) -> Struct:
         required="name",
     )
     target = struct(modelServerName=STR, weight=defaulted(integer(0, 100), 100), required="modelServerName")
+    if version == "main":  # either of them: a CEL rule
+        target = struct(**{**target.fields, "externalModelProviderName": STR})
     rule = struct(
         modelMatch=struct(body=struct(model=STR), headers=mapping(match), uri=match),
         name=STR,
@@ -160,6 +198,7 @@ def model_route(_version: str) -> Struct:
 
 SHAPES = {
     (WORKLOAD, "ModelServing"): model_serving,
+    (WORKLOAD, "AutoscalingPolicy"): autoscaling_policy,
     (NETWORKING, "ModelServer"): model_server,
     (NETWORKING, "ModelRoute"): model_route,
 }

@@ -16,7 +16,7 @@ from .walk import violation
 WEBHOOK = "Kthena's validating webhook for ModelRoute"
 
 
-def model_route(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Iterator[Finding]:
+def model_route(value: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
     """A route must have a model, and each rule a target with traffic."""
     spec = value.get("spec")
     if not isinstance(spec, t.Mapping):
@@ -31,13 +31,17 @@ def model_route(value: t.Mapping[str, t.Any], _version: str, path: str) -> t.Ite
             place = f"{path}.spec.loraAdapters[{index}]"
             yield violation(place, "KTHENA-ROUTE", "the name is empty", "Remove it.", source=WEBHOOK)
     for index, rule in enumerate(mapped(spec.get("rules"))):
-        yield from _rule(rule, f"{path}.spec.rules[{index}]")
+        yield from _rule(rule, version, f"{path}.spec.rules[{index}]")
 
 
-def _rule(rule: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+def _rule(rule: t.Mapping[str, t.Any], version: str, path: str) -> t.Iterator[Finding]:
     targets, weight = mapped(rule.get("targetModels")), 0
     for index, target in enumerate(targets):
-        if target.get("modelServerName") == "":
+        if version == "main" and bool(target.get("modelServerName")) == bool(target.get("externalModelProviderName")):
+            message = "exactly one of modelServerName and externalModelProviderName must be set"
+            place = f"{path}.targetModels[{index}]"
+            yield violation(place, "KTHENA-ROUTE", message, "Keep one of them.", source="the CRD's CEL rule")
+        elif target.get("modelServerName") == "":
             place = f"{path}.targetModels[{index}].modelServerName"
             yield violation(
                 place, "KTHENA-ROUTE", "the name is empty", "Set the name of a ModelServer.", source=WEBHOOK

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules of ModelServing from CEL in its CRD and from Kthena's webhook (v0.4.0, v1.0.0)."""
+"""Rules of ModelServing from CEL in its CRD and from Kthena's webhook (v0.4.0, v1.0.0, main)."""
 
 from __future__ import annotations
 
@@ -135,16 +135,22 @@ def _role(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], version: str
                 message = "the pod's specification is missing"
                 yield violation(f"{path}.{key}.spec", "POD-CONTAINER", message, "Set its containers.", source=WEBHOOK)
             yield from pod_spec(template.get("spec"), f"{path}.{key}.spec")
-    if version != "v0.4.0" and role.get("maxUnavailable") is not None:
-        yield from _unavailable(spec, role, f"{path}.maxUnavailable")
-
-
-def _unavailable(spec: t.Mapping[str, t.Any], role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    value, replicas = role["maxUnavailable"], _whole(role.get("replicas"), 1)
     rollout = spec.get("rolloutStrategy") if isinstance(spec.get("rolloutStrategy"), t.Mapping) else {}
-    if rollout.get("type") != "RoleRollingUpdate":
-        fix = "Set rolloutStrategy.type to RoleRollingUpdate, or remove it."
-        yield violation(path, "KTHENA-ROLLOUT", "is valid only for RoleRollingUpdate", fix, value, WEBHOOK)
+    is_by_role = rollout.get("type") == "RoleRollingUpdate"
+    for key in ("maxUnavailable", "partition") if version != "v0.4.0" else ():
+        ignored = key == "maxUnavailable" and version == "main"  # its CRD sets it in every role
+        if role.get(key) is not None and not is_by_role and not ignored:
+            fix = "Set rolloutStrategy.type to RoleRollingUpdate, or remove it."
+            message = "is valid only for RoleRollingUpdate"
+            yield violation(f"{path}.{key}", "KTHENA-ROLLOUT", message, fix, role[key], WEBHOOK)
+    if version != "v0.4.0" and role.get("maxUnavailable") is not None and (is_by_role or version != "main"):
+        yield from _unavailable(role, f"{path}.maxUnavailable")
+    if version == "main" and role.get("partition") is not None:
+        yield from _share(role["partition"], f"{path}.partition")
+
+
+def _unavailable(role: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+    value, replicas = role["maxUnavailable"], _whole(role.get("replicas"), 1)
     yield from _share(value, path)
     share = _share_of(value, replicas)
     if share is not None and not 1 <= share <= replicas:

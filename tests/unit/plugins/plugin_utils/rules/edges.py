@@ -126,6 +126,15 @@ EDGES = (
     Edge("DEVICE-COUNT", "p2p", "node2.inference_devices", 16, 17),
     Edge("ROUTER-VALUE", "p2p", f"{ROUTER}.args.max-retries", 0, -1),
     Edge("STORE-HA-ETCD", "ha", f"{STORE}.ha.etcd_members", 3, 4),
+    Edge(
+        "K8S-AUTOSCALING",
+        "kubernetes",
+        "inference_kubernetes.autoscaling",
+        3,
+        2,
+        lambda number: {"roles": {"decode": {"max": number, "metrics": {"vllm:num_requests_waiting": 5}}}},
+        {f"{D}.instances": 3},
+    ),
     # lengths
     Edge("INTERFACE-NAME", "p2p", "node1.inference_interface", 15, 16, lambda number: number * "a"),
     Edge("USER-NAME", "p2p", "inference_user", 31, 32, lambda number: number * "u"),

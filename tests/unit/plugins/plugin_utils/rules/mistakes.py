@@ -739,6 +739,12 @@ MISTAKES: tuple[Mistake, ...] = (
         {"inference_kubernetes.workload": "native", "inference_kubernetes.rollout": "RoleRollingUpdate"},
         "inference_kubernetes.rollout",
     ),
+    M(
+        "K8S-AUTOSCALING",
+        "kubernetes",
+        {"inference_kubernetes.autoscaling": {"roles": {"decode": {"max": 4}}}},
+        "inference_kubernetes.autoscaling.roles.decode.metrics",
+    ),
     M("K8S-UNIFORM", "kubernetes", {f"{D}.load_balancing": "external"}),
     M(
         "K8S-ROUTER-PORT",
