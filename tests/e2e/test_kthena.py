@@ -11,8 +11,10 @@ socket. With the CRD files of Kthena in the directory that ASCEND_KTHENA_CRDS na
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import os
+import subprocess
 
 import pytest
 import yaml
@@ -248,6 +250,7 @@ TOPOLOGY = {"networkTopology": {"rolePolicy": {"mode": "soft"}}}
 def test_missing_requirements_are_reported_before_any_change(tmp_path):
     """One run over several clusters: each but the last fails with its message and applies nothing; unit tests have more."""
     cases = {**CASES, "no_deployments": (("--no-deployments",), {"serving": {"template": TOPOLOGY}}, "")}
+    cases["several_nodes"] = (("--no-crds", "--more-crds"), {"workload": "native"}, "")
     fakes = {name: cluster_of.Fake(tmp_path / name, *cases[name][0]) for name in cases}
     try:
         fakes["unmanaged"].post(CORE + "services", UNMANAGED)
@@ -268,10 +271,55 @@ def test_missing_requirements_are_reported_before_any_change(tmp_path):
         assert len(fakes["no_deployments"].pods()) == 2
         serving = fakes["no_deployments"].get(WORKLOAD + "/deepseek-pd")
         assert serving["spec"]["template"]["networkTopology"] == TOPOLOGY["networkTopology"]
+        assert cluster_of.message(output, "several_nodes") == ""
+        a_group_of_nodes_starts_and_restarts_as_one(fakes["several_nodes"], tmp_path)
     finally:
         for name, fake in fakes.items():
             if name != "away":
                 fake.stop()
+
+
+def a_group_of_nodes_starts_and_restarts_as_one(fake, directory):
+    """A LeaderWorkerSet of decode over two nodes: the worker's own command finds its leader; when it ends, both are made again."""
+    name = "deepseek-pd-decode-nodes-0"
+    before = of_role(fake.pods(), "decode")
+    assert sorted(before) == [name, f"{name}-1"]
+    words = started(fake, f"{name}-1", directory)
+    assert words[words.index("--data-parallel-address") + 1] == "10.0.0.77"
+    assert "--headless" in words
+    assert words[words.index("--data-parallel-start-rank") + 1] == "8"
+    assert "--headless" not in started(fake, name, directory)
+    fake.delete(CORE + f"pods/{name}-1")
+    fake.wait(lambda: not set(of_role(fake.pods(), "decode").values()) & set(before.values()))
+    fake.wait(lambda: sorted(of_role(fake.pods(), "decode")) == sorted(before))
+    assert len(of_role(fake.pods(), "prefill")) == 1
+
+
+def started(fake, pod, directory):
+    """The arguments of vLLM when a pod's container starts with the variables and files that it has; DNS knows the leader only."""
+    spec = fake.get(CORE + "pods/" + pod)["spec"]
+    box, folder = spec["containers"][0], directory / pod
+    folder.mkdir()
+    data = fake.get(CORE + "configmaps/" + spec["volumes"][-1]["configMap"]["name"])["data"]
+    for mount in box["volumeMounts"]:
+        if mount["name"] == "config":
+            (folder / os.path.basename(mount["mountPath"])).write_text(
+                data[mount["subPath"]].replace("/workspace", str(folder))
+            )
+    programs = {
+        "vllm": 'printf "%s\\n" "$@"',
+        "getent": '[ "$2" = deepseek-pd-decode-nodes-0.deepseek-pd-decode-nodes.default ] && echo "10.0.0.77 STREAM"',
+    }
+    for name, text in programs.items():
+        (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+    for path in folder.iterdir():
+        path.chmod(0o755)
+    variables = {item["name"]: item.get("value", "x") for item in box["env"]}
+    command = [*box["command"], *(word.replace("/workspace", str(folder)) for word in box["args"])]
+    environment = {**variables, "PATH": f"{folder}:{os.environ['PATH']}"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
 
 
 def run_over(directory, cases, fakes):
@@ -284,6 +332,9 @@ def run_over(directory, cases, fakes):
             "kthena_kubeconfig": str(fakes[name].kubeconfig),
         }
         hosts[name] = own
+    wide = copy.deepcopy(variables["inference_pools"])
+    wide["decode"].update(data_parallel_size=16, tensor_parallel_size=2)  # 32 of the 16 NPUs of a node
+    hosts["several_nodes"]["inference_pools"] = wide
     variables.update(
         ansible_connection="local",
         ansible_python_interpreter="{{ ansible_playbook_python }}",

@@ -15,7 +15,7 @@ from .preflight import problems, report
 from .readiness import alive, config_maps_of, is_seen, pending_engines, pending_pods, pending_rollout
 from .rights import missing_rights
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
-from .stuck import stuck
+from .stuck import RESTARTED, crash_loops, restarted, stuck
 from .workloads import is_autoscaled, role_of, scaled, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
@@ -227,15 +227,17 @@ class Deployment:
     def _overdue(self):
         """Pods that have been in a state for too long that waiting does not change."""
         now, found = self.cluster.now(), stuck(self.plan, self.engines)
-        self.since = {key: self.since.get(key, now) for key in found}
-        return [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
+        restarts = {key for key in self.since if RESTARTED in key} | restarted(self.plan, self.engines)
+        self.since = {key: self.since.get(key, now) for key in {*found, *restarts}}
+        late = [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
+        return late + crash_loops(restarts)
 
     def _diagnosis(self, elapsed, overdue):
         found = pods_of(self.cluster, self.plan)
         lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
         lines += self._refusals(found)
-        for pod, container, restarted in failed_containers(found):
-            text = self.cluster.log(pod, container, restarted).rstrip("\n")
+        for pod, container, has_ended in failed_containers(found):
+            text = self.cluster.log(pod, container, has_ended).rstrip("\n")
             lines += (
                 [f"  last lines of {container} in {pod}:"] + ["    " + line for line in text.splitlines()]
                 if text

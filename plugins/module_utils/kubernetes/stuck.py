@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .names import WORKER_INDEX, label
 from .readiness import alive, is_current
 
 STOPPED = (
@@ -26,6 +27,30 @@ def stuck(plan, pods):
             for reason, factor in _reasons(pod.get("status") or {}):
                 found["{}: {}".format(pod["metadata"]["name"], reason)] = factor
     return found
+
+
+RESTARTED = "restarted with its group, as "
+
+
+def restarted(plan, pods):
+    """``{"POD: restarted with its group, as UID"}`` of pods of LeaderWorkerSets.
+
+    Its controller makes all pods of a group again when a container of one of them restarts, so no pod ever shows several restarts.
+    """
+    found = set()
+    for pod in pods:
+        statuses = (pod.get("status") or {}).get("containerStatuses") or []
+        if label(pod, WORKER_INDEX) and is_current(plan, pod) and any(item.get("restartCount") for item in statuses):
+            found.add("{}: {}{}".format(pod["metadata"]["name"], RESTARTED, pod["metadata"]["uid"]))
+    return found
+
+
+def crash_loops(seen):
+    """Pods whose groups restarted too often, from all that ``restarted`` has returned."""
+    pods = [key.split(":", 1)[0] for key in seen if RESTARTED in key]
+    return [
+        f"{pod}: its group restarted {pods.count(pod)} times" for pod in sorted(set(pods)) if pods.count(pod) >= CRASHES
+    ]
 
 
 def _reasons(status):

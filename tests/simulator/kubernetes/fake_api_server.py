@@ -23,7 +23,7 @@ import fake_pods
 import fake_schema
 import fake_shapes
 from fake_controller import Controller
-from fake_store import Refused, Store
+from fake_store import Refused, Store, now
 
 REVIEW = "SelfSubjectAccessReview"
 PLAIN = {
@@ -385,12 +385,15 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, self.api.store.replace(plural, namespace, body, dry))
 
     def on_delete(self, version, plural, kind, namespace, name, query, body, dry):
-        """Remove an object; in the foreground a ModelServing stays until its pods are gone."""
+        """Remove an object; a pod ends later, and in the foreground a ModelServing stays until its pods are gone."""
         store = self.api.store
         thing = store.get(plural, namespace, name)
         policy = (body or {}).get("propagationPolicy") or query.get("propagationPolicy", ["Background"])[0]
         if not dry and kind == "ModelServing" and policy == "Foreground":
             thing["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z", finalizers=["foregroundDeletion"])
+            store.replace(plural, namespace, thing)
+        elif not dry and kind == "Pod":
+            thing["metadata"].setdefault("deletionTimestamp", now())
             store.replace(plural, namespace, thing)
         elif not dry:
             store.remove(plural, namespace, name)

@@ -366,9 +366,7 @@ class Controller(threading.Thread):
             mark = hashlib.sha256(json.dumps(inner, sort_keys=True).encode()).hexdigest()[:10]
             old = [number for number in groups if any(revision_of(pod) != mark for pod in groups[number])]
             whole = [number for number in groups if len(groups[number]) == size and all(map(ready, groups[number]))]
-            going = [
-                number for number in groups if any("deletionTimestamp" in pod["metadata"] for pod in groups[number])
-            ]
+            going = [number for number in groups if any(map(restarts_its_group, groups[number]))]
             for number in groups:
                 if number >= count or number in going:  # RecreateGroupOnPodRestart
                     self.terminate_all(groups[number])
@@ -376,7 +374,8 @@ class Controller(threading.Thread):
             if old and not going and (sick or len(whole) == count):
                 self.terminate_all(groups[max(sick or old)])
             for number in range(count):
-                for index in range(size) if number not in going else ():
+                members = size if number in groups else 1  # a leader's StatefulSet of workers follows it
+                for index in range(members) if number not in going else ():
                     self.start_member(item, number, index, mark)
             groups = {number: groups[number] for number in groups if number not in going}
             status = {"observedGeneration": head["generation"], "replicas": len(groups)}
@@ -398,7 +397,8 @@ class Controller(threading.Thread):
         head, inner = owner["metadata"], owner["spec"]["leaderWorkerTemplate"]
         leader = f"{head['name']}-{group}"
         template = inner.get("leaderTemplate") if index == 0 else None
-        added = {"LWS_LEADER_ADDRESS": f"{leader}.{head['name']}.{head['namespace']}", "LWS_WORKER_INDEX": str(index)}
+        added = {"LWS_LEADER_ADDRESS": f"{leader}.{head['name']}.{head['namespace']}"}
+        added.update(LWS_GROUP_SIZE=str(inner.get("size", 1)), LWS_WORKER_INDEX=str(index))
         labels = {"name": head["name"], "group-index": str(group), "worker-index": str(index)}
         labels["template-revision-hash"] = mark
         self.start_pod(
@@ -415,7 +415,10 @@ class Controller(threading.Thread):
         head = template.setdefault("metadata", {})
         head["labels"] = dict(head.get("labels") or {}, **labels)
         for container in template["spec"]["containers"] if variables else ():
-            container["env"] = [*variables, *container.get("env", [])]
+            given = {each["name"] for each in variables}
+            container["env"] = [*variables, *(each for each in container.get("env", []) if each["name"] not in given)]
+        if variables:
+            template["spec"].update(hostname=name, subdomain=owner["metadata"]["name"])
         reference = {"kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
         head.update(name=name, ownerReferences=[reference])
         pod = {"apiVersion": "v1", "kind": "Pod", **template, "status": {"phase": "Pending"}}
@@ -436,6 +439,12 @@ def label(thing, name):
 def ordinal(name):
     """The number at the end of a name."""
     return int(name.rsplit("-", 1)[1])
+
+
+def restarts_its_group(pod):
+    """RecreateGroupOnPodRestart: whether a pod goes, or one of its containers has restarted."""
+    statuses = (pod.get("status") or {}).get("containerStatuses", [])
+    return "deletionTimestamp" in pod["metadata"] or any(each.get("restartCount") for each in statuses)
 
 
 def revision_of(pod):

@@ -980,6 +980,29 @@ def test_the_cycle_without_kthena(module, answers):
         assert server.names(plural) == [], plural
 
 
+def test_a_group_over_several_nodes_restarts_as_a_whole(module):
+    """As LeaderWorkerSet's controller does it; the other group is left alone, and the deployment is complete again by itself."""
+    server, wide = without_kthena(), native(pools__decode__instances=2)
+    for number in (4, 5):
+        server.add("nodes", "", {"kind": "Node", "metadata": {"name": f"n{number}"}, "status": NODES})
+    assert not module(server, "deploy", wide)["failed"]
+    before = of_role(server, "decode")
+    assert sorted(before) == [f"demo-decode-nodes-{name}" for name in ("0", "0-1", "1", "1-1")]
+    worker = server.store.get("pods", "serving", "demo-decode-nodes-1-1")
+    variables = {item["name"]: item.get("value") for item in worker["spec"]["containers"][0]["env"]}
+    assert variables["LWS_LEADER_ADDRESS"] == "demo-decode-nodes-1.demo-decode-nodes.serving"
+    assert (variables["LWS_GROUP_SIZE"], variables["LWS_WORKER_INDEX"]) == ("2", "1")
+    status = worker["status"]
+    status["containerStatuses"][0]["restartCount"] = 1
+    server.store.set_status("pods", "serving", "demo-decode-nodes-1-1", dict(status, phase="Running "))
+    server.sleep(3)
+    assert "decode: 2 pods of 4" in module(server, "info", wide)["missing"]
+    assert not module(server, "deploy", wide)["changed"]
+    after = of_role(server, "decode")
+    assert sorted(after) == sorted(before)
+    assert {name for name in after if after[name] != before[name]} == {"demo-decode-nodes-1", "demo-decode-nodes-1-1"}
+
+
 def test_an_update_without_kthena_needs_no_more_devices_and_keeps_one_instance(module):
     server, first = without_kthena(), plan(kubernetes__workload="native", pools__decode__instances=2)
     module(server, "deploy", first)
@@ -1003,6 +1026,8 @@ def test_a_broken_update_without_kthena_is_explained_and_taken_back(module):
     module(server, "deploy", first)
     crash = {"decode": {"container": {"image": "example.com/crash:1"}}}
     done = module(server, "deploy", native(kubernetes__pods=crash), stuck_timeout=10)
+    assert "waiting does not help demo-decode-nodes-0: its group restarted 3 times" in done["msg"]
+    assert server.seconds < 200, "it waited for the timeout"
     assert "The engines of serving/demo did not become ready." in done["msg"]
     for text in ("CrashLoopBackOff", "last lines of decode", "RuntimeError: no NPU"):
         assert text in done["msg"]
