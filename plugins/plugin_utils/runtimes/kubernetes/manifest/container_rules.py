@@ -44,7 +44,6 @@ def container(
         message = "the image's name contains spaces"
         yield violation(f"{path}.image", "POD-IMAGE", message, "Correct the name.", image, "Kthena's webhook")
     yield from chosen(value, "imagePullPolicy", ("Always", "IfNotPresent", "Never"), path)
-    yield from chosen(value, "terminationMessagePolicy", ("File", "FallbackToLogsOnError"), path)
     yield from _ports(value, path, host_network)
     for index, entry in enumerate(mapped(value.get("env"))):
         yield from _variable(entry, f"{path}.env[{index}]")
@@ -53,11 +52,6 @@ def container(
     for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
         if isinstance(value.get(kind), t.Mapping):
             yield from _probe(value[kind], f"{path}.{kind}", kind)
-    lifecycle = value.get("lifecycle")
-    if isinstance(lifecycle, t.Mapping):
-        for kind in ("postStart", "preStop"):
-            if isinstance(lifecycle.get(kind), t.Mapping):
-                yield from _handler(lifecycle[kind], f"{path}.lifecycle.{kind}")
     yield from _resources(value.get("resources"), f"{path}.resources")
     yield from _security(value.get("securityContext"), f"{path}.securityContext")
 
@@ -105,10 +99,6 @@ def _variable(entry: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     if isinstance(word, str) and word not in FIELDS and not KEYED_FIELD.fullmatch(word):
         fix = f"Allowed: {', '.join(FIELDS)}, metadata.labels['KEY'], metadata.annotations['KEY']."
         yield violation(f"{path}.valueFrom.fieldRef.fieldPath", "POD-ENV", "is not supported", fix, word, SILENT)
-    for kind in ("configMapKeyRef", "secretKeyRef"):
-        if isinstance(source.get(kind), t.Mapping) and not source[kind].get("name"):
-            place = f"{path}.valueFrom.{kind}.name"
-            yield violation(place, "K8S-REQUIRED", "this field is required", "Set the object's name.", source=SILENT)
 
 
 def _mount(entry: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]) -> t.Iterator[Finding]:
@@ -116,45 +106,25 @@ def _mount(entry: t.Mapping[str, t.Any], path: str, volumes: t.Collection[t.Any]
     if name and name not in volumes:
         known = f"Add it to volumes, or use one of: {', '.join(sorted(str(each) for each in volumes))}."
         yield violation(f"{path}.name", "POD-VOLUME", "the pod has no volume of this name", known, name, SILENT)
-    if entry.get("mountPath") == "":
-        yield violation(f"{path}.mountPath", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
-    if entry.get("subPath") and entry.get("subPathExpr"):
-        yield violation(path, "POD-VOLUME", "has subPath and subPathExpr", "Keep one of them.", source=SILENT)
-    for key in ("subPath", "subPathExpr"):
-        inside = str(entry.get(key) or "")
-        if inside.startswith("/") or ".." in inside.split("/"):
-            message = "must be a relative path without '..'"
-            yield violation(f"{path}.{key}", "POD-VOLUME", message, "", inside, SILENT)
-    yield from chosen(entry, "mountPropagation", ("None", "HostToContainer", "Bidirectional"), path)
+    inside = str(entry.get("subPath") or "")
+    if inside.startswith("/") or ".." in inside.split("/"):
+        message = "must be a relative path without '..'"
+        yield violation(f"{path}.subPath", "POD-VOLUME", message, "", inside, SILENT)
 
 
 def _probe(probe: t.Mapping[str, t.Any], path: str, kind: str) -> t.Iterator[Finding]:
-    yield from _handler(probe, path)
     for key in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
         yield from count(probe, key, 0, path)
     good = probe.get("successThreshold")
     if kind != "readinessProbe" and isinstance(good, int) and good not in (0, 1):
         yield violation(f"{path}.successThreshold", "POD-PROBE", "must be 1 in this probe", "", good, SILENT)
-    if kind == "readinessProbe" and probe.get("terminationGracePeriodSeconds") is not None:
-        place = f"{path}.terminationGracePeriodSeconds"
-        yield violation(place, "POD-PROBE", "may not be set in a readiness probe", "Remove it.", source=SILENT)
-
-
-def _handler(owner: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    kinds = [key for key in HANDLERS if owner.get(key) is not None]
+    kinds = [key for key in HANDLERS if probe.get(key) is not None]
     if len(kinds) != 1:
         message = f"has exactly one handler; this one has {', '.join(kinds) or 'none'}"
         yield violation(path, "POD-PROBE", message, "Keep one of exec, httpGet, tcpSocket, grpc.", source=SILENT)
     for kind in ("httpGet", "tcpSocket", "grpc"):
-        action = owner.get(kind)
-        if isinstance(action, t.Mapping):
-            yield from port(action, "port", f"{path}.{kind}")
-            if isinstance(action.get("port"), str):
-                yield from _port_name(action["port"], f"{path}.{kind}.port")
-            yield from chosen(action, "scheme", ("HTTP", "HTTPS"), f"{path}.{kind}")
-    action = owner.get("exec")
-    if isinstance(action, t.Mapping) and not action.get("command"):
-        yield violation(f"{path}.exec.command", "K8S-REQUIRED", "this field is required", "Set it.", source=SILENT)
+        if isinstance(probe.get(kind), t.Mapping):
+            yield from port(probe[kind], "port", f"{path}.{kind}")
 
 
 def _resources(value: t.Any, path: str) -> t.Iterator[Finding]:

@@ -29,9 +29,6 @@ WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 NETWORKING = "networking.serving.volcano.sh/v1alpha1"
 VERSIONS = ("v0.4.0", "v1.0.0", "main")
 
-LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
-
 POD_TEMPLATE = struct(
     metadata=struct(annotations=mapping(STR), labels=mapping(STR)),
     spec=POD_SPEC,
@@ -159,15 +156,6 @@ def model_server(version: str) -> Struct:
 def model_route(version: str) -> Struct:
     """ModelRoute: routing of requests to ModelServers."""
     match = struct(exact=STR, prefix=STR, regex=STR)
-    parent = struct(
-        group=defaulted(text(longest=253, pattern=rf"|{SUBDOMAIN}"), "gateway.networking.k8s.io"),
-        kind=defaulted(text(shortest=1, longest=63, pattern=r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?"), "Gateway"),
-        name=text(shortest=1, longest=253),
-        namespace=text(shortest=1, longest=63, pattern=LABEL),
-        port=integer(1, 65535),
-        sectionName=text(shortest=1, longest=253, pattern=SUBDOMAIN),
-        required="name",
-    )
     target = struct(modelServerName=STR, weight=defaulted(integer(0, 100), 100), required="modelServerName")
     if version == "main":  # either of them: a CEL rule
         target = struct(**{**target.fields, "externalModelProviderName": STR})
@@ -177,19 +165,12 @@ def model_route(version: str) -> Struct:
         targetModels=sequence(target, least=1, most=16),
         required="targetModels",
     )
-    limit = struct(
-        **{"global": struct(redis=struct(address=STR, required="address"))},
-        inputTokensPerUnit=integer(1),
-        outputTokensPerUnit=integer(1),
-        unit=defaulted(text("second minute hour day month"), "second"),
-        required="unit",
-    )
     return _kind(
         spec=struct(
             loraAdapters=sequence(STR, most=10),
             modelName=STR,
-            parentRefs=sequence(parent),
-            rateLimit=limit,
+            parentRefs=sequence(ANY_OBJECT),
+            rateLimit=ANY_OBJECT,
             rules=sequence(rule, most=16),
             required="rules",
         )

@@ -29,16 +29,11 @@ def chosen(owner: t.Mapping[str, t.Any], key: str, known: t.Sequence[str], path:
         yield violation(f"{path}.{key}", "K8S-CHOICE", "this value is not supported", fix, word, SILENT)
 
 
-def count(
-    owner: t.Mapping[str, t.Any], key: str, least: int, path: str, most: int | None = None
-) -> t.Iterator[Finding]:
-    """``owner[key]``, if it is set, must be a number from ``least`` to ``most``."""
+def count(owner: t.Mapping[str, t.Any], key: str, least: int, path: str) -> t.Iterator[Finding]:
+    """``owner[key]``, if it is set, must be a number of at least ``least``."""
     value = owner.get(key)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return
-    if value < least or (most is not None and value > most):
-        span = f"at least {least}" if most is None else f"from {least} to {most}"
-        yield violation(f"{path}.{key}", "K8S-RANGE", f"must be {span}", "", value, SILENT)
+    if isinstance(value, int) and not isinstance(value, bool) and value < least:
+        yield violation(f"{path}.{key}", "K8S-RANGE", f"must be at least {least}", "", value, SILENT)
 
 
 def port(owner: t.Mapping[str, t.Any], key: str, path: str, least: int = 1) -> t.Iterator[Finding]:

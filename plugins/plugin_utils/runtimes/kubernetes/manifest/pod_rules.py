@@ -4,7 +4,8 @@
 """Rules of pods beyond the types of fields.
 
 The CRD of ModelServing does not check these in a role's template: server and webhook accept the object, and its pods
-are never created, without an event (observed on Kubernetes 1.36 with Kthena v1.0.0). So they are checked here.
+are never created, without an event (observed on Kubernetes 1.36 with Kthena v1.0.0). So the common ones are checked here; for
+all others the role asks the server, in a dry run of a pod of each template.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ import typing as t
 
 from ....description.findings import Finding
 from . import container_rules, volume_rules
-from .names import is_label, is_qualified, is_subdomain, labels
-from .parts import chosen, count, listed, mapped
+from .names import labels
+from .parts import chosen, count, mapped
 from .walk import SILENT, violation
-
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
@@ -42,8 +41,6 @@ def pod_spec(spec: t.Any, path: str) -> t.Iterator[Finding]:
     yield from _host_ports(spec, path)
     yield from _fields(spec, path)
     yield from labels(spec.get("nodeSelector"), f"{path}.nodeSelector")
-    for index, entry in enumerate(mapped(spec.get("tolerations"))):
-        yield from _toleration(entry, f"{path}.tolerations[{index}]")
     yield from _affinity(spec.get("affinity"), f"{path}.affinity")
 
 
@@ -64,102 +61,21 @@ def _host_ports(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
 def _fields(spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
     yield from chosen(spec, "restartPolicy", ("Always", "OnFailure", "Never"), path)
     yield from chosen(spec, "dnsPolicy", ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"), path)
-    yield from chosen(spec, "preemptionPolicy", ("PreemptLowerPriority", "Never"), path)
     yield from count(spec, "terminationGracePeriodSeconds", 0, path)
-    yield from count(spec, "activeDeadlineSeconds", 1, path)
-    for key in ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"):
-        word = spec.get(key)
-        if isinstance(word, str) and word and not is_subdomain(word):
-            yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS subdomain (RFC 1123)", "", word, SILENT)
-    for key in ("hostname", "subdomain"):
-        word = spec.get(key)
-        if isinstance(word, str) and word and not is_label(word):
-            yield violation(f"{path}.{key}", "K8S-NAME", "is not a DNS label (RFC 1123)", "", word, SILENT)
-    if spec.get("hostPID") and spec.get("shareProcessNamespace"):
-        message = "must not be set together with hostPID"
-        yield violation(f"{path}.shareProcessNamespace", "POD-FIELD", message, "Remove one of them.", source=SILENT)
-    if spec.get("hostUsers") is False and any(spec.get(key) for key in ("hostNetwork", "hostPID", "hostIPC")):
-        message = "must not be false when the pod uses the node's network, processes or IPC"
-        yield violation(f"{path}.hostUsers", "POD-FIELD", message, "Remove it.", source=SILENT)
-    dns = spec.get("dnsConfig")
-    if spec.get("dnsPolicy") == "None" and not (isinstance(dns, t.Mapping) and dns.get("nameservers")):
-        message = "needs a name server when dnsPolicy is None"
-        yield violation(f"{path}.dnsConfig.nameservers", "POD-FIELD", message, "Add one.", source=SILENT)
-    for index, entry in enumerate(listed(spec.get("topologySpreadConstraints"))):
-        place = f"{path}.topologySpreadConstraints[{index}]"
-        if isinstance(entry, t.Mapping):
-            yield from chosen(entry, "whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), place)
-            yield from count(entry, "maxSkew", 1, place)
-    for index, entry in enumerate(mapped(spec.get("imagePullSecrets"))):
-        if not entry.get("name"):
-            place = f"{path}.imagePullSecrets[{index}].name"
-            yield violation(place, "K8S-REQUIRED", "this field is required", "Set the secret's name.", source=SILENT)
-
-
-def _toleration(entry: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
-    operator = entry.get("operator") or "Equal"
-    yield from chosen(entry, "operator", ("Equal", "Exists", "Lt", "Gt"), path)
-    yield from chosen(entry, "effect", EFFECTS, path)
-    if entry.get("key") and not is_qualified(str(entry["key"])):
-        yield violation(f"{path}.key", "K8S-NAME", "is not a qualified name", value=entry["key"], source=SILENT)
-    if not entry.get("key") and operator != "Exists":
-        message = "must be Exists if there is no key"
-        yield violation(f"{path}.operator", "POD-TOLERATION", message, "", operator, SILENT)
-    if operator == "Exists" and entry.get("value"):
-        message = "must be empty if the operator is Exists"
-        yield violation(f"{path}.value", "POD-TOLERATION", message, "Remove it.", entry["value"], SILENT)
-    if entry.get("tolerationSeconds") is not None and entry.get("effect") != "NoExecute":
-        message = "is valid only for the effect NoExecute"
-        yield violation(f"{path}.tolerationSeconds", "POD-TOLERATION", message, "Remove it.", source=SILENT)
+    for index, entry in enumerate(mapped(spec.get("topologySpreadConstraints"))):
+        yield from count(entry, "maxSkew", 1, f"{path}.topologySpreadConstraints[{index}]")
+    for index, entry in enumerate(mapped(spec.get("tolerations"))):
+        if entry.get("operator") == "Exists" and entry.get("value"):
+            place, message = f"{path}.tolerations[{index}].value", "must be empty if the operator is Exists"
+            yield violation(place, "POD-TOLERATION", message, "Remove it.", entry["value"], SILENT)
 
 
 def _affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
-    if not isinstance(value, t.Mapping):
-        return
-    for kind in ("podAffinity", "podAntiAffinity"):
+    for kind in ("podAffinity", "podAntiAffinity") if isinstance(value, t.Mapping) else ():
         both = value.get(kind)
-        if not isinstance(both, t.Mapping):
-            continue
-        for index, term in enumerate(mapped(both.get("requiredDuringSchedulingIgnoredDuringExecution"))):
-            place = f"{path}.{kind}.requiredDuringSchedulingIgnoredDuringExecution[{index}]"
-            yield from _term(term, place)
-        for index, weighted in enumerate(mapped(both.get("preferredDuringSchedulingIgnoredDuringExecution"))):
-            place = f"{path}.{kind}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-            yield from count(weighted, "weight", 1, place, 100)
-            yield from _term(weighted.get("podAffinityTerm"), f"{place}.podAffinityTerm")
-    yield from _node_affinity(value.get("nodeAffinity"), f"{path}.nodeAffinity")
-
-
-def _term(term: t.Any, path: str) -> t.Iterator[Finding]:
-    if isinstance(term, t.Mapping) and not term.get("topologyKey"):
-        message = "must not be empty"
-        yield violation(f"{path}.topologyKey", "POD-AFFINITY", message, "E.g. kubernetes.io/hostname.", source=SILENT)
-
-
-def _node_affinity(value: t.Any, path: str) -> t.Iterator[Finding]:
-    if not isinstance(value, t.Mapping):
-        return
-    required = value.get("requiredDuringSchedulingIgnoredDuringExecution")
-    place = f"{path}.requiredDuringSchedulingIgnoredDuringExecution"
-    if isinstance(required, t.Mapping):
-        if not required.get("nodeSelectorTerms"):
-            message = "needs a term"
-            yield violation(f"{place}.nodeSelectorTerms", "POD-AFFINITY", message, "Add one.", source=SILENT)
-        for index, term in enumerate(mapped(required.get("nodeSelectorTerms"))):
-            yield from _expressions(term, f"{place}.nodeSelectorTerms[{index}]")
-    for index, weighted in enumerate(mapped(value.get("preferredDuringSchedulingIgnoredDuringExecution"))):
-        spot = f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-        yield from count(weighted, "weight", 1, spot, 100)
-        yield from _expressions(weighted.get("preference"), f"{spot}.preference")
-
-
-def _expressions(term: t.Any, path: str) -> t.Iterator[Finding]:
-    if not isinstance(term, t.Mapping):
-        return
-    for index, entry in enumerate(mapped(term.get("matchExpressions"))):
-        place = f"{path}.matchExpressions[{index}]"
-        yield from chosen(entry, "operator", ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"), place)
-        if entry.get("operator") in ("In", "NotIn") and not entry.get("values"):
-            yield violation(f"{place}.values", "POD-AFFINITY", "needs a value", "Add one.", source=SILENT)
-        if entry.get("operator") in ("Exists", "DoesNotExist") and entry.get("values"):
-            yield violation(f"{place}.values", "POD-AFFINITY", "must be empty", "Remove it.", source=SILENT)
+        required = both.get("requiredDuringSchedulingIgnoredDuringExecution") if isinstance(both, t.Mapping) else None
+        for index, term in enumerate(mapped(required)):
+            if not term.get("topologyKey"):
+                place = f"{path}.{kind}.requiredDuringSchedulingIgnoredDuringExecution[{index}].topologyKey"
+                message, fix = "must not be empty", "E.g. kubernetes.io/hostname."
+                yield violation(place, "POD-AFFINITY", message, fix, source=SILENT)

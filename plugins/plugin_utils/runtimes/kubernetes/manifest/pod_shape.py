@@ -91,8 +91,6 @@ EXIT_CODES = struct(operator=STR, values=sequence(INT32, unique=True), required=
 RESTART_POLICY_RULE = struct(action=STR, exitCodes=EXIT_CODES, required="action")
 PROFILE = struct(localhostProfile=STR, type=STR, required="type")
 CAPABILITIES = struct(add=sequence(STR), drop=sequence(STR))
-SE_LINUX_OPTIONS = struct(level=STR, role=STR, type=STR, user=STR)
-WINDOWS_OPTIONS = struct(gmsaCredentialSpec=STR, gmsaCredentialSpecName=STR, hostProcess=BOOL, runAsUserName=STR)
 SECURITY_CONTEXT = struct(
     allowPrivilegeEscalation=BOOL,
     appArmorProfile=PROFILE,
@@ -103,9 +101,9 @@ SECURITY_CONTEXT = struct(
     runAsGroup=INT64,
     runAsNonRoot=BOOL,
     runAsUser=INT64,
-    seLinuxOptions=SE_LINUX_OPTIONS,
+    seLinuxOptions=ANY_OBJECT,
     seccompProfile=PROFILE,
-    windowsOptions=WINDOWS_OPTIONS,
+    windowsOptions=ANY_OBJECT,
 )
 VOLUME_DEVICE = struct(devicePath=STR, name=STR, required="devicePath name")
 VOLUME_MOUNT = struct(
@@ -157,12 +155,12 @@ POD_SECURITY_CONTEXT = struct(
     runAsNonRoot=BOOL,
     runAsUser=INT64,
     seLinuxChangePolicy=STR,
-    seLinuxOptions=SE_LINUX_OPTIONS,
+    seLinuxOptions=ANY_OBJECT,
     seccompProfile=PROFILE,
     supplementalGroups=sequence(INT64),
     supplementalGroupsPolicy=STR,
     sysctls=sequence(NAME_VALUE),
-    windowsOptions=WINDOWS_OPTIONS,
+    windowsOptions=ANY_OBJECT,
 )
 TOPOLOGY_SPREAD_CONSTRAINT = struct(
     labelSelector=LABEL_SELECTOR,
@@ -177,133 +175,30 @@ TOPOLOGY_SPREAD_CONSTRAINT = struct(
 )
 KEY_TO_PATH = struct(key=STR, mode=INT32, path=STR, required="key path")
 DOWNWARD_ITEM = struct(fieldRef=FIELD_REF, mode=INT32, path=STR, resourceFieldRef=RESOURCE_FIELD_REF, required="path")
-CLAIM_SPEC = struct(
-    accessModes=sequence(STR),
-    dataSource=struct(apiGroup=STR, kind=STR, name=STR, required="kind name"),
-    dataSourceRef=struct(apiGroup=STR, kind=STR, name=STR, namespace=STR, required="kind name"),
-    resources=struct(limits=mapping(QUANTITY), requests=mapping(QUANTITY)),
-    selector=LABEL_SELECTOR,
-    storageClassName=STR,
-    volumeAttributesClassName=STR,
-    volumeMode=STR,
-    volumeName=STR,
-)
-ISCSI = struct(
-    chapAuthDiscovery=BOOL,
-    chapAuthSession=BOOL,
-    fsType=STR,
-    initiatorName=STR,
-    iqn=STR,
-    iscsiInterface=defaulted(STR, "default"),
-    lun=INT32,
-    portals=sequence(STR),
-    readOnly=BOOL,
-    secretRef=LOCAL_REF,
-    targetPortal=STR,
-    required="iqn lun targetPortal",
-)
 CONFIG_MAP = struct(items=sequence(KEY_TO_PATH), name=defaulted(STR, ""), optional=BOOL)
+# Fields of the other kinds are left to the server, which tells about them in the dry run of the pod.
+OTHER_VOLUMES = (
+    "awsElasticBlockStore azureDisk azureFile cephfs cinder csi ephemeral fc flexVolume flocker gcePersistentDisk gitRepo glusterfs image iscsi "
+    "nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume"
+)
 PROJECTED_SOURCE = struct(
-    clusterTrustBundle=struct(
-        labelSelector=LABEL_SELECTOR, name=STR, optional=BOOL, path=STR, signerName=STR, required="path"
-    ),
+    clusterTrustBundle=ANY_OBJECT,
     configMap=CONFIG_MAP,
     downwardAPI=struct(items=sequence(DOWNWARD_ITEM)),
-    podCertificate=struct(
-        certificateChainPath=STR,
-        credentialBundlePath=STR,
-        keyPath=STR,
-        keyType=STR,
-        maxExpirationSeconds=INT32,
-        signerName=STR,
-        required="keyType signerName",
-    ),
+    podCertificate=ANY_OBJECT,
     secret=CONFIG_MAP,
     serviceAccountToken=struct(audience=STR, expirationSeconds=INT64, path=STR, required="path"),
 )
-RBD = struct(
-    fsType=STR,
-    image=STR,
-    keyring=defaulted(STR, "/etc/ceph/keyring"),
-    monitors=sequence(STR),
-    pool=defaulted(STR, "rbd"),
-    readOnly=BOOL,
-    secretRef=LOCAL_REF,
-    user=defaulted(STR, "admin"),
-    required="image monitors",
-)
-SCALE_IO = struct(
-    fsType=defaulted(STR, "xfs"),
-    gateway=STR,
-    protectionDomain=STR,
-    readOnly=BOOL,
-    secretRef=LOCAL_REF,
-    sslEnabled=BOOL,
-    storageMode=defaulted(STR, "ThinProvisioned"),
-    storagePool=STR,
-    system=STR,
-    volumeName=STR,
-    required="gateway secretRef system",
-)
 VOLUME = struct(
-    awsElasticBlockStore=struct(fsType=STR, partition=INT32, readOnly=BOOL, volumeID=STR, required="volumeID"),
-    azureDisk=struct(
-        cachingMode=STR,
-        diskName=STR,
-        diskURI=STR,
-        fsType=defaulted(STR, "ext4"),
-        kind=STR,
-        readOnly=defaulted(BOOL, False),
-        required="diskName diskURI",
-    ),
-    azureFile=struct(readOnly=BOOL, secretName=STR, shareName=STR, required="secretName shareName"),
-    cephfs=struct(
-        monitors=sequence(STR),
-        path=STR,
-        readOnly=BOOL,
-        secretFile=STR,
-        secretRef=LOCAL_REF,
-        user=STR,
-        required="monitors",
-    ),
-    cinder=struct(fsType=STR, readOnly=BOOL, secretRef=LOCAL_REF, volumeID=STR, required="volumeID"),
     configMap=struct(defaultMode=INT32, items=sequence(KEY_TO_PATH), name=defaulted(STR, ""), optional=BOOL),
-    csi=struct(
-        driver=STR,
-        fsType=STR,
-        nodePublishSecretRef=LOCAL_REF,
-        readOnly=BOOL,
-        volumeAttributes=mapping(STR),
-        required="driver",
-    ),
     downwardAPI=struct(defaultMode=INT32, items=sequence(DOWNWARD_ITEM)),
     emptyDir=struct(medium=STR, sizeLimit=QUANTITY),
-    ephemeral=struct(volumeClaimTemplate=struct(metadata=ANY_OBJECT, spec=CLAIM_SPEC, required="spec")),
-    fc=struct(fsType=STR, lun=INT32, readOnly=BOOL, targetWWNs=sequence(STR), wwids=sequence(STR)),
-    flexVolume=struct(
-        driver=STR, fsType=STR, options=mapping(STR), readOnly=BOOL, secretRef=LOCAL_REF, required="driver"
-    ),
-    flocker=struct(datasetName=STR, datasetUUID=STR),
-    gcePersistentDisk=struct(fsType=STR, partition=INT32, pdName=STR, readOnly=BOOL, required="pdName"),
-    gitRepo=struct(directory=STR, repository=STR, revision=STR, required="repository"),
-    glusterfs=struct(endpoints=STR, path=STR, readOnly=BOOL, required="endpoints path"),
     hostPath=struct(path=STR, type=STR, required="path"),
-    image=struct(pullPolicy=STR, reference=STR),
-    iscsi=ISCSI,
     name=STR,
-    nfs=struct(path=STR, readOnly=BOOL, server=STR, required="path server"),
     persistentVolumeClaim=struct(claimName=STR, readOnly=BOOL, required="claimName"),
-    photonPersistentDisk=struct(fsType=STR, pdID=STR, required="pdID"),
-    portworxVolume=struct(fsType=STR, readOnly=BOOL, volumeID=STR, required="volumeID"),
     projected=struct(defaultMode=INT32, sources=sequence(PROJECTED_SOURCE)),
-    quobyte=struct(
-        group=STR, readOnly=BOOL, registry=STR, tenant=STR, user=STR, volume=STR, required="registry volume"
-    ),
-    rbd=RBD,
-    scaleIO=SCALE_IO,
     secret=struct(defaultMode=INT32, items=sequence(KEY_TO_PATH), optional=BOOL, secretName=STR),
-    storageos=struct(fsType=STR, readOnly=BOOL, secretRef=LOCAL_REF, volumeName=STR, volumeNamespace=STR),
-    vsphereVolume=struct(fsType=STR, storagePolicyID=STR, storagePolicyName=STR, volumePath=STR, required="volumePath"),
+    **dict.fromkeys(OTHER_VOLUMES.split(), ANY_OBJECT),
     required="name",
 )
 POD_SPEC = struct(
