@@ -22,8 +22,21 @@ def crd_version(crd):
     return "v0.4.0" if "RoleRollingUpdate" in rollout.get("enum", []) else ""
 
 
-def node_shortage(plan, nodes):
-    """Findings if the planned pods can never be scheduled onto these nodes; none if they can, or if there are no nodes."""
+def held(pods, own, resource):
+    """``{node: devices}`` that other pods hold; ``own`` are the deployment's, which are replaced or counted as planned."""
+    mine, found = {pod["metadata"].get("uid") for pod in own}, {}
+    for pod in pods:
+        node, phase = pod["spec"].get("nodeName"), (pod.get("status") or {}).get("phase")
+        is_leaving = "deletionTimestamp" in pod["metadata"] or phase in ("Succeeded", "Failed")
+        if node and not is_leaving and pod["metadata"].get("uid") not in mine:
+            for container in pod["spec"]["containers"]:
+                amount = ((container.get("resources") or {}).get("limits") or {}).get(resource, 0)
+                found[node] = found.get(node, 0) + int(quantity(amount))
+    return {node: found[node] for node in found if found[node]}
+
+
+def node_shortage(plan, nodes, taken=None):
+    """Findings if the planned pods cannot be scheduled onto these nodes, of which others hold ``taken``; none if they can, or without nodes."""
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
     sizes = [_allocatable(node, resource) for node in nodes]
@@ -41,11 +54,13 @@ def node_shortage(plan, nodes):
         problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
         fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
         return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
-    free = sorted(sizes, reverse=True)
+    left = [size - taken.get(node["metadata"]["name"], 0) for node, size in zip(nodes, sizes)] if taken else sizes
+    free = sorted(left, reverse=True)
     for amount, name in sorted(requested, reverse=True):
         place = next((index for index, size in enumerate(free) if size >= amount), None)
         if place is None:
             total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
+            total += f", of which other pods hold {sum(taken.values())}" if taken else ""
             problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
             return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
         free[place] -= amount

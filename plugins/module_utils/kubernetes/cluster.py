@@ -43,6 +43,10 @@ class Cluster:
             return False
         return any(item.get("name") == plural for item in found)
 
+    def everywhere(self, kind):
+        """The objects of a kind in all namespaces, as the server has them at hand."""
+        return self._request("get", path_of(kind, ""), {"resourceVersion": "0"}).get("items") or []
+
     def list(self, kind, labels=None, fields=""):
         """The objects of a kind that have these labels; none if the kind is not there."""
         query = {}

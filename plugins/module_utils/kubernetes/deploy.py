@@ -63,6 +63,10 @@ class Deployment:
             raise KubernetesProblem(report(found))
 
     def _check(self):
+        if self.options["check_nodes"] and self.state.nodes:
+            self.state.count_devices(self.cluster, self.plan["kubernetes"]["resource"])
+            if self.state.taken is None:
+                self.warnings.append("Cannot list pods of all namespaces; devices that others hold were not counted.")
         self._refuse(problems(self.plan, self.state, self.options, self.secrets))
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]

@@ -51,9 +51,9 @@ OPTIONAL = ("PodMonitor",)
 
 
 def path_of(kind, namespace, name=""):
-    """The path of an object, or of all objects of a kind, below the server's URL."""
+    """The path of an object, or of all objects of a kind, below the server's URL; without a namespace those of all namespaces."""
     version, plural, namespaced = KINDS[kind]
     parts = ["/apis" if "/" in version else "/api", version]
-    if namespaced:
+    if namespaced and namespace:
         parts += ["namespaces", namespace]
     return "/".join(parts + [plural] + ([name] if name else []))

@@ -35,7 +35,7 @@ def problems(plan, state, options, secrets):
         fix = f"Run kubectl create namespace {name}, or set kthena_create_namespace."
         found.append(Finding(f"namespace {name}", "K8S-NAMESPACE", "the cluster does not have it", fix))
     if options["check_nodes"]:
-        found += node_shortage(plan, state.nodes)
+        found += node_shortage(plan, state.nodes, state.taken)
     found += quota_shortage(plan, state.quotas, state.running)
     if not options["adopt"]:
         found += foreign(plan, list(state.live.values()))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from .capacity import held
 from .errors import Refused
 from .kinds import KINDS, OPTIONAL, OWN, WORKLOAD
 from .manifests import own_labels, written
@@ -37,7 +38,7 @@ class State:
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
         self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []
-        self.running = deployed_pods(cluster, plan)
+        self.running, self.taken = deployed_pods(cluster, plan), None
         wanted, self.secret = kubernetes["secrets"], None
         if wanted["existing"] and wanted["keys"]:
             self.secret = self._unless_hidden("secret", cluster.get, "Secret", wanted["name"])
@@ -51,6 +52,11 @@ class State:
                 thing = cluster.get(kind, name)
                 if thing:
                     self.live[place] = thing
+
+    def count_devices(self, cluster, resource):
+        """Read what pods of others hold of the nodes' devices; None if the user may not read it."""
+        pods = self._unless_hidden("pods of all namespaces", cluster.everywhere, "Pod")
+        self.taken = None if pods is None else held(pods, self.running, resource)
 
     def _unless_hidden(self, what, call, *arguments):
         try:

@@ -212,7 +212,8 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
     ],
 )
 def test_nodes(nodes, expected):
-    found = capacity.node_shortage(PLAN, [{"status": {"allocatable": node}} for node in nodes])
+    named = [{"metadata": {"name": f"n{number}"}, "status": {"allocatable": node}} for number, node in enumerate(nodes)]
+    found = capacity.node_shortage(PLAN, named)
     assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if expected else [])
     assert all(expected in finding.problem for finding in found)
 

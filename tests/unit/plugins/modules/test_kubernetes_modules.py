@@ -174,6 +174,27 @@ def of_image(server, text):
 MIRROR = {"image": "mirror.example.com/ascend/vllm-ascend:v0.13.0-a3"}
 
 
+def test_devices_that_others_hold_are_not_planned_twice(module):
+    """A second deployment on a full cluster; one's own pods, those that end and other resources do not count."""
+    server = Server()
+    assert not module(server, "deploy")["failed"]
+    box = {
+        "name": "x",
+        "image": "x",
+        "resources": {"limits": {"example.com/npu": "14"}, "requests": {"example.com/npu": "14"}},
+    }
+    for number, phase in ((1, "Running"), (2, "Running"), (1, "Succeeded")):
+        head, spec = {"name": f"other-{number}-{phase.lower()}"}, {"nodeName": f"n{number}", "containers": [box]}
+        server.add("pods", "theirs", {"kind": "Pod", "metadata": head, "spec": spec, "status": {"phase": phase}})
+    written = len(server.written)
+    done = module(server, "deploy", plan(pools__decode__instances=2))
+    assert "2 nodes with 32 x example.com/npu, of which other pods hold 28, too few for all 3 pods" in done["msg"]
+    assert len(server.written) == written
+    assert not module(server, "deploy", plan(pools__decode__instances=2), check_nodes=False)["failed"]
+    server.store.remove("pods", "theirs", "other-2-running")
+    assert not module(server, "deploy", plan(pools__decode__instances=2))["failed"]
+
+
 def test_a_partition_keeps_instances_of_the_old_revision(module):
     """The wait ends with them, their ConfigMaps stay, and the pods' own logs count; without the partition they follow."""
     server = Server(main=True)
