@@ -32,6 +32,25 @@ attributes:
     details: This module changes nothing.
 """
 
+    CHANGING = r"""
+options: {}
+attributes:
+  check_mode:
+    description: Can run in check mode and return what it would change.
+    support: full
+  diff_mode:
+    description: Returns what changed, or in check mode would change.
+    support: full
+"""
+
+    WITH_ACTION = r"""
+options: {}
+attributes:
+  action:
+    description: Has an action plugin, which does a part of it on the controller.
+    support: full
+"""
+
     CONTROLLER_ACTION = r"""
 options: {}
 attributes:

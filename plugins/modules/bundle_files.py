@@ -15,16 +15,9 @@ description:
   - Fails before anything is copied if the bundle has no files for the host's machine, Python or C library, or if the disk is too small.
 author:
   - The ascend.inference contributors (@ascend-inference)
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+  - ascend.inference.attributes.with_action
 options:
   path:
     description: The folder of the bundle on the controller. Used on the controller only.

@@ -15,13 +15,8 @@ description:
   - An image of the same name that has another id stays in the engine without a name.
 author:
   - The ascend.inference contributors (@ascend-inference)
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   directory:
     description: The folder on the host with the files of the bundle.

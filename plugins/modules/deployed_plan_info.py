@@ -20,13 +20,9 @@ options:
     description: The deployment's folder on the host.
     type: path
     required: true
-attributes:
-  check_mode:
-    description: Can run in check_mode and return the same result.
-    support: full
-  diff_mode:
-    description: Changes nothing.
-    support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes
+  - ascend.inference.attributes.info_module
 author:
   - The ascend.inference contributors (@ascend-inference)
 seealso:

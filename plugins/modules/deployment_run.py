@@ -28,9 +28,8 @@ attributes:
   diff_mode:
     description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.with_action
 options:
   directory:
     description: The deployment's folder on the host. The lock lies beside it.

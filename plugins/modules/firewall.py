@@ -19,13 +19,8 @@ description:
   - Only the given ports are filtered, and only for new TCP connections. Ports of C(sshd) are never filtered. Tables, zones and files of the
     site are not changed.
   - What the kernel or C(firewalld) has is read back, so a table that somebody changed or deleted is repaired.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   deployment:
     description: Name of the deployment.

@@ -21,13 +21,8 @@ description:
   - Settings that the host does not have or that cannot be written are skipped, such as the governor on hosts without a driver for CPU
     frequencies, and all of them in a container whose C(/proc/sys) is read-only.
   - Needs root.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   sysctl:
     description: Settings by name, each with its value.

@@ -19,13 +19,8 @@ description:
   - For this setting the module combines the ports of all files of the host, the kernel's current list, and the deployment's ports. It
     writes the union to one file that is read last, and to the kernel. It never removes a port from the kernel's list; the next boot
     does. If no file of a deployment is left, the file with the union is removed.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   deployment:
     description: Name of the deployment. Its file is C(60-ascend-inference-DEPLOYMENT.conf).

@@ -15,13 +15,8 @@ description:
   - Adds keys to C(config.json) that engines on NPUs need. The original file is kept next to it under a
     name with a leading dot, each change is shown as a warning and in the diff, and a complete file is not changed.
   - Checks that all weights of the model's index exist with the stated number of bytes.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   path:
     description: Folder of the model.

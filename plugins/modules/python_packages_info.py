@@ -13,16 +13,10 @@ description:
   - Resolves the requirements of environments for this host's platform and Python with C(uv), from the indexes that an installation
     would use. Names what cannot be had, and from where. Nothing is installed, and no environment is created or changed.
   - Fails once, with the problems of all environments.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return the same result.
-    support: full
-  diff_mode:
-    description: Changes nothing.
-    support: none
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes
+  - ascend.inference.attributes.info_module
+  - ascend.inference.attributes.with_action
 options:
   environments:
     description:

@@ -25,16 +25,9 @@ description:
   - C(uv) itself is installed in one version, by its hash.
   - The package index, extra indexes, folders of wheels and the certificate bundle of C(pip)'s own configuration hold for
     C(uv) too. Keep credentials there or in C(.netrc), not in this module's options.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+  - ascend.inference.attributes.with_action
 options:
   path:
     description: Directory of the environment. An existing directory that is not an environment of this module is never changed.

@@ -16,13 +16,8 @@ description:
     proxy answers 200 to everything.
   - Requests that are under way at a removed engine go on. Wait for their end with M(ascend.inference.service_drain).
   - An engine is added without a probe by some routers, so it must answer and be proven before.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   api:
     description:

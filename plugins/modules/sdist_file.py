@@ -15,13 +15,8 @@ description:
   - Downloads the source distribution of a package with C(pip) and extracts one of its files. Nothing is built, and no code of
     the package is run; C(pip) would otherwise run its setup script to read the metadata.
   - If O(dest) is from the same version it is not changed, and nothing is downloaded.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   package:
     description: Name of the package.

@@ -19,16 +19,9 @@ description:
     access to some folders of the tree cannot cause changes elsewhere.
   - Written files are recorded in a manifest for each set. A file that was changed otherwise is backed up before it is replaced;
     only files in a manifest are ever removed.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
-  action:
-    description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+  - ascend.inference.attributes.with_action
 options:
   directory:
     description: The deployment's folder. Its parent must not be writable by the service's user.

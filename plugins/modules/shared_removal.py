@@ -16,13 +16,8 @@ description:
   - Removes only what carries a mark of this collection, and only if no deployment is left below the root. Everything else stays and is
     returned.
   - Folders of the collection's layout that are empty are removed in any case.
-attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   root:
     description: The plan's C(root). A folder of the system, such as V(/usr), is refused.

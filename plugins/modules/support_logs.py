@@ -16,13 +16,9 @@ description:
   - Reads the logs of the services that are deployed on the host, and the files that CANN writes (plog). Changes nothing.
   - Secrets and what may be a prompt or an answer of a client are left out on the host, before anything is returned. Rather too much is left
     out than too little, such as the rest of each line with a field C(content).
-attributes:
-  check_mode:
-    description: Can run in check_mode and return the same result.
-    support: full
-  diff_mode:
-    description: Changes nothing.
-    support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes
+  - ascend.inference.attributes.info_module
 options:
   directory:
     description: The deployment's folder on the host.
