@@ -60,9 +60,9 @@ def service(folder, **more):
 
 def run(folder, item):
     """Write the service's three scripts, run it, and return what its program got: arguments and environment."""
-    variables = {"item": item, "service_plan": {"runtime": "supervisor"}, "service_secrets": AWKWARD}
+    variables = {"item": item, "__service_start_waits": False, "service_secrets": AWKWARD}
     for name in ("environment.sh", "secrets.sh", "run.sh"):
-        (folder / name).write_text(rendered(f"{name}.j2", **variables, __service_systemd_version="0"), encoding="utf-8")
+        (folder / name).write_text(rendered(f"{name}.j2", **variables), encoding="utf-8")
     done = subprocess.run(
         ["sh", str(folder / "run.sh")], env={"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}, check=False
     )

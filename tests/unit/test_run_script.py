@@ -14,8 +14,11 @@ import time
 
 import jinja2
 import pytest
+import yaml
 
 ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "service"
+TASKS = yaml.safe_load((ROLE / "tasks" / "systemd" / "apply.yml").read_text(encoding="utf-8"))
+(WAITS,) = [task["vars"]["__service_start_waits"] for task in TASKS if "__service_start_waits" in task.get("vars", {})]
 
 
 class Unit:
@@ -46,10 +49,10 @@ class Unit:
             "secret_env": {},
             "argv": ["true"],
         }
+        waits = environment.from_string(WAITS).render(__service_systemd_version=version) if runtime == "systemd" else ""
         text = environment.get_template("run.sh.j2").render(
             item=item,
-            service_plan={"runtime": runtime},
-            __service_systemd_version=version,
+            __service_start_waits=waits == "True",
             service_systemd_restart_delay=5,
             service_systemd_restart_delay_max=60,
             service_systemd_steady=600,

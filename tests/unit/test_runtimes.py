@@ -55,7 +55,9 @@ def test_nothing_outside_compares_with_a_runtime_s_name():
         name = str(path.relative_to(ROOT))
         if not name.startswith(OWN):
             found += [f"{name}:{line}" for line in compared_in(path.read_text(encoding="utf-8"))]
-    for path in sorted([*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml")]):
+    for path in sorted(
+        [*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml"), *(ROOT / "roles").rglob("*.j2")]
+    ):
         name = str(path.relative_to(ROOT))
         lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if not name.startswith(OWN) and "/".join(name.split("/")[3:4]) not in NAMES:
