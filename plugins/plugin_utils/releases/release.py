@@ -17,6 +17,8 @@ from . import options
 from . import sources_data as sources
 from .version import numbers
 
+ASSUMED_MOONCAKE = "0.3.7"  # of releases that have it in no image
+
 
 @dataclass(frozen=True)
 class Release:
@@ -84,8 +86,8 @@ class Release:
 
     @property
     def mooncake_version(self) -> tuple[int, ...]:
-        """Mooncake's version, with a post-release as fourth number; 0.3.7 is assumed if it is in no image."""
-        return numbers(self.mooncake or "0.3.7")
+        """Mooncake's version, with a post-release as fourth number; ``ASSUMED_MOONCAKE`` if it is in no image."""
+        return numbers(self.mooncake or ASSUMED_MOONCAKE)
 
     @property
     def cann_version(self) -> tuple[int, ...]:

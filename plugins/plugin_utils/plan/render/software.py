@@ -9,6 +9,7 @@ import typing as t
 
 from ...releases.artefacts import artefact, text
 from ...releases.package_indexes import INDEXES
+from ...releases.release import ASSUMED_MOONCAKE
 from ...releases.sdists import sdists
 from ..deployment import Context
 from ..routers.base import NEWEST
@@ -54,7 +55,9 @@ def software(context: Context) -> dict[str, t.Any]:
         found["package_indexes"] = {} if context.description.index_url else INDEXES
         found["engine"].update(release=release.name, python=release.python, builds=_builds(context))
         found["engine"]["sdists"] = sdists(release.vllm, release.name)
-        found["mooncake"].update(install=release.mooncake_install, needed=mooncake_needed(context))
+        needed = mooncake_needed(context)
+        assumed = ASSUMED_MOONCAKE if needed else ""
+        found["mooncake"].update(install=release.mooncake_install, needed=needed, version=release.mooncake or assumed)
         found["mooncake"]["glibc"] = NPU_WHEEL_GLIBC if release.mooncake_install == "package" else ""
         found["cann"] = {"version": release.cann, "path": context.description.cann_path, "hdk": release.hdk}
         found["cann"]["sources"] = list(sources(context))

@@ -67,6 +67,16 @@ def test_on_host_gives_only_that_hosts_services():
     assert [item["name"] for item in on_host(plan, "node4")] == ["decode-0-1"]
 
 
+@pytest.mark.parametrize(
+    ("release", "transfer", "version"),
+    [("0.23.0", "mooncake", "0.3.11.post1"), ("0.11.0rc2", "mooncake", "0.3.7"), ("0.11.0rc2", "llmdatadist", "")],
+)
+def test_a_version_of_mooncake_is_assumed_only_where_it_is_needed(release, transfer, version):
+    pools = {"prefill": {"tensor_parallel_size": 16}, "decode": {"tensor_parallel_size": 16}}
+    given = inference_variables(inference_release=release, inference_kv_transfer=transfer, inference_pools=pools)
+    assert launch_plan(given, INVENTORY)["software"]["mooncake"]["version"] == version
+
+
 def test_all_unreadable_variables_are_reported_together():
     broken = inference_variables(inference_releas="1", inference_pools={"prefil": {}, "decode": {"instances": "x"}})
     with pytest.raises(PlanError) as caught:
