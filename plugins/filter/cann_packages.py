@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Filter cann_packages: the names of CANN's package files."""
+"""Filters cann_packages, missing_cann_packages: the names of CANN's package files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 
-from ..plugin_utils.releases.cann import cann_packages
+from ..plugin_utils.releases.cann import cann_packages, missing_packages
 
 
 def packages_filter(version: t.Any, hardware: t.Any, arch: t.Any) -> list[str]:
@@ -25,4 +25,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, t.Callable[..., t.Any]]:
         """The filters of this file."""
-        return {"_cann_packages": packages_filter}
+        return {"_cann_packages": packages_filter, "_missing_cann_packages": missing_packages}

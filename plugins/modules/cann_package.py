@@ -121,10 +121,10 @@ def wanted(params):
         for package in packages
         if package.arch != machine
     ]
-    missing = [package for package in packages if not cann.is_installed(params["install_path"], package)]
+    missing = cann.missing(packages, cann.state(params["install_path"], machine))
     absent = [] if params["missing_ok"] else [item for item in missing if not os.path.isfile(item.path)]
     problems += [f"{item.path} does not exist" for item in absent]
-    return sorted(missing, key=lambda item: software.ORDER.index(item.kind)), problems
+    return missing, problems
 
 
 def space(params, missing):

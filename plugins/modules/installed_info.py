@@ -30,6 +30,11 @@ options:
     type: list
     elements: path
     default: []
+  cann:
+    description: Folders below which CANN may be installed.
+    type: list
+    elements: path
+    default: []
   account:
     description: The user of units, and the group of the NPU driver. Without it nothing is said about them.
     type: dict
@@ -42,16 +47,13 @@ options:
         description: Name of the group. Empty means the one that the driver's installer recorded, or that the device files have.
         type: str
         default: ""
-attributes:
-  check_mode:
-    description: Can run in check_mode and return the same result.
-    support: full
-  diff_mode:
-    description: Changes nothing.
-    support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes
+  - ascend.inference.attributes.info_module
 author:
   - The ascend.inference contributors (@ascend-inference)
 seealso:
+  - module: ascend.inference.cann_package
   - module: ascend.inference.python_venv
   - module: ascend.inference.check_info
 """
@@ -109,6 +111,13 @@ files:
   returned: success
   type: dict
   sample: {/usr/sbin/nginx: {sha256: 0c1f, mode: "0755", owner: root, origin: ""}}
+cann:
+  description:
+    - Each folder of O(cann) with C(installed), the completely installed packages by kind and version, and C(interrupted), the package files
+      whose last installation did not end.
+  returned: success
+  type: dict
+  sample: {/usr/local/Ascend: {installed: {toolkit: {"9.1.0": {path: /usr/local/Ascend/cann-9.1.0, arch: aarch64}}, kernels: {}, nnal: {}}, interrupted: []}}
 account:
   description: >-
     Names as asked in C(user) and C(group), whether the user exists, the driver's group if the host has it, and the number of systemd's
@@ -134,10 +143,11 @@ def main():
     # type: () -> None
     """Run the module."""
     module = AnsibleModule(
-        {"environments": PATHS, "models": PATHS, "files": PATHS, "account": ACCOUNT}, supports_check_mode=True
+        {"environments": PATHS, "models": PATHS, "files": PATHS, "cann": PATHS, "account": ACCOUNT},
+        supports_check_mode=True,
     )
     params = module.params
-    found = gather(params["environments"], params["models"], params["files"])
+    found = gather(params["environments"], params["models"], params["files"], params["cann"])
     if params["account"]:
         found["account"] = account(params["account"]["user"], params["account"]["driver_group"])
     module.exit_json(changed=False, **found)

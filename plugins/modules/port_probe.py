@@ -11,7 +11,7 @@ short_description: Test TCP connections to planned ports between hosts
 version_added: 0.1.0
 description:
   - With O(state=listen) a temporary process listens on this host's free ports, with O(state=connect) this host connects to ports of other
-    hosts, with O(state=stopped) the process ends. It ends by itself after O(lifetime).
+    hosts, with O(state=stopped) the process ends. It ends by itself after O(lifetime), or when all O(sources) have connected.
   - A port that is already in use is left alone. Connections send no data and are closed at once.
   - Without a listener, a closed port and a firewall that rejects connections give the same answer.
 options:
@@ -24,7 +24,9 @@ options:
     description: Folder of the deployment. With it the listener is recognised as part of the deployment. Required for V(listen) and V(stopped).
     type: path
   name:
-    description: Name of this host, which the listener announces. Required for V(listen) and V(stopped).
+    description:
+      - Name of this host, which the listener announces. Required for V(listen) and V(stopped).
+      - With V(connect) this host tells each listener by this name that it does not connect again.
     type: str
   address:
     description: Address of this host on which to listen. Required for V(listen).
@@ -33,6 +35,11 @@ options:
     description: Ports on which to listen.
     type: list
     elements: int
+    default: []
+  sources:
+    description: Names of the hosts that connect with their O(name). After the last one the listener ends.
+    type: list
+    elements: str
     default: []
   lifetime:
     description: Seconds after which the listener ends by itself.
@@ -116,11 +123,17 @@ failed:
 answers:
   description:
     - Each connection. C(state) is V(open), V(refused), V(timeout), V(unreachable), V(failed), or V(foreign) if the listener of another
-      host answers.
+      host answers. C(listener) is true if the temporary process of that host answers.
   returned: with O(state=connect)
   type: list
   elements: dict
-  sample: [{name: node1, address: 10.0.0.1, port: 22000, state: timeout, reason: no answer in 3 s, ms: null}]
+  sample: [{name: node1, address: 10.0.0.1, port: 22000, state: timeout, reason: no answer in 3 s, ms: null, listener: false}]
+done:
+  description: Names of the hosts whose listener knows that this host does not connect again.
+  returned: with O(state=connect)
+  type: list
+  elements: str
+  sample: [node2]
 stopped:
   description: Process ids of the stopped listeners.
   returned: with O(state=stopped)
@@ -130,7 +143,7 @@ stopped:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.host.port_probe import connect, listen, stop
+from ..module_utils.host.port_probe import connect, finish, listen, stop
 
 PEER = dict(
     name=dict(type="str", required=True),
@@ -143,6 +156,7 @@ SPEC = dict(
     name=dict(type="str"),
     address=dict(type="str"),
     ports=dict(type="list", elements="int", default=[]),
+    sources=dict(type="list", elements="str", default=[]),
     lifetime=dict(type="float", default=120),
     peers=dict(type="list", elements="dict", default=[], options=PEER),
     timeout=dict(type="float", default=3),
@@ -159,11 +173,13 @@ def main():
         module.fail_json(msg=f"{', '.join(wrong)}: expected a positive number")
     mark = f"{params['directory']}/services/port-probe-{params['name']}"
     if params["state"] == "connect":
-        module.exit_json(changed=False, answers=connect(params["peers"], params["timeout"], params["workers"]))
+        answers = connect(params["peers"], params["timeout"], params["workers"])
+        done = finish(params["name"], answers, params["timeout"], params["workers"]) if params["name"] else []
+        module.exit_json(changed=False, answers=answers, done=done)
     if params["state"] == "stopped":
         module.exit_json(changed=False, stopped=stop(mark))
     try:
-        found = listen(params["address"], params["ports"], params["name"], mark, params["lifetime"])
+        found = listen(params["address"], params["ports"], params["name"], mark, params["lifetime"], params["sources"])
     except OSError as error:
         module.fail_json(msg=f"the listener cannot be started: {error}")
     module.exit_json(changed=False, **found)

@@ -172,6 +172,14 @@ outdated:
   type: list
   elements: str
   sample: [decode-0]
+healthy:
+  description:
+    - Names of services that run as planned and answer now, or have no O(services[].url). With O(state=started) nothing would be done for them.
+    - Empty if something else of the deployment, such as its target, is to be started.
+  returned: with O(state=present)
+  type: list
+  elements: str
+  sample: [prefill-0]
 ready:
   description: Seconds until each service answered, from the beginning of the wait.
   returned: with O(wait)
@@ -201,7 +209,7 @@ from ..module_utils.diagnosis.diagnose import LINES, causes_in, explanation
 from ..module_utils.runtime.base import RuntimeNotRunning, RuntimeProblem
 from ..module_utils.runtime.decisions import decide, difference
 from ..module_utils.runtime.registry import runtime_of
-from ..module_utils.runtime.wait import Waiter
+from ..module_utils.runtime.wait import Waiter, healthy
 from ..module_utils.tools.finding import Finding
 from ..module_utils.tools.text import visible
 
@@ -247,13 +255,15 @@ def registered(runtime, params, check):
 
 
 def pending(runtime, services):
-    """What the state started would start and restart now, by name."""
+    """What the state started would start and restart now, by name, and for which services it would do nothing."""
     try:
         states = runtime.states(services)
     except RuntimeNotRunning:
         states = {}
     down, outdated, _stop = decide("started", services, states, runtime.outdated)
-    return {"down": [item["name"] for item in down], "outdated": [item["name"] for item in outdated]}
+    left = [item for item in services if item not in down and item not in outdated]
+    found = {"down": down, "outdated": outdated, "healthy": [] if runtime.complete(True) else healthy(left)}
+    return {key: [item["name"] for item in found[key]] for key in found}
 
 
 def running(runtime, params, check):

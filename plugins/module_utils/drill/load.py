@@ -46,7 +46,7 @@ class Request(NamedTuple):
 
 
 class Service(NamedTuple):
-    """Whom to ask, and for what. ``words``: length of a prompt; ``tokens``: of an answer; ``timeout``: of one request in seconds."""
+    """Target of the requests and their size. ``words``: length of a prompt; ``tokens``: of an answer; ``timeout``: of one request in seconds."""
 
     target: Target
     model: str

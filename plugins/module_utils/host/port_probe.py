@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import signal
 import socket
@@ -25,12 +26,13 @@ BANNER_SECONDS = 1.0  # our listener speaks first; a service does not
 BACKLOG = 128
 
 
-def listen(address, ports, name, mark, seconds):
-    # type: (str, t.Iterable[int], str, str, float) -> t.Dict[str, t.Any]
+def listen(address, ports, name, mark, seconds, sources=()):
+    # type: (str, t.Iterable[int], str, str, float, t.Iterable[str]) -> t.Dict[str, t.Any]
     """Start a process that listens on the free ones of ``ports`` for ``seconds`` -> ``{listening, failed}``.
 
     ``failed`` maps a port (as text) to the reason why it could not be bound. ``name`` is announced to each connection. ``mark`` is
-    the process' ASCEND_INFERENCE_SERVICE, by which ``stop`` finds it; one that is left over is stopped first.
+    the process' ASCEND_INFERENCE_SERVICE, by which ``stop`` finds it; one that is left over is stopped first. It ends when all ``sources``
+    have called ``finish``, if there are any.
     """
     stop(mark)
     sockets, failed = {}, {}
@@ -48,7 +50,9 @@ def listen(address, ports, name, mark, seconds):
             sockets[port] = listener
     try:
         if sockets:
-            arguments = [str(seconds), BANNER + name] + [str(item.fileno()) for item in sockets.values()]
+            arguments = [str(seconds), BANNER + name, json.dumps(sorted(sources))] + [
+                str(item.fileno()) for item in sockets.values()
+            ]
             _start(arguments, mark, list(sockets.values()))
     finally:
         for listener in sockets.values():
@@ -65,7 +69,7 @@ def _start(arguments, mark, sockets):
     reading, writing = os.pipe()
     ready, starting = os.pipe()  # closed by the listener: then it answers, and can be found by its mark
     os.set_inheritable(starting, True)
-    arguments = arguments[:2] + [str(starting)] + arguments[2:]
+    arguments = arguments[:3] + [str(starting)] + arguments[3:]
     child = os.fork()
     if child == 0:
         _become_listener(arguments, mark, reading)
@@ -110,18 +114,53 @@ def stop(mark, proc="/proc"):
 
 def connect(peers, timeout, workers):
     # type: (t.Iterable[t.Mapping[str, t.Any]], float, int) -> t.List[t.Dict[str, t.Any]]
-    """Connect to each port of each peer (``{name, address, ports}``) -> ``[{name, address, port, state, reason, ms}]``.
+    """Connect to each port of each peer (``{name, address, ports}``) -> ``[{name, address, port, state, reason, ms, listener}]``.
 
-    ``state``: ``open``, ``refused``, ``timeout``, ``unreachable``, ``foreign`` (the listener of another host) or ``failed``.
+    ``listener``: whether the temporary listener of that host answered. ``state``: ``open``, ``refused``, ``timeout``, ``unreachable``,
+    ``foreign`` (the listener of another host) or ``failed``.
     """
     todo = [(peer["name"], peer["address"], port) for peer in peers for port in peer["ports"]]
     with ThreadPoolExecutor(max_workers=max(1, min(workers, len(todo) or 1))) as pool:
         return list(pool.map(lambda target: _connect(*target, timeout=timeout), todo))
 
 
+def finish(source, answers, timeout, workers):
+    # type: (str, t.Iterable[t.Mapping[str, t.Any]], float, int) -> t.List[str]
+    """Tell each listener among the ``answers`` of ``connect`` that ``source`` needs it no longer -> names of the hosts that replied."""
+    places = {answer["name"]: (answer["address"], answer["port"]) for answer in answers if answer["listener"]}
+    with ThreadPoolExecutor(max_workers=max(1, min(workers, len(places) or 1))) as pool:
+        replies = pool.map(lambda place: _finish(source, place, timeout), places.values())
+        return sorted(name for name, replied in zip(places, replies) if replied)
+
+
+def _finish(source, place, timeout):
+    # type: (str, t.Tuple[str, int], float) -> bool
+    try:
+        with contextlib.closing(socket.create_connection(place, timeout)) as connection:
+            connection.settimeout(timeout)
+            connection.sendall(port_listener.DONE + source.encode() + b"\n")
+            heard = b""
+            while not heard.endswith(port_listener.ENDED):  # after the banner
+                more = connection.recv(256)
+                if not more:
+                    return False
+                heard += more
+        return True
+    except OSError:
+        return False
+
+
 def _connect(name, address, port, timeout):
     # type: (str, str, int, float) -> t.Dict[str, t.Any]
-    answer = {"name": name, "address": address, "port": port, "state": "open", "reason": "", "ms": None}
+    answer = {
+        "name": name,
+        "address": address,
+        "port": port,
+        "state": "open",
+        "reason": "",
+        "ms": None,
+        "listener": False,
+    }
     begin = time.monotonic()
     try:
         with contextlib.closing(socket.create_connection((address, port), timeout)) as connection:
@@ -130,7 +169,8 @@ def _connect(name, address, port, timeout):
     except OSError as error:
         state, reason = _failure(error, timeout)
         return dict(answer, state=state, reason=reason)
-    if heard.startswith(BANNER) and heard[len(BANNER) :] != name:
+    answer["listener"] = heard == BANNER + name
+    if heard.startswith(BANNER) and not answer["listener"]:
         answer.update(state="foreign", reason=f"{heard[len(BANNER) :]} answers at this address")
     return answer
 

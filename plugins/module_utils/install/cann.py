@@ -9,12 +9,14 @@ and exits 0, and without ``--quiet`` it stops at the licence prompt. Runs on Pyt
 
 from __future__ import annotations
 
+import glob
 import os
 import typing as t
 
 from ..host import ascend_software as software
 
 LOGS = ("/var/log/ascend_seclog/ascend_toolkit_install.log", "~/var/log/ascend_seclog/ascend_toolkit_install.log")
+MARKER = (".", ".installing")  # around the name of a package
 Run = t.Callable[..., t.Any]
 
 
@@ -25,19 +27,41 @@ class InstallError(Exception):
 def marker(root, package):
     # type: (str, software.Package) -> str
     """The marker file of a running installation: left behind, it means that the last attempt was interrupted."""
-    return os.path.join(root, f".{package.name}.installing")
+    return os.path.join(root, package.name.join(MARKER))
+
+
+def state(root, arch):
+    # type: (str, str) -> t.Dict[str, t.Any]
+    """``{installed, interrupted}``: packages by kind and version, and file names of those whose last attempt was interrupted."""
+    found = glob.glob(marker(glob.escape(root), software.Package("", "*", "", "", "", "")))
+    names = [os.path.basename(path) for path in found]
+    return {
+        "installed": software.installed(root, arch),
+        "interrupted": sorted(name[len(MARKER[0]) : -len(MARKER[1])] for name in names),
+    }
+
+
+def missing(packages, found):
+    # type: (t.Iterable[software.Package], t.Dict[str, t.Any]) -> t.List[software.Package]
+    """The packages that are not completely installed according to ``state``, in the order of installation."""
+    left = [item for item in packages if item.name in found["interrupted"] or not _recorded(item, found["installed"])]
+    return sorted(left, key=lambda item: software.ORDER.index(item.kind))
 
 
 def is_installed(root, package):
     # type: (str, software.Package) -> bool
     """Whether the package's version is completely installed: by its info, and without a marker of an interrupted attempt."""
-    return not os.path.exists(marker(root, package)) and is_whole(root, package)
+    return not missing([package], state(root, package.arch))
 
 
 def is_whole(root, package):
     # type: (str, software.Package) -> bool
     """Whether the package's info files state that its version is installed."""
-    found = software.installed(root, package.arch)
+    return _recorded(package, software.installed(root, package.arch))
+
+
+def _recorded(package, found):
+    # type: (software.Package, t.Dict[str, t.Dict[str, t.Any]]) -> bool
     kinds = ("toolkit", "kernels", "nnal") if package.kind == "cann" else (package.kind,)
     return all(package.version in found[kind] for kind in kinds)
 

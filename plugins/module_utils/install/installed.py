@@ -15,6 +15,7 @@ import stat
 
 from ..host.model_facts import read_config
 from ..tools.runner import ToolMissing, find_executable, run
+from . import cann
 from .sdist import origin_path
 from .venv import STAMPS, read_stamp
 
@@ -88,8 +89,8 @@ def file(path):
     }
 
 
-def gather(venvs, models, files):
-    # type: (t.List[str], t.List[str], t.List[str]) -> t.Dict[str, t.Any]
+def gather(venvs, models, files, cann_roots):
+    # type: (t.List[str], t.List[str], t.List[str], t.List[str]) -> t.Dict[str, t.Any]
     """The result of the module installed_info."""
     layers = environments(venvs)
     return {
@@ -100,6 +101,7 @@ def gather(venvs, models, files):
         "machine": platform.machine(),
         "models": [model(path) for path in models],
         "files": {path: file(path) for path in files},
+        "cann": {root: cann.state(root, platform.machine()) for root in cann_roots},
     }
 
 

@@ -16,7 +16,7 @@ STOPPED = (
     "CreateContainerError",
 )
 CRASHES = 3  # restarts; fewer may be a start that lost a race for a port
-SCHEDULING = 5  # times the patience: other pods may still be leaving their nodes
+SCHEDULING = 5  # times the timeout: other pods may still be leaving their nodes
 
 
 def stuck(plan, pods):

@@ -18,6 +18,13 @@ def answers(url, timeout=5.0):
     return reply.status == 200 and not reply.error
 
 
+def healthy(services, probe=answers):
+    """Those of running services that answer now, or have no URL to ask."""
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        well = list(pool.map(lambda item: not item["url"] or probe(item["url"]), services))
+    return [item for item, good in zip(services, well) if good]
+
+
 UNKNOWN = state("absent", detail="unknown to the runtime")
 
 

@@ -151,8 +151,9 @@ def entry(plan: Record) -> Target | None:
 def port_probes(
     plan: Record, facts: t.Mapping[str, Record], mode: str = "listen", left_out: t.Collection[str] = ()
 ) -> dict[str, dict[str, t.Any]]:
-    """For each host the options of the module port_probe: ``{address, listen: [ports], peers: [{name, address, ports}]}``.
+    """For each host the options of the module port_probe: ``{address, listen: [ports], sources: [names], peers: [{name, address, ports}]}``.
 
+    ``sources`` connect to one of the ports in ``listen`` at least.
     Hosts without facts are left out. The key ``localhost`` has the controller's own connection. A port that is in use on its host
     gets no listener. Of a running service only ports that serve clients at any time are connected to. A host connects to one of
     its own ports, too, to see whether its listener runs. Raises ValueError for an unknown ``mode``.
@@ -181,11 +182,37 @@ def port_probes(
     for name, probe in probes.items():
         if probe["listen"]:
             probe["peers"].setdefault((name, addresses[name]), set()).add(min(probe["listen"]))
+    sources = _sources_of(probes)
     return {
-        name: {"address": addresses.get(name, ""), **_options(probe)}
+        name: {"address": addresses.get(name, ""), "sources": sorted(sources.get(name, ())), **_options(probe)}
         for name, probe in probes.items()
         if probe["listen"] or probe["peers"]
     }
+
+
+def _sources_of(probes: t.Mapping[str, dict[str, t.Any]]) -> dict[str, set[str]]:
+    """Names of those that connect to a listener, by its host."""
+    sources: dict[str, set[str]] = {}
+    for source, probe in probes.items():
+        for (host, _address), ports in probe["peers"].items():
+            if probes[host]["listen"] & ports:
+                sources.setdefault(host, set()).add(source)
+    return sources
+
+
+def still_listening(probes: t.Mapping[str, Record], results: t.Mapping[str, Record]) -> list[str]:
+    """Hosts whose listener has not heard from all its sources, so that it has to be stopped.
+
+    ``results`` maps a host to ``{listen, connect, controller}``, the results of port_probe; the controller's are of the source ``localhost``.
+    """
+    done = {host: set((found.get("connect") or {}).get("done") or ()) for host, found in results.items()}
+    done["localhost"] = set().union(*((found.get("controller") or {}).get("done") or () for found in results.values()))
+    return [
+        host
+        for host, found in results.items()
+        if (found.get("listen") or {}).get("listening")
+        and any(host not in done.get(source, ()) for source in probes.get(host, {}).get("sources") or [host])
+    ]
 
 
 def _taken(facts: Record) -> set[int]:

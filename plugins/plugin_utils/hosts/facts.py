@@ -41,6 +41,12 @@ def check_results(
     return found
 
 
+def tcp_results(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], hosts: t.Iterable[str]) -> dict[str, dict[str, t.Any]]:
+    """What the tasks with port_probe registered on each host: ``{listen, connect, controller}``."""
+    names = {"listen": REGISTERED["listen"], "connect": REGISTERED["connect"], "controller": CONTROLLER}
+    return {host: {step: hostvars[host].get(name) or {} for step, name in names.items()} for host in hosts}
+
+
 def check_facts(plan: Record, results: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     """Facts of each planned host.
 

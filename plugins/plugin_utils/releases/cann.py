@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import typing as t
+
+from ...module_utils.host.ascend_software import package_of
+from ...module_utils.install.cann import missing
 from .version import numbers
 
 KERNELS = {
@@ -28,3 +32,8 @@ def cann_packages(version: str, hardware: str, arch: str) -> list[str]:
     kernels = f"Ascend-cann-{OPS[hardware]}-ops" if ops else KERNELS[hardware]
     tail = f"_{version}_linux-{arch}.run"
     return [f"Ascend-cann-toolkit{tail}", f"{kernels}{tail}", f"Ascend-cann-nnal{tail}"]
+
+
+def missing_packages(names: list[str], found: t.Mapping[str, t.Any]) -> list[str]:
+    """The package files that a host lacks. ``found`` is its state (``module_utils/install/cann.py``); if it is empty, all are missing."""
+    return [item.name for item in missing(map(package_of, names), found)] if found else names

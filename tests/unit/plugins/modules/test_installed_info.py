@@ -97,3 +97,14 @@ def test_what_units_need_to_know(tmp_path, run_module, monkeypatch, printed, ver
     assert found == {"user": me, "group": "no-such-group", "exists": True, "driver_group": "", "systemd": version}
     assert run_module("installed_info", account={"user": "nobody-like-this"})["account"]["exists"] is False
     assert "account" not in run_module("installed_info")
+
+
+def test_packages_of_cann_and_interrupted_ones(tmp_path, run_module):
+    info = tmp_path / "cann-9.1.0" / f"{os.uname().machine}-linux" / "ascend_toolkit_install.info"
+    info.parent.mkdir(parents=True)
+    info.write_text("version=9.1.0\narch=x\n")
+    (tmp_path / ".Ascend-cann-nnal_9.1.0_linux-x.run.installing").touch()
+    found = run_module("installed_info", cann=[str(tmp_path), "/nowhere"])["cann"]
+    assert found[str(tmp_path)]["interrupted"] == ["Ascend-cann-nnal_9.1.0_linux-x.run"]
+    assert list(found[str(tmp_path)]["installed"]["toolkit"]) == ["9.1.0"]
+    assert found["/nowhere"] == {"installed": {"toolkit": {}, "kernels": {}, "nnal": {}}, "interrupted": []}

@@ -84,6 +84,35 @@ def test_it_ends_by_itself_and_a_second_one_replaces_the_first(listening, ports,
     assert marks(tmp_path) == []
 
 
+def test_it_ends_when_all_its_sources_are_done(run_module, listening, ports, tmp_path):
+    listening(ports, sources=["n1", "n2"])
+    peers = [{"name": "n1", "address": "127.0.0.1", "ports": ports}]
+    assert run_module("port_probe", peers=peers)["done"] == []  # without a name
+    assert run_module("port_probe", peers=peers, name="n3")["done"] == ["n1"]
+    assert run_module("port_probe", peers=peers, name="n2")["done"] == ["n1"]
+    assert run_module("port_probe", peers=peers, name="n2")["done"] == ["n1"]
+    assert states(run_module, ports) == ["open", "open"] and len(marks(tmp_path)) == 1
+    assert run_module("port_probe", peers=peers, name="n1")["done"] == ["n1"]
+    end = time.monotonic() + 20
+    while marks(tmp_path) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert states(run_module, ports) == ["refused", "refused"]
+
+
+def test_neither_a_service_nor_the_listener_of_another_host_is_told(run_module, listening, ports):
+    listening(ports[1:], sources=["n2"])
+    with socket.socket() as service:
+        service.bind(("127.0.0.1", ports[0]))
+        service.listen(5)
+        peers = [
+            {"name": "n1", "address": "127.0.0.1", "ports": ports[:1]},
+            {"name": "n9", "address": "127.0.0.1", "ports": ports[1:]},
+        ]
+        found = run_module("port_probe", peers=peers, name="n2")
+    assert [answer["listener"] for answer in found["answers"]] == [False, False] and found["done"] == []
+    assert states(run_module, ports[1:]) == ["open"]
+
+
 def test_dropped_packets_are_a_timeout(run_module, ports):
     with socket.socket() as full:  # a full backlog: the kernel drops further connections, as a firewall does
         full.bind(("127.0.0.1", ports[0]))

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import sys
+import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
@@ -181,6 +183,45 @@ def test_the_target_starts_when_all_units_run_and_not_before(host, call):
     assert not call("started", second)["changed"]
     host.say({**host.told(), TARGET: {}})
     assert call("started", second, check=True)["changed"] and call("started", second)["changed"]
+
+
+@pytest.fixture
+def url():
+    """An address that answers 200 to /health and 503 to everything else."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/health" else 503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_healthy_are_those_for_which_nothing_would_be_done(host, call, url):
+    units = {
+        name: dict(host.unit(f"demo-{name}.service", digest, "1"), name=name, url=path and url + path)
+        for name, digest, path in [
+            ("answers", "1", "/health"),
+            ("silent", "1", ""),
+            ("loads", "1", "/loading"),
+            ("other", "2", "/health"),
+            ("off", "1", "/health"),
+        ]
+    }
+    state = {units[name]["unit"]: dict(RUNS) for name in units if name != "off"}
+    host.say({**state, TARGET: dict(RUNS)})
+    result = call("present", *units.values())
+    assert (result["down"], result["outdated"], result["healthy"]) == (["off"], ["other"], ["answers", "silent"])
+    host.say({**state, units["off"]["unit"]: dict(RUNS), TARGET: {"enabled": True}})
+    result = call("present", *units.values())
+    assert result["down"] == [] and result["healthy"] == []  # the state started would start the target
 
 
 def test_one_call_asks_systemd_as_often_for_one_unit_as_for_sixteen(host, call):

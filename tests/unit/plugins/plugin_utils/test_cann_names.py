@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host.ascend_software import package_of
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann import cann_packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann import cann_packages, missing_packages
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,15 @@ def test_names(version, hardware, kernels):
 def test_unknown_hardware_is_refused():
     with pytest.raises(ValueError, match="known: "):
         cann_packages("9.1.0", "b7", "aarch64")
+
+
+def test_a_host_lacks_what_is_not_recorded_or_was_interrupted():
+    names = cann_packages("9.1.0", "a3", "aarch64")
+    toolkit, ops, nnal = names
+    version = {"9.1.0": {"path": "/x", "arch": "aarch64"}}
+    whole = {"toolkit": version, "kernels": version, "nnal": version}
+    assert missing_packages(names, {"installed": whole, "interrupted": []}) == []
+    assert missing_packages(names, {"installed": whole, "interrupted": [ops, "another.run"]}) == [ops]
+    assert missing_packages(names, {"installed": {**whole, "nnal": {"9.0.0": {}}}, "interrupted": []}) == [nnal]
+    assert missing_packages(names[::-1], {"installed": dict.fromkeys(whole, {}), "interrupted": []}) == names
+    assert missing_packages(names, {}) == names  # nothing is known

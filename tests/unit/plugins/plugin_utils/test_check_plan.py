@@ -12,7 +12,11 @@ import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import reach
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES, check_plan, observed
-from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connections import planned_connections, port_probes
+from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.connections import (
+    planned_connections,
+    port_probes,
+    still_listening,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.facts import check_facts
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.pairs import planned_pairs
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.rank_table import rank_table
@@ -673,6 +677,27 @@ def test_a_running_deployment_gets_no_listener_on_its_ports_and_is_hardly_distur
     assert probes["n2"]["peers"] == [{"name": "n1", "address": "10.0.0.1", "ports": [22000, 22003]}]
     answer_connections(plan(), data)
     assert check_plan(plan(), data) == []
+
+
+def test_a_listener_is_stopped_unless_all_that_connect_to_it_are_done():
+    probes = port_probes(plan(), facts())
+    assert {name: probe["sources"] for name, probe in probes.items()} == {
+        "n1": ["localhost", "n1", "n2", "n3"],
+        "n2": ["n1", "n2"],
+        "n3": ["n1", "n3"],
+        "localhost": [],
+    }
+    done = {"done": list(HOSTS)}
+    results = {name: {"listen": {"listening": [1]}, "connect": done, "controller": {}} for name in HOSTS}
+    results["n1"]["controller"] = done
+    assert still_listening(probes, results) == []
+    assert still_listening({}, results) == list(HOSTS)  # nobody connects
+    without = {**results, "n1": {**results["n1"], "controller": {"skipped": True}}}
+    assert still_listening(probes, without) == ["n1"]
+    lost = {**results, "n3": {"connect": {"unreachable": True}}}
+    assert still_listening(probes, lost) == ["n1"]
+    blocked = {**results, "n1": {**results["n1"], "connect": {"done": ["n1", "n2"]}}}
+    assert still_listening(probes, blocked) == ["n3"]
 
 
 def test_nothing_is_tested_where_nobody_wants_it():
