@@ -14,6 +14,8 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
+from ..plugin_utils.bundle.distribution import DEBIAN, WITH_APT, distribution_of
+from ..plugin_utils.bundle.distribution import names as names_of_packages
 from ..plugin_utils.bundle.manifest import BundleError, read
 from ..plugin_utils.bundle.placing import (
     archives,
@@ -21,6 +23,7 @@ from ..plugin_utils.bundle.placing import (
     files_of_host,
     images_of_host,
     lacking_space,
+    packages_of_host,
     parts_of_images,
     prove_digests,
 )
@@ -33,6 +36,8 @@ ARGUMENTS = {
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "images": {"type": "list", "elements": "str", "default": []},
     "engine": {"type": "str", "default": "docker"},
+    "plan": {"type": "dict", "default": {}},
+    "variables": {"type": "dict", "default": {}},
 }
 
 
@@ -46,7 +51,8 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
         directory, host = options["directory"], task_vars["inventory_hostname"]
-        first = self._module(task_vars, directory=directory)
+        roles = names_of_packages(options["plan"], host, DEBIAN, options["variables"]) if options["plan"] else []
+        first = self._module(task_vars, directory=directory, packages=roles)
         if first.get("failed") or "host" not in first:
             return {**result, **first}
         try:
@@ -57,8 +63,11 @@ class ActionModule(ActionBase):
                 platform, files = first["host"]["machine"], {}
             else:
                 platform, files = files_of_host(data, first["host"], host)
+            own = distribution_of(first["host"]["distribution"], first["host"]["machine"])
+            lacking = [] if own and own.name not in WITH_APT else first["packages"]
+            debs = packages_of_host(data, own, lacking, host)
             parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in images}
-            wanted = {**files, **parts_of_images(data, images)}
+            wanted = {**files, **debs, **parts_of_images(data, images)}
             short = [{key: image[key] for key in ("name", "digest", "config")} for image in images]
             asked = {"images": short, "parts": parts, "engine": options["engine"]} if images else {}
             compared = self._module(task_vars, directory=directory, files=wanted, **asked)
@@ -66,6 +75,7 @@ class ActionModule(ActionBase):
                 return {**result, **compared}
             sums = checksums_of_cann(data, files)
             found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
+            found.update(packages=lacking, repository=bool(debs))
             names = compared["missing"]
             lacking_space(wanted, names, compared["free"], directory, host)
             diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}

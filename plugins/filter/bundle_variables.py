@@ -9,16 +9,14 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 
-NAMES = {
+OWN = {
     "platform": "inference_bundle_platform",
     "environments": "__inference_environments",
-    "cann_method": "cann_method",
-    "cann_source": "cann_source",
-    "cann_source_on_host": "cann_source_on_host",
-    "cann_checksums": "cann_checksums",
-    "mooncake_method": "mooncake_method",
-    "router_script_image": "router_script_image",
+    "sources": "inference_bundle_sources",
 }
+OF_ROLES = """cann_method cann_source cann_source_on_host cann_checksums mooncake_method router_script_image
+    router_frontend_package router_balancer_package etcd_package container_runtime_packages firewall_packages model_origin"""
+NAMES = {**OWN, **{name: name for name in OF_ROLES.split()}}
 
 
 def bundle_variables(hostvars: t.Any) -> dict[str, t.Any]:

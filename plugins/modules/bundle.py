@@ -13,6 +13,7 @@ description:
     sizes, and fetches the files into a folder of the controller. There each file is stored by its SHA-256.
   - Container images are fetched with C(skopeo), which has to be installed if the services run in containers, into one layout of OCI. Their manifests and
     configurations keep the digests that they have in the registry.
+  - Packages of Debian and Ubuntu are resolved and fetched with C(apt) of this machine, for the distribution and machine of the hosts.
   - What was fetched is not fetched again, and an interrupted file goes on where it stopped. All problems are reported together.
   - C(manifest.json) has the origin, SHA-256 and size of each file, C(SHA256SUMS) the checksums for C(sha256sum --check).
 author:
@@ -37,8 +38,8 @@ options:
     type: dict
   hosts:
     description:
-      - For each planned host C(platform), C(environments) (options of M(ascend.inference.python_venv)), and the variables of the role C(cann)
-        that name its packages. Required unless O(state=verified).
+      - For each planned host C(platform), C(environments) (options of M(ascend.inference.python_venv)), C(sources) (files of package sources of its
+        distribution), and the variables of roles that name packages. Required unless O(state=verified).
     type: dict
   head:
     description: What the manifest says of the deployment.

@@ -56,6 +56,19 @@ options:
     description: The container engine's command line program.
     type: str
     default: docker
+  plan:
+    description: The plan, from which the packages of the distribution follow. Used on the controller only; none means no packages.
+    type: dict
+    default: {}
+  variables:
+    description: The variables of the host that name other packages. Used on the controller only.
+    type: dict
+    default: {}
+  packages:
+    description: Names of the packages that roles install if the host lacks them. Set by the action plugin.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: ascend.inference.bundle
 """
@@ -75,10 +88,10 @@ missing:
   elements: str
   sample: [httpx-0.28.1-py3-none-any.whl]
 host:
-  description: Machine, version of Python and version of the C library of the host.
+  description: Machine, version of Python, version of the C library and distribution of the host.
   returned: success
   type: dict
-  sample: {machine: aarch64, python: "3.11", glibc: "2.34"}
+  sample: {machine: aarch64, python: "3.11", glibc: "2.34", distribution: debian 12}
 free:
   description: Free bytes on the disk of O(directory).
   returned: success
@@ -94,6 +107,17 @@ cann_checksums:
   returned: success
   type: dict
   sample: {}
+packages:
+  description: Names of the packages of the distribution that the host lacks and roles may install.
+  returned: success
+  type: list
+  elements: str
+  sample: [nginx]
+repository:
+  description: Whether the folder has packages of the host's distribution, with an index.
+  returned: success
+  type: bool
+  sample: true
 images:
   description: The images of the host, C(name), C(digest) and C(config) each, for M(ascend.inference.bundle_images).
   returned: success
@@ -104,7 +128,7 @@ images:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.install.bundle_files import FilesError, free, host, missing, unpack
+from ..module_utils.install.bundle_files import FilesError, free, host, lacking, missing, unpack
 from ..module_utils.install.bundle_images import still_needed
 from ..module_utils.tools.disk import explained
 
@@ -118,6 +142,9 @@ ARGUMENTS = {
     "images": {"type": "list", "elements": "raw", "default": []},
     "parts": {"type": "dict", "default": {}},
     "engine": {"type": "str", "default": "docker"},
+    "plan": {"type": "dict", "default": {}},
+    "variables": {"type": "dict", "default": {}},
+    "packages": {"type": "list", "elements": "str", "default": []},
 }
 
 
@@ -125,6 +152,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
     result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}, "images": []}
+    result["packages"] = lacking(params["packages"])
     try:
         if params["archive"] and not module.check_mode:
             unpack(params["archive"], params["directory"], params["files"])

@@ -8,11 +8,16 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import sys
 import tarfile
 
+from ..tools.runner import ToolMissing, environment, execute
+
 CHUNK = 2**20
+RELEASE = "/etc/os-release"
+ANSWER = 60  # seconds
 
 
 class FilesError(Exception):
@@ -42,10 +47,34 @@ def missing(directory, files):
     return found
 
 
+def distribution(path=RELEASE):
+    """'debian 12': ID and VERSION_ID of os-release(5); empty if it does not say both."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            found = dict(re.findall(r"(?m)^(ID|VERSION_ID)=[\"']?([\w.-]+)[\"']?$", stream.read()))
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return "{ID} {VERSION_ID}".format(**found) if len(found) == 2 else ""
+
+
+def lacking(packages):
+    """Those ``packages`` of the distribution that are not installed; all of them if dpkg does not answer."""
+    if not packages:
+        return []
+    argv = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n"]
+    try:
+        done = execute(argv + ["--"] + list(packages), ANSWER, environment())
+    except ToolMissing:
+        return sorted(packages)
+    installed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith(" installed")}
+    return sorted(set(packages) - installed)
+
+
 def host():
-    """The platform of this interpreter: {machine, python, glibc}; glibc is empty with another C library."""
+    """The platform of this interpreter: {machine, python, glibc, distribution}; glibc is empty with another C library."""
     library, version = platform.libc_ver()
     return {
+        "distribution": distribution(),
         "machine": os.uname().machine,
         "python": "{}.{}".format(*sys.version_info[:2]),
         "glibc": version if library == "glibc" else "",

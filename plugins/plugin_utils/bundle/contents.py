@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import typing as t
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...module_utils.install.package_lock import UV
 from ...module_utils.install.venv_options import lock_name
 from ..description.findings import Finding
 from ..releases.cann import cann_packages
-from .distribution import packages
+from .distribution import WITH_APT, Wish, distribution_of, names, not_carried, packages
 from .platform import Platform, platform_of
 
 
@@ -59,6 +59,7 @@ class Contents:
     files: list[NamedFile] = field(default_factory=list)
     images: list[PlannedImage] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    wishes: list[Wish] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
@@ -67,7 +68,7 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
 
     ``hosts`` has for each planned host its variables: ``platform`` (inference_bundle_platform), ``environments`` (validated options of
     python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method``, ``cann_checksums``, ``mooncake_method`` and
-    ``router_script_image``.
+    ``router_script_image``, ``sources`` (inference_bundle_sources), and those that name other packages of the distribution.
     """
     result = Contents()
     if plan["runtime_facts"].get("in_cluster"):
@@ -81,6 +82,7 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
         result.findings += findings
         if not platform:
             continue
+        _wish(plan, name, platform, known, result)
         if contained:
             images = {s["container"]["image"] for s in plan["services"] if s["host"] == name and s.get("container")}
             _add(result.images, [PlannedImage(image, platform.machine) for image in sorted(images)])
@@ -91,8 +93,33 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
         _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
         if plan["engine"] == "vllm_ascend":
             _cann(plan, host, platform, known, result)
-    _add(result.missing, not_held(plan))
+    carried, others = [], []
+    for wish in result.wishes:
+        (carried if wish.distribution.name in WITH_APT else others).append(wish)
+    result.wishes = sorted(carried)
+    _add(result.missing, [not_carried(wish, "packages of dnf are not fetched") for wish in sorted(others)])
+    _add(result.missing, not_held(plan, hosts))
     return result
+
+
+def _wish(
+    plan: t.Mapping[str, t.Any], host: str, platform: Platform, known: t.Mapping[str, t.Any], result: Contents
+) -> None:
+    """Add the packages of one host to those of its distribution, if it is named."""
+    distribution = distribution_of(str(known["platform"].get("distribution", "")), platform.machine)
+    if not distribution:
+        return
+    wish = Wish(distribution, tuple(names(plan, host, distribution.family, known)), tuple(known.get("sources") or ()))
+    for place, other in enumerate(result.wishes):
+        if (other.distribution, other.sources) == (wish.distribution, wish.sources):
+            result.wishes[place] = replace(wish, names=tuple(sorted({*wish.names, *other.names})))
+            return
+        if other.distribution == distribution:
+            problem = f"its inference_bundle_sources differ from those of another host with {distribution.title}"
+            fix = "set the same files for all hosts of a distribution"
+            result.findings.append(Finding(host, "bundle_sources", problem, fix))
+            return
+    result.wishes.append(wish)
 
 
 def _sources(plan: t.Mapping[str, t.Any], host: str, known: t.Mapping[str, t.Any]) -> list[Finding]:
@@ -180,9 +207,10 @@ def _cann(
     _add(result.files, files)
 
 
-def not_held(plan: t.Mapping[str, t.Any]) -> list[str]:
-    """What the hosts need besides, and a bundle does not hold: packages of the distribution, the model, drivers."""
-    found = packages(plan)
+def not_held(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """What the hosts need besides, and a bundle does not hold: packages of distributions that are not named, the model, drivers."""
+    named = [(hosts.get(host["name"], {}).get("platform") or {}).get("distribution") for host in plan["hosts"]]
+    found = [] if all(named) else packages(plan)
     if plan["model"].get("source") != "tiny":
         found.append(f"the model {plan['model']['path']}")
     if plan["engine"] == "vllm_ascend":

@@ -1,11 +1,13 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packages of the distribution that the roles install where a host lacks them. No bundle holds them: each rack has its own releases of them."""
+"""Distributions of hosts, and the names of the packages that roles install where a host lacks them."""
 
 from __future__ import annotations
 
+import re
 import typing as t
+from dataclasses import dataclass
 
 DEBIAN, RED_HAT = "Debian", "RedHat"
 # As the roles have them; a test compares both. {purpose: {family: names}}
@@ -22,26 +24,114 @@ PACKAGES = {
         RED_HAT: ["libcurl", "libibverbs", "numactl-libs", "librdmacm"],
     },
 }
+UNPACKERS = {
+    "zip": "unzip",
+    "xz": "xz",
+    "txz": "xz",
+    "bz2": "bzip2",
+    "tbz": "bzip2",
+    "tbz2": "bzip2",
+    "zst": "zstd",
+    "tzst": "zstd",
+}
+XZ = {DEBIAN: "xz-utils", RED_HAT: "xz"}
 SYSTEMS = {DEBIAN: "Debian and Ubuntu", RED_HAT: "openEuler and others with dnf"}
+WITH_APT = ("debian", "ubuntu")  # ID of os-release(5)
+ENGINES = {"prefill", "decode", "colocated", "encode"}
+MODULE_OF_APT = "python3-apt"  # ansible.builtin.apt installs it before anything else
 
 
-def purposes(plan: t.Mapping[str, t.Any]) -> list[str]:
-    """Keys of PACKAGES for what a plan runs."""
-    kinds = {service["kind"] for service in plan["services"]}
+@dataclass(frozen=True, order=True)
+class Distribution:
+    """``name`` and ``version`` are ID and VERSION_ID of os-release(5): 'debian', '12'. ``machine`` as uname prints it."""
+
+    name: str
+    version: str
+    machine: str
+
+    @property
+    def title(self) -> str:
+        """For people: 'debian 12 on aarch64'."""
+        return f"{self.name} {self.version} on {self.machine}"
+
+    @property
+    def platform(self) -> str:
+        """The name among the platforms of a bundle's files: 'aarch64-debian-12'."""
+        return f"{self.machine}-{self.name}-{self.version}"
+
+    @property
+    def family(self) -> str:
+        """The key of PACKAGES."""
+        return DEBIAN if self.name in WITH_APT else RED_HAT
+
+    def as_dict(self) -> dict[str, str]:
+        """The distribution as plain data."""
+        return {"name": self.name, "version": self.version, "machine": self.machine}
+
+
+@dataclass(frozen=True, order=True)
+class Wish:
+    """Packages of one distribution. ``sources``: files of package sources on this machine, none for this machine's own."""
+
+    distribution: Distribution
+    names: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+
+
+def distribution_of(text: str, machine: str) -> Distribution | None:
+    """The distribution that 'debian 12' names; None for a text of another form."""
+    found = re.fullmatch(r"([\w.-]+) ([\w.-]+)", text, re.ASCII)
+    return Distribution(found.group(1), found.group(2), machine) if found else None
+
+
+def purposes(plan: t.Mapping[str, t.Any], host: str = "") -> list[str]:
+    """Keys of PACKAGES for what a plan runs on a host, or on all of them."""
+    kinds = {service["kind"] for service in plan["services"] if host in ("", service["host"])}
     router, contained = plan["software"]["router"], plan["runtime_facts"].get("contained")
     found = ["docker" if contained else "python"]
     found += [name for name in (router.get("frontend"), router.get("balancer")) if name in PACKAGES]
+    if host:
+        found = [name for name in found if {"nginx": "frontend", "haproxy": "balancer"}.get(name, "") in ("", *kinds)]
     firewall = plan.get("firewall") or {"state": "absent"}
     if firewall["state"] != "absent":
         found.append("firewalld" if firewall["backend"] == "firewalld" else "nftables")
     found += ["etcd"] if "etcd" in kinds else []
-    return found + (["mooncake"] if plan["software"]["mooncake"].get("needed", True) and not contained else [])
+    mooncake = plan["software"]["mooncake"].get("needed", True) and not contained
+    return found + (["mooncake"] if mooncake and (not host or kinds & {*ENGINES, "mooncake_master"}) else [])
+
+
+def names(plan: t.Mapping[str, t.Any], host: str, family: str, known: t.Mapping[str, t.Any]) -> list[str]:
+    """The packages that roles may install on a host. ``known``: variables of the host, with which roles install others."""
+    found: set[str] = set()
+    for purpose in purposes(plan, host):
+        own = _own(purpose, family, known)
+        found.update(PACKAGES[purpose][family] if own is None else own)
+    tool = UNPACKERS.get(str(known.get("model_origin") or "").rpartition(".")[2].lower(), "")
+    found.update([XZ[family] if tool == "xz" else tool] if tool else [])
+    return sorted(found)
+
+
+def _own(purpose: str, family: str, known: t.Mapping[str, t.Any]) -> list[str] | None:
+    """What variables of roles say instead of PACKAGES."""
+    single = {"nginx": "router_frontend_package", "haproxy": "router_balancer_package", "etcd": "etcd_package"}
+    several = {"docker": ("container_runtime_packages", family)}
+    several.update({name: ("firewall_packages", name) for name in ("nftables", "firewalld")})
+    if purpose in single and known.get(single[purpose]):
+        return [str(known[single[purpose]])]
+    variable, key = several.get(purpose, ("", ""))
+    given = (known.get(variable) or {}).get(key)
+    return None if given is None else [str(name) for name in given]
 
 
 def packages(plan: t.Mapping[str, t.Any]) -> list[str]:
-    """A line for each family of distributions with the names of the packages."""
+    """A line for each family of distributions with the names of the packages, for hosts whose distribution is not named."""
     lines = []
     for family, title in SYSTEMS.items():
-        names = sorted({name for purpose in purposes(plan) for name in PACKAGES[purpose][family]})
-        lines.append(f"packages of the distribution, if the host lacks them, on {title}: {', '.join(names)}")
+        found = sorted({name for purpose in purposes(plan) for name in PACKAGES[purpose][family]})
+        lines.append(f"packages of the distribution, if the host lacks them, on {title}: {', '.join(found)}")
     return lines
+
+
+def not_carried(wish: Wish, reason: str) -> str:
+    """The line for packages that this machine cannot fetch."""
+    return f"packages of {wish.distribution.title}, if the host lacks them: {', '.join(wish.names)} ({reason})"

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from ...module_utils.install.resolution import Unresolved
 from ..description.findings import Finding
 from . import controller, images, manifest
+from .apt import INDEX, Apt, Deb, index
 from .contents import Contents, Environment, NamedFile, PlannedImage
+from .distribution import Wish, not_carried
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .store import FetchError, Store, blob, sha256_of
@@ -31,6 +33,7 @@ class Listing:
     contents: Contents
     environments: list[tuple[Environment, list[PackageFile]]] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
+    debs: list[tuple[Wish, list[Deb]]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, t.Any]]:
@@ -41,6 +44,9 @@ class Listing:
                 _row(found, _kind(file, environment), file, environment.platform.name)
         for named in self.contents.files:
             _row(found, named.kind, named, named.platform)
+        for wish, debs in self.debs:
+            for deb in debs:
+                _row(found, "deb", deb, wish.distribution.platform)
         for image in self.images:
             _row(found, "image", image, image.machine)
             found["image", f"{image.name} {image.sha256}"]["parts"] = image.parts
@@ -70,8 +76,8 @@ def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any,
         row["platforms"].append(platform)
 
 
-def listed(wanted: Contents, resolution: Resolution, registry: images.Registry) -> Listing:
-    """Resolve every environment and ask for every image; what cannot be had is a finding each."""
+def listed(wanted: Contents, resolution: Resolution, registry: images.Registry, apt: Apt) -> Listing:
+    """Resolve every environment and distribution, and ask for every image; what cannot be had is a finding each."""
     result = Listing(wanted, findings=list(wanted.findings))
     for environment in wanted.environments:
         _resolve(result, resolution, environment)
@@ -80,7 +86,40 @@ def listed(wanted: Contents, resolution: Resolution, registry: images.Registry) 
             result.images.append(registry.find(planned))
         except FetchError as error:
             result.findings.append(_image_finding(planned, error))
+    for wish in wanted.wishes:
+        if not apt.usable():
+            wanted.missing.append(not_carried(wish, "this machine has no apt, which fetches them"))
+            continue
+        try:
+            result.debs.append((wish, apt.closure(wish)))
+        except FetchError as error:
+            result.findings.append(_packages_finding(wish, error))
     return result
+
+
+def _packages_finding(wish: Wish, error: FetchError) -> Finding:
+    return Finding(f"packages of {wish.distribution.title}", "bundle_packages", str(error), "", "error", "", WHY)
+
+
+def fetched_packages(listing: Listing, apt: Apt, store: Store) -> tuple[list[dict[str, t.Any]], list[Finding]]:
+    """Fetch the packages of distributions, and write the index of each; the manifest's items. What cannot be had is a finding each."""
+    items: dict[tuple[str, str], dict[str, t.Any]] = {}
+    findings = []
+    for wish, debs in listing.debs:
+        platform = wish.distribution.platform
+        try:
+            apt.fetch(wish, debs, store)
+        except FetchError as error:
+            findings.append(_packages_finding(wish, error))
+            continue
+        for deb in debs:
+            _item(items, "deb", deb, deb.sha256, deb.size, platform, True)
+        place = os.path.join(apt.folder, f"{platform}.{INDEX}")
+        with open(place, "w", encoding="utf-8") as stream:
+            stream.write(index(debs))
+        sha256, size = store.add(INDEX, place)
+        _item(items, "repository", NamedFile("repository", INDEX, "written here"), sha256, size, platform, True)
+    return list(items.values()), findings
 
 
 def _image_finding(planned: PlannedImage | images.Image, error: FetchError) -> Finding:

@@ -124,6 +124,10 @@ def read_with_digest(folder: str, sha256: str = "") -> tuple[dict[str, t.Any], s
     )
     if not isinstance(platforms, list) or any(platform_of(each, "")[1] for each in platforms):
         wrong.append("platforms")
+    if not isinstance(data.get("distributions", []), list) or not all(
+        map(_valid_distribution, data.get("distributions", []))
+    ):
+        wrong.append("distributions")
     if not isinstance(data.get("images", []), list) or not all(_valid_image(each) for each in data.get("images", [])):
         wrong.append("images")
     if wrong:
@@ -147,6 +151,16 @@ def _valid(entry: t.Any) -> bool:
     if entry["kind"] == "image" and not entry["name"] == entry["sha256"] == os.path.basename(entry["path"]):
         return False  # hosts find the parts of images by their digests
     return bool(PATH.fullmatch(entry["path"]) and NAME.fullmatch(entry["name"])) and ".." not in entry["path"]
+
+
+def _valid_distribution(entry: t.Any) -> bool:
+    """Whether the entry of a distribution has its name, version, machine and names of packages."""
+    texts = ("name", "version", "machine")
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("names"), list)
+        and all(isinstance(entry.get(key), str) for key in texts)
+    )
 
 
 def _valid_image(entry: t.Any) -> bool:

@@ -12,11 +12,13 @@ import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
+from .distribution import Distribution
 from .images import BLOBS
 from .manifest import BundleError, files_for, read, require_unchanged, serving
 from .platform import Platform
 
 KINDS = ("wheel", "sdist", "cann")
+KINDS_OF_DISTRIBUTION = ("deb", "repository")
 MOST_LIST = 4 * 2**20  # bytes of a list of manifests, as registries limit it
 MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
 ARCHIVE = (
@@ -36,6 +38,36 @@ def files_of_host(data: t.Mapping[str, t.Any], host: t.Mapping[str, str], name: 
             f"inference_bundle_platform for this host, then {AGAIN}; or let Ansible use another interpreter on the host"
         )
     return platform, files_for(data, platform, KINDS)
+
+
+def packages_of_host(
+    data: t.Mapping[str, t.Any], host: Distribution | None, lacking: t.Sequence[str], name: str
+) -> dict[str, t.Any]:
+    """The packages that a host gets, with their index: none if it lacks none, or if the bundle has no packages of any distribution.
+
+    Raises ``BundleError`` if it has them for other distributions only, or not all that the host lacks.
+    """
+    entries = {_distribution(entry): entry["names"] for entry in data.get("distributions", [])}
+    if not lacking or not entries:
+        return {}
+    if host not in entries:
+        known = ", ".join(each.title for each in sorted(entries))
+        raise BundleError(
+            f"{name} lacks packages of its distribution ({', '.join(lacking)}) and has {host.title if host else 'an unknown one'}; the bundle has "
+            f"packages for: {known}. [bundle_distribution] They would not fit. Fix: set distribution in inference_bundle_platform for this host, "
+            f"then {AGAIN}; or install these packages on the host"
+        )
+    absent = [package for package in lacking if package not in entries[host]]
+    if absent:
+        raise BundleError(
+            f"{name} lacks packages of its distribution that the bundle does not have for {host.title}: {', '.join(absent)}. [bundle_stale] It "
+            f"was made for another plan. Fix: {AGAIN}"
+        )
+    return files_for(data, host.platform, KINDS_OF_DISTRIBUTION)
+
+
+def _distribution(entry: t.Mapping[str, t.Any]) -> Distribution:
+    return Distribution(entry["name"], entry["version"], entry["machine"])
 
 
 def images_of_host(

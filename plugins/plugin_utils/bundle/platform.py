@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..description.findings import Finding
 from ..releases.version import numbers
+from .distribution import distribution_of
 
 with contextlib.suppress(ImportError):  # ansible-core requires it; tests of imports have it not
     from packaging.tags import Tag, compatible_tags, cpython_tags
@@ -88,7 +89,7 @@ def platform_of(given: t.Any, host: str, only_machine: bool = False) -> tuple[Pl
     if not isinstance(given, t.Mapping) or not given:
         return finding(f"{VARIABLE} is not set")
     values = {key: str(given.get(key, "")) for key in keys}
-    wrong = [key for key in given if key not in keys]
+    wrong = [key for key in given if key not in (*keys, "distribution")]
     if wrong:
         return finding(f"{VARIABLE} has unknown keys: {', '.join(map(str, wrong))}")
     if values["machine"] not in MACHINES:
@@ -97,4 +98,9 @@ def platform_of(given: t.Any, host: str, only_machine: bool = False) -> tuple[Pl
         found = numbers(values[key])
         if len(found) != 2 or found[0] != major or values[key] != f"{major}.{found[1]}":
             return finding(f"{key} is {values[key] or 'missing'}; expected {major}.MINOR in quotes")
+    distribution = given.get("distribution", "")
+    if distribution and not distribution_of(str(distribution), values["machine"]):
+        return finding(
+            f"distribution is {distribution}; expected ID and VERSION_ID of /etc/os-release, for instance 'debian 12'"
+        )
     return Platform(**values), []

@@ -49,9 +49,11 @@ RUN_VARIABLES = {
     "bundle_keyring": "File of 'gpg --export'; the bundle has to be signed by one of its keys.",
     "bundle_path": "Folder that the playbook bundle writes. Default: bundle, in the current folder.",
     "bundle_platform": "Per host, group or deployment: machine, python and glibc, as in {machine: aarch64, python: '3.11', glibc: '2.35'}. "
-    "Images need machine only.",
+    "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of Debian or Ubuntu.",
     "bundle_show": "list: the playbook bundle prints the list with sizes and fetches nothing.",
     "bundle_sign": "Id of the GnuPG key with which the playbook bundle signs.",
+    "bundle_sources": "Per host, group or deployment: files of the hosts' package sources (NAME.list, NAME.sources) on the machine that makes the bundle. "
+    "Default: its own, if it has the same distribution.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",

@@ -12,6 +12,7 @@ import re
 import tarfile
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_files
 
 
 def announced(content):
@@ -74,3 +75,25 @@ def test_check_mode_unpacks_nothing(tmp_path, run_module):
     sent = archive(tmp_path / "sent.tar", {"a.whl": b"first"})
     run_module("bundle_files", directory=str(tmp_path / "cache"), files=FILES, archive=sent, check=True)
     assert not (tmp_path / "cache").exists()
+
+
+def test_packages_that_are_not_installed_are_named(tmp_path, run_module, monkeypatch):
+    program = tmp_path / "dpkg-query"
+    program.write_text(
+        "#!/bin/sh\necho 'nginx installed'\necho 'haproxy config-files'\necho 'no packages found matching etcd' >&2\nexit 1\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = run_module("bundle_files", directory=str(tmp_path / "cache"), packages=["nginx", "haproxy", "etcd"])
+    assert found["packages"] == ["etcd", "haproxy"]
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert bundle_files.lacking(["nginx"]) == ["nginx"] and bundle_files.lacking([]) == []
+
+
+def test_the_distribution_is_what_os_release_says(tmp_path):
+    file = tmp_path / "os-release"
+    file.write_text('PRETTY_NAME="Ubuntu 22.04"\nNAME="Ubuntu"\nVERSION_ID="22.04"\nID=ubuntu\nID_LIKE=debian\n')
+    assert bundle_files.distribution(str(file)) == "ubuntu 22.04"
+    file.write_text("ID=debian\n")
+    assert bundle_files.distribution(str(file)) == ""
+    assert bundle_files.distribution(str(tmp_path / "absent")) == ""

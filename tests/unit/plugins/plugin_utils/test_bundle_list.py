@@ -18,7 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock
 from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Unresolved
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import controller, distribution, packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import apt, controller, distribution, packages
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import (
     Environment,
     PlannedImage,
@@ -38,6 +38,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
     files_of_host,
     from_bundle,
     lacking_space,
+    packages_of_host,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
@@ -113,6 +114,75 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
     debian, other = distribution.packages(plan)
     assert debian.endswith(": libcurl4, libibverbs1, libnuma1, librdmacm1, nftables, nginx, python3-venv")
     assert "numactl-libs" in other and any("libnuma1, librdmacm1, python3-venv" in line for line in found.missing)
+
+
+def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
+    plan, found = listed(platform={**GIVEN, "distribution": "debian 12"})
+    (wish,) = found.wishes
+    assert (wish.distribution.title, wish.distribution.platform) == ("debian 12 on aarch64", "aarch64-debian-12")
+    assert {"libnuma1", "python3-venv"} <= {*wish.names} and not any(
+        "of the distribution" in line for line in found.missing
+    )
+    _plan, found = listed(platform={**GIVEN, "distribution": "openEuler 22.03"})
+    (line,) = [line for line in found.missing if "packages of" in line]
+    assert found.wishes == [] and line.startswith("packages of openEuler 22.03 on aarch64") and "numactl-libs" in line
+    first, *others = (host["name"] for host in plan["hosts"])
+    hosts = {name: {"platform": {**GIVEN, "distribution": "debian 12"}} for name in others}
+    hosts[first] = {"platform": {**GIVEN, "distribution": "debian 12"}, "sources": ["a.list"]}
+    assert {each.id for each in contents(plan, hosts).findings} == {"bundle_sources"}
+    hosts[first] = {"platform": GIVEN}  # one host that is not named
+    found = contents(plan, hosts)
+    assert len(found.wishes) == 1 and any("packages of the distribution" in line for line in found.missing)
+    hosts[first] = {"platform": {**GIVEN, "distribution": "debian"}}
+    assert "ID and VERSION_ID" in contents(plan, hosts).findings[0].problem
+
+
+def test_a_host_needs_the_packages_of_its_own_services():
+    services = [{"host": "a", "kind": "prefill"}, {"host": "b", "kind": "frontend"}, {"host": "c", "kind": "etcd"}]
+    software = {"router": {"frontend": "nginx", "balancer": "haproxy"}, "mooncake": {"needed": True}}
+    plan = {"services": services, "software": software, "runtime_facts": {"contained": False}}
+
+    def of(host, **known):
+        return set(distribution.names(plan, host, "Debian", known))
+
+    assert "libnuma1" in of("a") and of("b") == {"python3-venv", "nginx"} and of("c") == {"python3-venv", "etcd-server"}
+    assert of("b", router_frontend_package="nginx-light") == {"python3-venv", "nginx-light"}
+    assert of("c", etcd_package="etcd") == {"python3-venv", "etcd"}
+    assert of("b", model_origin="https://example.org/model.tar.XZ") == {"python3-venv", "nginx", "xz-utils"}
+    assert "zstd" in of("b", model_origin="/nfs/model.tar.zst") and "unzip" in of("b", model_origin="a.zip")
+    plan["firewall"] = {"state": "present", "backend": "firewalld"}
+    assert "firewalld" in of("b") and "fw" in of("b", firewall_packages={"firewalld": ["fw"]})
+    plan["runtime_facts"]["contained"] = True
+    assert "docker.io" in of("a") and "libnuma1" not in of("a") and "python3-venv" not in of("a")
+    assert "mine" in of("a", container_runtime_packages={"Debian": ["mine"]})
+    unpackers = yaml.safe_load((ROLES / "model/vars/main.yml").read_text())["__model_unpackers"]
+    assert unpackers == distribution.UNPACKERS
+
+
+def test_a_host_that_lacks_packages_gets_those_of_its_distribution():
+    debian, bookworm = distribution.Distribution("debian", "12", "x86_64"), "x86_64-debian-12"
+    entries = [item(kind, name, "o", sha * 64, 1, f"blobs/{sha * 64}/{name}", platforms=[bookworm]) for kind, name, sha in
+               (("deb", "nginx.deb", "a"), ("repository", "Packages", "b"))]  # fmt: skip
+    data = {"items": entries, "distributions": [{**debian.as_dict(), "names": ["nginx"]}]}
+    assert set(packages_of_host(data, debian, ["nginx"], "h")) == {"nginx.deb", "Packages"}
+    assert packages_of_host(data, debian, [], "h") == {}
+    assert (
+        packages_of_host({"items": entries}, None, ["nginx"], "h") == {}
+    )  # a bundle without packages: as without a bundle
+    for other in (
+        distribution.Distribution("debian", "12", "aarch64"),
+        distribution.Distribution("debian", "13", "x86_64"),
+        None,
+    ):
+        with pytest.raises(BundleError, match=r"h lacks .*\(nginx\).*debian 12 on x86_64\. \[bundle_distribution\]"):
+            packages_of_host(data, other, ["nginx"], "h")
+    with pytest.raises(BundleError, match=r"haproxy\. \[bundle_stale\]"):
+        packages_of_host(data, debian, ["haproxy", "nginx"], "h")
+
+
+def test_records_of_an_index_keep_their_continuation_lines():
+    text = "Package: a\nVersion: 1:2\nTag: x,\n y\n\n\nPackage: b\nVersion: 3\n\nN: noise\n"
+    assert apt.parsed(text) == [{"Package": "a", "Version": "1:2", "Tag": "x,\n y"}, {"Package": "b", "Version": "3"}]
 
 
 def test_sources_that_hosts_would_clone_are_refused():

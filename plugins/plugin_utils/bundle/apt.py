@@ -1,0 +1,212 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packages of Debian and Ubuntu: the closure of names for a distribution, from its own signed indexes, resolved and fetched by apt.
+
+apt runs with folders of its own and with an empty list of installed packages, so that the closure depends on nothing that this machine has.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shlex
+import shutil
+import typing as t
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from ...module_utils.install.resolution import without_credentials
+from ...module_utils.tools.runner import environment, execute
+from ...module_utils.tools.text import visible
+from .distribution import MODULE_OF_APT, Wish
+from .store import FetchError, Store, sha256_of
+
+ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Debian
+TIMEOUT = 3600  # seconds
+INDEX = "Packages"  # the name that apt asks for in a flat repository
+RECORD = re.compile(r"(?m)^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)$")
+
+
+@dataclass(frozen=True, order=True)
+class Deb:
+    """One package. ``record`` is its part of the index, with the name of the file here; ``size`` is in bytes."""
+
+    package: str
+    version: str
+    name: str
+    origin: str
+    sha256: str
+    size: int
+    record: str
+
+
+class Apt:
+    """apt of this machine for other distributions and machines; files of each in a folder of their own below ``folder``."""
+
+    def __init__(self, folder: str, run: t.Callable[..., t.Any] = execute, system: str = "/") -> None:
+        self.folder, self.run, self.system = folder, run, system
+
+    def usable(self) -> bool:
+        """Whether this machine has apt."""
+        return all(shutil.which(program) for program in ("apt-get", "apt-cache"))
+
+    def closure(self, wish: Wish) -> list[Deb]:
+        """The packages and all that they need and recommend. Raises ``FetchError``."""
+        options = self._prepared(wish)
+        self._must(wish, ["apt-get", *options, "update"])
+        self._of_the_release(wish)
+        wanted = [*wish.names, MODULE_OF_APT]
+        listed = self._must(wish, ["apt-get", *options, "install", "--quiet=1", "--print-uris", *wanted])
+        addresses = [shlex.split(line)[:2] for line in listed.splitlines() if line.startswith("'")]
+        chosen = {name: address for address, name in addresses}
+        pairs = [(name.split("_")[0], unquote(name.split("_")[1])) for name in chosen]
+        shown = self._must(wish, ["apt-cache", *options, "show", *(f"{name}={version}" for name, version in pairs)])
+        records = {(each["Package"], each["Version"], each.get("Filename", "")): each for each in parsed(shown)}
+        return sorted(
+            self._deb(wish, records, *pair, address) for pair, address in zip(pairs, chosen.values(), strict=True)
+        )
+
+    def _deb(
+        self, wish: Wish, records: t.Mapping[t.Any, dict[str, str]], package: str, version: str, address: str
+    ) -> Deb:
+        path = unquote(address)
+        fitting = [
+            record
+            for (name, number, place), record in sorted(records.items())
+            if (name, number) == (package, version) and place and path.endswith(place.removeprefix("./"))
+        ]
+        if not fitting or not re.fullmatch(r"[0-9a-f]{64}", fitting[0].get("SHA256", "")):
+            raise FetchError(
+                f"the index of {wish.distribution.title} has no SHA-256 of {package} {version}. Fix: use sources whose index has it "
+                "(inference_bundle_sources)"
+            )
+        record = fitting[0]
+        name = re.sub(r"[^\w.+-]", "_", f"{package}_{version}_{record['Architecture']}.deb", flags=re.ASCII)
+        text = "".join(f"{key}: {value}\n" for key, value in {**record, "Filename": f"./{name}"}.items())
+        return Deb(package, version, name, without_credentials(address), record["SHA256"], int(record["Size"]), text)
+
+    def fetch(self, wish: Wish, debs: t.Sequence[Deb], store: Store) -> None:
+        """Bring the packages into the store; those that are there are not fetched. Raises ``FetchError``."""
+        lacking = [deb for deb in debs if not store.has(deb.name, deb.sha256, deb.size)]
+        folder = os.path.join(store.folder, "incomplete", wish.distribution.platform)
+        os.makedirs(folder, exist_ok=True)
+        kept = _known(folder)
+        wanted = [f"{deb.package}={deb.version}" for deb in lacking if deb.sha256 not in kept]
+        if wanted:
+            self._must(wish, ["apt-get", *self._options(wish), "download", *wanted], cwd=folder)
+            kept = _known(folder)
+        for deb in lacking:
+            if deb.sha256 not in kept:
+                raise FetchError(
+                    f"{deb.origin} is not what the index of {wish.distribution.title} says. Fix: check the mirror"
+                )
+            store.get(deb.name, kept[deb.sha256], deb.sha256, deb.size)
+        shutil.rmtree(folder)
+
+    def _place(self, wish: Wish) -> str:
+        return os.path.abspath(os.path.join(self.folder, wish.distribution.platform))
+
+    def _options(self, wish: Wish) -> list[str]:
+        place, architecture = self._place(wish), ARCHITECTURES[wish.distribution.machine]
+        own = not wish.sources
+        options = {
+            "Dir::State": place,
+            "Dir::State::status": f"{place}/status",
+            "Dir::State::lists": f"{place}/lists",
+            "Dir::Cache": f"{place}/cache",
+            "APT::Architecture": architecture,
+            "APT::Architectures": architecture,
+            "APT::Install-Recommends": "true",
+            "APT::Update::Error-Mode": "any",
+            "Acquire::Languages": "none",
+            "Acquire::Retries": "3",
+            **({"APT::Sandbox::User": "root"} if os.getuid() == 0 else {}),  # the folders are this user's
+            **({} if own else {"Dir::Etc::sourcelist": "/dev/null", "Dir::Etc::sourceparts": f"{place}/sources"}),
+        }
+        return [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
+
+    def _prepared(self, wish: Wish) -> list[str]:
+        """apt's options, after its folders were made. Raises ``FetchError`` if nothing says where packages are."""
+        place = self._place(wish)
+        here = self._this_distribution()
+        if not wish.sources and (wish.distribution.name, wish.distribution.version) != here:
+            raise FetchError(
+                f"this machine has {' '.join(here) or 'an unknown distribution'}, and the hosts have {wish.distribution.title}. Fix: set "
+                "inference_bundle_sources to copies of their files of package sources (/etc/apt/sources.list, /etc/apt/sources.list.d)"
+            )
+        for name in ("lists/partial", "cache/archives/partial", "sources"):
+            os.makedirs(os.path.join(place, name), exist_ok=True)
+        with open(os.path.join(place, "status"), "w", encoding="utf-8"):
+            pass
+        for source in wish.sources:
+            if not source.endswith((".list", ".sources")) or not os.path.isfile(source):
+                raise FetchError(
+                    f"{source} is no file NAME.list or NAME.sources of apt. Fix: correct inference_bundle_sources"
+                )
+            shutil.copyfile(source, os.path.join(place, "sources", os.path.basename(source)))
+        return self._options(wish)
+
+    def _this_distribution(self) -> tuple[str, ...]:
+        """ID and VERSION_ID of this machine; empty if it does not say."""
+        try:
+            with open(os.path.join(self.system, "etc/os-release"), encoding="utf-8") as stream:
+                known = dict(line.split("=", 1) for line in shlex.split(stream.read(), comments=True) if "=" in line)
+        except (OSError, ValueError):
+            return ()
+        return (known.get("ID", ""), known.get("VERSION_ID", ""))
+
+    def _of_the_release(self, wish: Wish) -> None:
+        """Raise ``FetchError`` if an index of the distribution is of another release."""
+        wanted = wish.distribution
+        for path in sorted(glob.glob(os.path.join(glob.escape(self._place(wish)), "lists", "*Release"))):
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                head = dict(
+                    RECORD.findall(
+                        stream.read(4096).partition("\n\n")[2] if path.endswith("InRelease") else stream.read(4096)
+                    )
+                )
+            version = re.split(r"[^\d.]", head.get("Version", ""), maxsplit=1)[0]
+            if (
+                head.get("Origin", "").lower() == wanted.name
+                and version
+                and not f"{version}.".startswith(f"{wanted.version}.")
+            ):
+                raise FetchError(
+                    f"the package sources for {wanted.title} are of {head['Origin']} {version} ({head.get('Codename', 'no codename')}). Fix: "
+                    "correct inference_bundle_sources, or distribution in inference_bundle_platform"
+                )
+
+    def _must(self, wish: Wish, argv: list[str], cwd: str | None = None) -> str:
+        done = self.run(argv, TIMEOUT, {**environment(), "DEBIAN_FRONTEND": "noninteractive"}, cwd=cwd)
+        if done.timed_out or done.rc != 0:
+            said = f"{done.stdout.strip()[-800:]}\n{done.stderr.strip()[-800:]}"  # what cannot be had is in the first, the verdict in the second
+            reason = f"it did not end in {TIMEOUT} s" if done.timed_out else visible(said.strip())
+            raise FetchError(
+                f"{argv[0]} cannot get packages of {wish.distribution.title}: {without_credentials(reason)}. Fix: check "
+                "inference_bundle_sources, their keys (Signed-By), and network and proxy of this machine"
+            )
+        return str(done.stdout)
+
+
+def _known(folder: str) -> dict[str, str]:
+    """{SHA-256: path} of the files of a folder."""
+    paths = [os.path.join(folder, name) for name in os.listdir(folder)]
+    return {sha256_of(path): path for path in paths if os.path.isfile(path)}
+
+
+def parsed(text: str) -> list[dict[str, str]]:
+    """The records of an index (deb-control(5)), with their continuation lines."""
+    found = [dict(RECORD.findall(part)) for part in re.split(r"\n\n+", text)]
+    return [record for record in found if record.get("Package") and record.get("Version")]
+
+
+def index(debs: t.Iterable[Deb]) -> str:
+    """The index of a flat repository with these packages."""
+    return "\n".join(deb.record for deb in sorted(debs))
+
+
+def distributions(closures: t.Iterable[tuple[Wish, t.Sequence[Deb]]]) -> list[dict[str, t.Any]]:
+    """What the manifest says of the distributions whose packages a bundle has."""
+    return [{**wish.distribution.as_dict(), "names": list(wish.names)} for wish, _debs in closures]
