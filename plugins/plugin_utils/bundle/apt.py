@@ -140,7 +140,7 @@ class Apt:
             os.makedirs(os.path.join(place, name), exist_ok=True)
         with open(os.path.join(place, "status"), "w", encoding="utf-8"):
             pass
-        for source in wish.sources:
+        for source in map(os.path.expanduser, wish.sources):
             if not source.endswith((".list", ".sources")) or not os.path.isfile(source):
                 raise FetchError(
                     f"{source} is no file NAME.list or NAME.sources of apt. Fix: correct inference_bundle_sources"

@@ -109,7 +109,9 @@ def _wish(
     distribution = distribution_of(str(known["platform"].get("distribution", "")), platform.machine)
     if not distribution:
         return
-    wish = Wish(distribution, tuple(names(plan, host, distribution.family, known)), tuple(known.get("sources") or ()))
+    sources = known.get("sources") or []
+    files = (sources,) if isinstance(sources, str) else tuple(map(str, sources))
+    wish = Wish(distribution, tuple(names(plan, host, distribution.family, known)), files)
     for place, other in enumerate(result.wishes):
         if (other.distribution, other.sources) == (wish.distribution, wish.sources):
             result.wishes[place] = replace(wish, names=tuple(sorted({*wish.names, *other.names})))

@@ -130,6 +130,9 @@ def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
     hosts = {name: {"platform": {**GIVEN, "distribution": "debian 12"}} for name in others}
     hosts[first] = {"platform": {**GIVEN, "distribution": "debian 12"}, "sources": ["a.list"]}
     assert {each.id for each in contents(plan, hosts).findings} == {"bundle_sources"}
+    same = dict.fromkeys(others, {**hosts[first], "sources": ["a.list"]})
+    found = contents(plan, {**same, first: {**hosts[first], "sources": "a.list"}})
+    assert found.findings == [] and [wish.sources for wish in found.wishes] == [("a.list",)]
     hosts[first] = {"platform": GIVEN}  # one host that is not named
     found = contents(plan, hosts)
     assert len(found.wishes) == 1 and any("packages of the distribution" in line for line in found.missing)
