@@ -461,3 +461,38 @@ def test_the_script_of_the_controller_is_valid_shell(archives):
     assert (
         f"locks/{INTEL.name}/controller.txt" in text and "python3.11" in text and all(name in text for name in archives)
     )
+
+
+class Answers:
+    """Answers of apt for one package; keeps the commands."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, argv, timeout, env, cwd=None):
+        self.asked.append(argv)
+        text = ""
+        if "--print-uris" in argv:
+            text = "Reading lists\n'http://u:p@mirror.example/pool/a_1%3a2_all.deb' a_1%3a2_all.deb 5 MD5Sum:0\n"
+        if "show" in argv:
+            shas = {"a": "b" * 64, "pool/a_1:2_all.deb": "a" * 64}
+            text = "\n".join(
+                f"Package: a\nVersion: 1:2\nArchitecture: all\nFilename: {path}\nSize: 5\nSHA256: {sha}\n"
+                for path, sha in shas.items()
+            )
+        return types.SimpleNamespace(rc=0, stdout=text, stderr="", timed_out=False)
+
+
+def test_apt_is_asked_for_the_machine_and_sources_of_the_hosts_alone(tmp_path):
+    (tmp_path / "hosts.list").write_text("deb http://mirror.example ./\n")
+    given = distribution.Distribution("ubuntu", "22.04", "aarch64")
+    wish, run = distribution.Wish(given, ("a",), (str(tmp_path / "hosts.list"),)), Answers()
+    (deb,) = apt.Apt(str(tmp_path), run).closure(wish)
+    assert (deb.name, deb.sha256, deb.size) == ("a_1_2_all.deb", "a" * 64, 5)
+    assert deb.origin == "http://mirror.example/pool/a_1%3a2_all.deb" and "Filename: ./a_1_2_all.deb\n" in deb.record
+    place = tmp_path / given.platform
+    for argv in run.asked:
+        assert {"APT::Architecture=arm64", "APT::Architectures=arm64", "Dir::Etc::sourcelist=/dev/null"} <= {*argv}
+        assert {f"Dir::State::status={place}/status", f"Dir::Etc::sourceparts={place}/sources"} <= {*argv}
+    assert [argv[-2:] for argv in run.asked if "--print-uris" in argv] == [["a", "python3-apt"]]
+    assert (place / "status").read_text() == "" and (place / "sources/hosts.list").exists()
