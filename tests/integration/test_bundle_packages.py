@@ -159,6 +159,7 @@ def test_a_host_without_a_route_gets_them_from_the_bundle(sources, tmp_path):
 def installed(folder, *within):
     """Install the planned package as the playbook prepare does, and prove that apt's own files stay as they were."""
     files = {"path": str(folder / "bundle"), "directory": str(folder / "cache"), "plan": PLAN, "variables": VARIABLES}
+    files["manifest_sha256"] = hashlib.sha256((folder / "bundle/manifest.json").read_bytes()).hexdigest()
     role = {"name": "ascend.inference.system_packages"}
     given = {"system_packages_names": [TOOL], "system_packages_repository": "{{ copied.directory }}"}
     before = subprocess.run([*within, "sh", "-c", OWN], capture_output=True, text=True, check=True).stdout
