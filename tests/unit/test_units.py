@@ -141,3 +141,34 @@ def test_only_the_probe_may_write_the_textfiles(tmp_path):
     probe, router = (unit(tmp_path, "both", FRONTED, kind)[0] for kind in ("probe", "router"))
     assert values(probe, "ReadWritePaths")[1:] == ["-/srv/textfiles"]
     assert values(router, "ReadWritePaths")[1:] == []
+
+
+@analyze
+@pytest.mark.parametrize("kind", ["decode", "router"])
+def test_systemd_finds_the_program_below_a_path_with_every_character_that_is_allowed(tmp_path, kind):
+    """It judges the path as it reads it: one with another meaning to systemd would be that of a program that does not exist."""
+    root = tmp_path / "a-b" / "x..y" / "_1.2"
+    path, service, _host = unit(tmp_path, "both", {**FRONTED, "inference_root": str(root)}, kind)
+    program = pathlib.Path(service["work_directory"]) / "run.sh"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    argv = ["systemd-analyze", "verify", "--man=no", str(path)]
+    for mode, expected in ((0o644, True), (0o755, False)):
+        program.chmod(mode)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert (f"Command {program} is not executable" in done.stderr) is expected, done.stderr
+        assert ("Command " in done.stderr) is expected, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["decode", "router"])
+def test_a_unit_has_no_value_of_the_environment_or_the_command(tmp_path, kind):
+    """systemd would expand % and $ in them, and end a value at a line; run.sh hands them over, as a test of its scripts shows."""
+    awkward = {
+        "inference_env": {"AWKWARD": "%h $HOME 'it\"s' \\ ~", "OTHER": "%n"},
+        "inference_args": {"max-model-len": 4096},
+    }
+    texts = []
+    for number, changes in enumerate((FRONTED, {**FRONTED, **awkward})):
+        (tmp_path / str(number)).mkdir()
+        texts.append(unit(tmp_path / str(number), "both", changes, kind)[0].read_text())
+    assert texts[0] == texts[1]

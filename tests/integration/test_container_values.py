@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values of a plan reach the container engine as they are: a real engine makes the container, and says what it understood."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import uuid
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import creation
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
+from ansible_collections.ascend.inference.tests.integration.test_container_runtime import answers
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+
+pytestmark = pytest.mark.skipif(not answers(), reason="no Docker engine here")
+# What the planner allows in paths: all of it would mean something else to a shell, or to a parser of lists and of NAME=VALUE.
+AWKWARD = ["/srv/it's a folder/%h=1,2*~#!:/data/größe (1)/x\\n", "/srv/b c:/b c:ro"]
+CHANGES = {
+    "inference_container": {"mounts": AWKWARD, "shm_size": "24g", "read_only": True},
+    "inference_root": "/opt/a-b_1.2/x..y",
+}
+SETTINGS = {"log_size": "50m", "log_copies": 3, "user": "nobody", "group": "no-such-group"}
+
+
+@pytest.fixture(scope="module")
+def image():
+    """An image without files, which no registry is asked for."""
+    name = f"ascend-inference-test/empty:{uuid.uuid4().hex[:8]}"
+    subprocess.run(["docker", "import", "-", name], input=b"\0" * 10240, check=True, capture_output=True)
+    yield name
+    subprocess.run(["docker", "image", "rm", "--force", name], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("kind", ["decode", "router"])
+def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
+    plan = launch_plan(*family("docker", CHANGES))
+    planned = next(service for service in plan["services"] if service["kind"] == kind)
+    (service,) = service_states(plan, [planned])
+    container = {
+        **service["container"],
+        "image": image,
+        "devices": ["/dev/null"] if service["container"]["devices"] else [],
+    }
+    name = f"ascend-inference-test-{uuid.uuid4().hex[:8]}"
+    argv = creation({**service, "unit": name, "container": container}, {**SETTINGS, "deployment": plan["deployment"]})
+    made = subprocess.run(["docker", "create", "--pull=never", *argv], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    try:
+        text = subprocess.run(["docker", "inspect", name], capture_output=True, check=True).stdout
+    finally:
+        subprocess.run(["docker", "rm", "--force", name], capture_output=True, check=True)
+    (found,) = json.loads(text)
+    config, host = found["Config"], found["HostConfig"]
+    assert sorted(host["Binds"]) == sorted(container["mounts"]) and set(AWKWARD) < set(host["Binds"])
+    assert [item["PathOnHost"] for item in host["Devices"] or []] == container["devices"]
+    assert (host["NetworkMode"], host["IpcMode"]) == (container["network"], container["ipc"])
+    assert host["ReadonlyRootfs"] is container["read_only"] is True
+    assert {item["Name"]: (item["Soft"], item["Hard"]) for item in host["Ulimits"]} == {
+        limit: (value, value) for limit, value in container["ulimits"].items()
+    }
+    if container["shm_size"]:
+        assert host["ShmSize"] == 24 << 30
+    assert (host["CapDrop"], host["CapAdd"] or []) == (["ALL"], [f"CAP_{item}" for item in container["capabilities"]])
+    assert "no-new-privileges" in host["SecurityOpt"] and not host["Privileged"]
+    assert host["RestartPolicy"]["Name"] == "unless-stopped"
+    assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "50m", "max-file": "3"}}
+    assert (config["StopSignal"], config["StopTimeout"]) == (f"SIG{service['stop_signal']}", service["stop_timeout"])
+    assert (config["Entrypoint"], config["Cmd"]) == (["/bin/sh"], [f"{planned['work_directory']}/run.sh"])
+    assert config["WorkingDir"] == container["work_directory"]
+    assert config["Labels"]["ascend.inference.service"] == service["name"]
+    assert config["Labels"]["ascend.inference.digest"] == service["digest"]
