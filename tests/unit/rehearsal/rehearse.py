@@ -11,7 +11,8 @@ A case is a record: ``playbook`` (name or path), ``inventory`` (path), ``variabl
 name), ``folder`` (for temporary files), and optionally ``check``, ``limit`` and ``facts`` (by host).
 
 An answer is ``{task, host, with, give}``: the result ``give`` for tasks with this name (a regular expression that has to match all of it, or the
-name of the module), on this host, if the JSON text of the arguments contains ``with``. The last one that applies counts. The texts ``THE PLAN``
+name of the module), on this host, if the JSON text of the arguments contains ``with``. The last one that applies counts. What runs in memory is
+real unless an answer has exactly its name and its host: a host that is lost there. The texts ``THE PLAN``
 and ``THE TEXT OF THE PLAN`` in it stand for the plan that was made in the run.
 """
 
@@ -118,7 +119,10 @@ class Rehearsed:
 def handler(self: t.Any, templar: t.Any) -> t.Any:
     """As the method of the task executor that it stands for: the action, and what the loader found."""
     action = self._task.resolved_action or self._task.action
-    if action in REAL:
+    named = any(
+        item["task"] == self._task.name and item.get("host") == self._host.name for item in case["answers"].get("", ())
+    )
+    if action in REAL and not named:
         return original_handler(self, templar)
     return Rehearsed(self._task, self._host.name), None
 

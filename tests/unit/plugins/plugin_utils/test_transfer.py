@@ -63,3 +63,23 @@ def test_encoders_and_colocated_engines_behind_the_encoders_proxy_are_served():
     }
     plan = launch_plan(*family("pooled", changes))
     assert plan["software"]["router"]["flavour"] == "epd"
+
+
+def configured(plan):
+    return {service["kind"] for service in plan["services"] if "--kv-transfer-config" in service["argv"]}
+
+
+def test_only_engines_with_a_peer_transfer_unless_the_user_says_so():
+    """A connector without a peer binds ports and registers memory that nobody reads; without one prefill's work is lost."""
+    alone = {"inference_kv_transfer": "", "inference_store": {}}
+    assert configured(launch_plan(*family("pooled", alone))) == set()
+    plan = launch_plan(*family("p2p", {"inference_kv_transfer": ""}))
+    assert configured(plan) == {"prefill", "decode"}
+    assert connector(plan, "prefill-0")["kv_connector"] == "MooncakeConnectorV1"
+
+
+def test_what_a_pool_says_counts_more_than_what_the_deployment_says():
+    changes = {"inference_kv_transfer": "mooncake", "inference_pools.prefill.kv_transfer": "mooncake+offloading"}
+    plan = launch_plan(*family("p2p", changes))
+    assert connector(plan, "prefill-0")["kv_connector"] == "MultiConnector"
+    assert connector(plan, "decode-0-0")["kv_connector"] == "MooncakeConnectorV1"

@@ -281,6 +281,8 @@ MISTAKES: tuple[Mistake, ...] = (
     # ports
     M("PORT-GROUP", "p2p", {f"{D}.hosts.node4.ports.dp_rpc": 12000}),
     M("PORT-UNUSED", "p2p", {f"{D}.hosts.node4.ports.api": 7300}),
+    # Nobody binds it, so it is not that of another instance either: one finding says why, not two.
+    M("PORT-UNUSED", "p2p", {f"{D}.hosts.node4.ports.bootstrap": 12000}),
     M("PORT-UNUSED", "p2p", {f"{P}.ports.llmdatadist": 5600}),
     M("PORT-UNUSED", "p2p", {f"{P}.ports.bootstrap": 11000}),
     M("PORT-UNUSED", "cpu", {f"{P}.ports.hccl": 60000}),

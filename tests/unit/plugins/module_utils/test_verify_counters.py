@@ -1,0 +1,142 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the engines' counters prove, at the edges: the last window that is enough, and the first that is not."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify import pool
+from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
+from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge
+
+BLOCK, SENT, TOKENS = 16, 4, 1000
+ROLES = {"prefill": ["p"], "decode": ["d"]}
+PLAN = types.SimpleNamespace(
+    block_size=BLOCK,
+    role=lambda role: [types.SimpleNamespace(name=name) for name in ROLES[role]],
+)
+
+
+def engine(requests=SENT, prompt_tokens=TOKENS, external=None, computed=None, cached=None, promised=None):
+    return Served(requests, prompt_tokens, external, computed, cached, promised, None)
+
+
+def fault(decode, prefill=None, sent=SENT, unread=()):
+    """The id of the problem that a window shows; empty without one."""
+    window = Window({"p": prefill or engine(), "d": decode}, list(unread), sent, TOKENS)
+    found = judge(PLAN, window)
+    return found.problem.fault if found.problem else "" if found.counted else "nothing counted"
+
+
+@pytest.mark.parametrize(
+    ("decode", "wanted"),
+    [
+        # Of each prompt decode computes the last, partial block: at most a block.
+        (engine(external=TOKENS, computed=SENT * BLOCK), ""),
+        (engine(external=TOKENS, computed=SENT * BLOCK + 1), "recomputed"),
+        # Prompts of other clients may have one computed token each; a block each could hide one of ours.
+        (engine(SENT + 3, TOKENS, TOKENS, SENT * BLOCK + 3), ""),
+        (engine(SENT + 3, TOKENS, TOKENS, SENT * BLOCK + 4), "recomputed"),
+        # Nine tenths of our prompts come from prefill ...
+        (engine(external=900), ""),
+        (engine(external=899), "recomputed"),
+        # ... and of all prompts, if others use the service; what they find in decode's own cache needs no transfer, ours is never there.
+        (engine(SENT + 1, 2000, 1800), ""),
+        (engine(SENT + 1, 2000, 1799), "recomputed"),
+        (engine(SENT + 1, 2000, 1000, None, 800), ""),
+        (engine(SENT, 2000, 1000, None, 800), "recomputed"),
+        # Without counters by source only what the connector promised is known.
+        (engine(promised=900), ""),
+        (engine(promised=899), "recomputed"),
+        (
+            engine(SENT, 2000, promised=1799),
+            "recomputed",
+        ),  # answers may lack their usage: decode's count is of ours alone
+        (engine(SENT + 1, 2000, promised=900), ""),
+        (engine(), "nothing counted"),
+    ],
+)
+def test_where_decodes_tokens_came_from(decode, wanted):
+    assert fault(decode) == wanted
+
+
+@pytest.mark.parametrize(
+    ("prefill", "decode", "wanted"),
+    [
+        (engine(SENT), engine(SENT, external=TOKENS), ""),
+        (engine(SENT - 1), engine(SENT, external=TOKENS), "some_lost"),
+        (engine(SENT), engine(SENT - 1, external=TOKENS), "some_lost"),
+        (engine(0), engine(SENT, external=TOKENS), "prefill_not_used"),
+        (engine(SENT), engine(0, external=TOKENS), "decode_not_used"),
+        (engine(0), engine(0), "no_engine_served"),
+    ],
+)
+def test_each_request_takes_both_engines(prefill, decode, wanted):
+    assert fault(decode, prefill) == wanted
+
+
+def test_counters_that_cannot_be_read_prove_nothing():
+    assert fault(engine(external=TOKENS), unread=["d"]) == "unread_metrics"
+
+
+class Pool:
+    """A probe of two engines and a master whose counters are given; no time passes in it."""
+
+    def __init__(self, hits, puts, gets):
+        store = types.SimpleNamespace(name="store", masters=(), master_url="http://m", writers=(), readers=())
+        self.plan = types.SimpleNamespace(store=store, block_size=BLOCK, match="exact")
+        self.hits, self.puts, self.gets, self.asked = hits, puts, gets, []
+
+    def new_prompt(self):
+        return "prompt"
+
+    def target(self, one):
+        return one.name
+
+    def complete(self, target, prompt):
+        self.asked.append(target)
+        return types.SimpleNamespace(whole=True, text="text", prompt_tokens=100, detail="")
+
+    def settle(self, read, enough):
+        for _turn in range(5):
+            found = read()
+            if enough(found):
+                break
+        return found
+
+    def metrics(self, target):
+        if target == "writer":
+            return {}
+        read = "reader" in self.asked
+        if target == "reader":
+            by_source = "vllm:prompt_tokens_by_source_total"
+            done = {
+                "vllm:request_success_total": 1.0,
+                by_source: 100.0,
+                by_source + "{source=external_kv_transfer}": self.hits,
+            }
+            return done if read else dict.fromkeys(done, 0.0)
+        keys = {"master_key_count": self.puts if self.asked else 0.0}
+        return dict(keys, valid_get_nums_=self.gets if read else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("hits", "puts", "gets", "wanted"),
+    [
+        (BLOCK, 3.0, 1.0, ""),  # a block is the least that a store holds
+        (BLOCK - 1, 3.0, 1.0, "pool_not_read"),
+        (BLOCK, 1.0, 1.0, ""),
+        (BLOCK, 0.0, 1.0, "pool_not_written"),
+        (BLOCK, 3.0, 0.0, "pool_not_read"),
+    ],
+)
+def test_what_shows_that_a_prompt_went_through_the_store(monkeypatch, hits, puts, gets, wanted):
+    monkeypatch.setattr(pool, "leader_target", lambda probe: "master")
+    engines = [types.SimpleNamespace(name=name) for name in ("writer", "reader")]
+    hop, problem, tokens = pool._one_link(Pool(float(hits), puts, gets), *engines)
+    assert (problem.fault if problem else "") == wanted
+    assert tokens == (0.0 if wanted else hits)
+    assert hop == ("writer -> store" if wanted == "pool_not_written" else "store -> reader")
