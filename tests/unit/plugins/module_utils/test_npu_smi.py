@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import gather
 from ansible_collections.ascend.inference.plugins.module_utils.npu_smi import queries as npu_smi
+from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import ToolError
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import ParseError
 
 TOPOLOGY = (
@@ -292,3 +294,32 @@ def test_the_mcu_s_temperature_is_never_the_chip_s():
     text = without_empty_lines(one_chip.partition("\tChip ID                        : 1")[0])
     common = npu_smi.parse_pairs(text + "\tChip Name : Mcu\n\tTemperature(C) : 36\n")
     assert (common["temperature_celsius"], common["mcu"]) == (41, {"temperature_celsius": 36})
+
+
+@pytest.mark.parametrize(
+    ("silent", "asked"),
+    [
+        ({0, 1, 2, 3, 4, 5}, [0, 1]),
+        ({1, 2}, [0, 1, 2]),
+        ({0, 2, 4}, [0, 1, 2, 3, 4, 5]),
+        ({4, 5}, [0, 1, 2, 3, 4, 5]),
+        (set(), [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_query_that_hangs_costs_the_time_of_two_chips_and_not_of_all(silent, asked):
+    """Each unanswered question takes a whole timeout; one chip that is silent says nothing about the others."""
+    seen = []
+
+    def ask(npu):
+        seen.append(npu["device_id"])
+        if npu["device_id"] in silent:
+            raise ToolError(f"chip {npu['device_id']} is silent")
+        return []
+
+    chips = [{"npu_id": number // 2, "chip_id": number % 2, "device_id": number} for number in range(6)]
+    result = {"npus": chips, "warnings": []}
+    gather._ask_chips(result, "ecc", ask, ["ecc"], False, None)
+    assert seen == asked
+    unknown = 6 - len(set(asked) - silent)
+    more = f" (and {unknown - 1} more)" if unknown > 1 else ""
+    assert result["warnings"] == ([f"ecc: chip {min(silent)} is silent{more}"] if silent else [])

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import stat
+
 import pytest
 
 KEY = "net.ipv4.ip_local_reserved_ports"
@@ -87,3 +89,9 @@ def test_a_file_that_cannot_be_understood_is_named(host, text):
     result = host.call("a", "36100")
     assert result["failed"] and str(host.other) in result["msg"] and repr(text) in result["msg"]
     assert not host.union.exists() and not host.file("a").exists()
+
+
+def test_everybody_can_read_why_a_value_is_set(host):
+    """sysctl and administrators without root look there; the temporary file that replaces it is private."""
+    host.call("a", "36100")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (host.union, host.file("a"))} == {0o644}

@@ -219,3 +219,23 @@ def test_quantities(text, number):
 @pytest.mark.parametrize("text", ["", "1 Gi", "Gi", "1GiB", "--1", True, None, "1ee3"])
 def test_what_is_no_quantity(text):
     assert not is_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        ({"a-b_c.sh": "x"}, []),
+        ({"a" * 253: "x"}, []),
+        ({"a" * 254: "x"}, ["K8S-NAME"]),
+        ({"a/b": "x", "a b": "x", "": "x"}, ["K8S-NAME"] * 3),  # each is mounted as a file of that name
+        ({"key": "x" * (1024 * 1024 - 3)}, []),
+        ({"key": "x" * (1024 * 1024 - 2)}, ["K8S-LENGTH"]),
+        ({"key": "ö" * (512 * 1024 - 1)}, ["K8S-LENGTH"]),  # bytes, not letters
+        ("no map", []),  # whose shape another rule judges
+    ],
+    ids=["valid", "longest", "longer", "signs", "largest", "larger", "bytes", "shape"],
+)
+def test_the_server_takes_keys_and_sizes_of_a_config_map(data, wanted):
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data}
+    found = [item.id for item in check_manifest(manifest) if item.id in ("K8S-NAME", "K8S-LENGTH")]
+    assert found == wanted

@@ -269,3 +269,33 @@ def test_a_router_without_a_key_on_a_public_address_is_reported(changes, address
     assert len(findings) == bool(address)
     for found in findings:
         assert f"without a key on {address}," in found["problem"] and "/instances/add" in found["problem"]
+
+
+@pytest.mark.parametrize(
+    ("path", "effect"),
+    [
+        ("/collective_rpc", "runs a function of the workers"),
+        ("/invocations", "generates without the engines' key"),
+        ("/load_lora_adapter", "loads files of the host"),
+        ("/v1/load_lora_adapter", "loads files of the host"),
+        ("/unload_lora_adapter", "ends requests of others"),
+        ("/v1/unload_lora_adapter", "ends requests of others"),
+        ("/pause", "stops all requests"),
+        ("/resume", "ends a pause of the operator"),
+        ("/sleep", "gives the memory away"),
+        ("/wake_up", "takes the memory back"),
+        ("/reset_prefix_cache", "makes all prompts slow"),
+        ("/reset_mm_cache", "makes all pictures slow"),
+        ("/scale_elastic_ep", "restarts workers"),
+        ("/start_profile", "makes everything slow"),
+        ("/stop_profile", "ends a measurement"),
+        ("/server_info", "shows settings"),
+        ("/metrics", "shows the use by others"),
+        ("/workers", "adds engines to the router"),
+    ],
+)
+def test_clients_never_get_what_concerns_all_of_them(path, effect):
+    """Of every flavour, also below the path; and a path that only begins alike is another one."""
+    for flavour in FLAVOURS.values():
+        assert refused_path(path, flavour) and refused_path(f"{path}/x", flavour), effect
+        assert not refused_path(f"/v2{path}s", flavour)
