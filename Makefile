@@ -7,7 +7,7 @@
 PYTHON ?= python3
 export PYTHON
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench env clean
+.PHONY: help demo demo-pool demo-bench demo-remove test test-long lint sanity units docs build conformance integration e2e e2e-local e2e-check e2e-kthena molecule parsers test-parsers releases bench mutation env clean
 
 help: ## print this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -76,6 +76,9 @@ test-parsers: ## the same for every release (long)
 
 releases: ## compare the release matrix with the sources on the package index; ARGS="--write" adds rows, "--releases all" reads all
 	@bash .ci/parts/script.sh releases $(ARGS)
+
+mutation: ## make small mistakes in a copy of the product code: which do unit tests notice? ARGS="--folder rules --count 60"
+	@bash .ci/parts/mutation.sh $(ARGS)
 
 bench: ## run measurements and print ratios
 	@bash .ci/parts/script.sh bench $(ARGS)

@@ -41,11 +41,14 @@ ORDER = (
     "build",
     "docs",
     "conformance",
+    "mutation",
 )
 # Scenarios about the test nodes themselves (every other scenario fails when they do), and scenarios whose parts others test:
 # layerwise_2p1d the simulated clusters of tests/unit/simulator; colocated_pool e2e-local (the real master, store and router) and e2e-faults
 # (the Ascend connectors); llmdatadist_w8a8 integration (software from git, empty package lists, a rank table of A3) and llmdatadist_1p2d.
+# mutation says how good the unit tests are, not whether the code is right.
 LONG_ONLY = {
+    "mutation",
     "molecule-nodes",
     "molecule-engine",
     "molecule-layerwise_2p1d",

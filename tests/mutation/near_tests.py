@@ -1,0 +1,110 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which unit tests can notice a change of a file: by the graph of imports, those with most rare words in common first.
+
+A map by coverage would be narrower, but takes longer to make than a sample of mutants takes to try.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import math
+import pathlib
+import re
+
+PREFIX = "ansible_collections.ascend.inference."
+# Other processes, which do not see what is changed here, and tests of the text of the sources.
+LEFT_OUT = ("simulator", "rehearsal", "docs", "releases", "test_house_rules.py", "test_clone.py", "test_roles.py")
+FARTHEST = 9  # imports between a test and the file
+NEAR = 6  # test files that are tried first
+WHOLE = ("tests/unit/inventories/test_plans.py",)  # whole plans as text, which most changes of the planner change
+
+
+class Graph:
+    """The imports of plugins and tests, and of each test file the distance to each file that it reaches."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.imports: dict[str, set[str]] = {}
+        self.tests = [
+            path
+            for path in sorted((root / "tests" / "unit").rglob("test_*.py"))
+            if path.relative_to(root / "tests" / "unit").parts[0] not in LEFT_OUT
+        ]
+        self.words = {str(path.relative_to(root)): _words(path.read_text(encoding="utf-8")) for path in self.tests}
+        count = collections.Counter(word for words in self.words.values() for word in words)
+        self.weight = {word: math.log(len(self.tests) / number) for word, number in count.items()}
+        self.reached = {str(path.relative_to(root)): self._reached(str(path.relative_to(root))) for path in self.tests}
+
+    def of(self, path: str) -> list[list[str]]:
+        """The test files that reach a file of the collection: those about the same things first, then all others."""
+        distances = {name: reached[path] for name, reached in self.reached.items() if path in reached}
+        stem, words = pathlib.PurePath(path).stem.strip("_"), _words((self.root / path).read_text(encoding="utf-8"))
+        words |= set(path.split("/"))
+
+        def score(name: str) -> float:
+            shared = sum(self.weight[word] for word in words & self.words[name])
+            alike = shared / math.sqrt(sum(self.weight[word] for word in self.words[name]) or 1)
+            return alike * (2 if stem in name else 1) / distances[name]
+
+        order = sorted((name for name in distances if distances[name] <= FARTHEST), key=score, reverse=True)
+        whole = [name for name in WHOLE if name in order[NEAR:] and "/plan/" in path]
+        near = [*order[:NEAR], *whole]
+        return [names for names in (near, [name for name in order if name not in near]) if names]
+
+    def _reached(self, name: str) -> dict[str, int]:
+        distances, edge = {name: 0}, [name]
+        while edge:
+            following = []
+            for one in edge:
+                for other in self.direct(one):
+                    if other not in distances:
+                        distances[other] = distances[one] + 1
+                        following.append(other)
+            edge = following
+        return distances
+
+    def direct(self, name: str) -> set[str]:
+        """The files of the collection that one imports, or starts as a module of Ansible: ``run_module("npu_info")``."""
+        if name not in self.imports:
+            text = (self.root / name).read_text(encoding="utf-8")
+            found = {self._file(module) for module in _modules(ast.parse(text), name)}
+            if "import_module(" in text:  # a registry, with names of modules in its folder
+                found |= {
+                    str(pathlib.PurePath(name).parent / f"{word.replace('.', '/')}.py")
+                    for word in re.findall(r"\"([\w.]+)\"", text)
+                }
+            if name.startswith("tests/"):
+                words = set(re.findall(r"\"(\w+)\"", text))
+                found |= {f"plugins/modules/{word}.py" for word in words}
+            self.imports[name] = {path for path in found if path and (self.root / path).is_file()} - {name}
+        return self.imports[name]
+
+    def _file(self, module: str) -> str:
+        path = module.replace(".", "/")
+        return f"{path}/__init__.py" if (self.root / path / "__init__.py").is_file() else f"{path}.py"
+
+
+def _words(text: str) -> set[str]:
+    """Identifiers, and words of texts."""
+    return set(re.findall(r"[A-Za-z][A-Za-z_]{3,}", text))
+
+
+def _modules(tree: ast.AST, name: str) -> set[str]:
+    """Names of imported modules below the collection: ``plugins.plugin_utils.plan.ports``."""
+    found = set()
+    package = name.split("/")[:-1]
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [item.name for item in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) + 1 - node.level]) if node.level else ""
+            module = ".".join(
+                part for part in (PREFIX + base if node.level else "", node.module or "") if part
+            ).replace("..", ".")
+            names = [module, *(f"{module}.{item.name}" for item in node.names)]
+        found |= {item[len(PREFIX) :] for item in names if item.startswith(PREFIX)}
+    return found
