@@ -50,8 +50,8 @@ class Graph:
             return alike * (2 if stem in name else 1) / distances[name]
 
         order = sorted((name for name in distances if distances[name] <= FARTHEST), key=score, reverse=True)
-        whole = [name for name in WHOLE if name in order[NEAR:] and "/plan/" in path]
-        near = [*order[:NEAR], *whole]
+        whole = [name for name in WHOLE if name in order and "/plan/" in path]
+        near = list(dict.fromkeys([*whole, *order[:NEAR]]))
         return [names for names in (near, [name for name in order if name not in near]) if names]
 
     def _reached(self, name: str) -> dict[str, int]:
