@@ -20,6 +20,11 @@ from ..tools.text import one_line
 MAINTENANCE, DRAIN = 0x3F & ~0x18, 0x18  # bits of srv_admin_state: SRV_ADMF_*MAINT, SRV_ADMF_*DRAIN (server-t.h)
 RUNNING = 2  # srv_op_state: SRV_ST_RUNNING
 TOTALS = ("FRONTEND", "BACKEND")  # rows of "show stat" that are no servers
+FAILURES = (
+    "hrsp_5xx",
+    "econ",
+    "eresp",
+)  # columns of "show stat": answers 5xx, failed connections, answers that broke off
 MOST = 4 * 1024 * 1024  # bytes of one answer
 
 
@@ -35,6 +40,13 @@ class Server(NamedTuple):
     up: bool
     weight: int
     requests: int
+
+
+class Counters(NamedTuple):
+    """What a server has done since HAProxy started. ``requests``: that it got; ``failures``: status 5xx, refused connections, broken answers."""
+
+    requests: int
+    failures: int
 
 
 class Balancer:
@@ -77,11 +89,7 @@ class Balancer:
         states, counters = self.ask(f"show servers state {self.backend}"), self.ask("show stat")
         rows = _table(states)
         try:
-            requests = {
-                row["svname"]: int(row["scur"])
-                for row in csv.DictReader(io.StringIO(counters.lstrip("# ")))
-                if row.get("pxname") == self.backend and row.get("svname") not in TOTALS
-            }
+            requests = {name: int(row["scur"]) for name, row in self._counted(counters).items()}
             found = [_server(row, requests[row["srv_name"]]) for row in rows]
         except (ValueError, KeyError, TypeError, csv.Error) as error:  # requests that are not known are not none
             raise BalancerProblem(
@@ -89,6 +97,28 @@ class Balancer:
                 "Fix: compare its haproxy.cfg with the plan, then run site"
             ) from error
         return {server.name: server for server in found}
+
+    def counters(self) -> dict[str, Counters]:
+        """The counters of the backend's servers by name."""
+        text = self.ask("show stat")
+        try:
+            return {
+                name: Counters(int(row["stot"]), sum(int(row[key]) for key in FAILURES))
+                for name, row in self._counted(text).items()
+            }
+        except (ValueError, KeyError, TypeError, csv.Error) as error:
+            raise BalancerProblem(
+                f"the counters of the balancer's servers cannot be read ({type(error).__name__}: {error}): {text.strip()[:300]!r}. "
+                "Fix: compare its haproxy.cfg with the plan, then run site"
+            ) from error
+
+    def _counted(self, text: str) -> dict[str, dict[str, str]]:
+        """Rows of ``show stat`` by server."""
+        return {
+            row["svname"]: row
+            for row in csv.DictReader(io.StringIO(text.lstrip("# ")))
+            if row.get("pxname") == self.backend and row.get("svname") not in TOTALS
+        }
 
     def set_state(self, name: str, state: str) -> None:
         """Set a server ``ready`` or to ``drain``: no new requests, those under way go on."""

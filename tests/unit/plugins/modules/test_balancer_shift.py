@@ -1,0 +1,161 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""balancer_shift against a small HAProxy and routers that are asked in memory: what goes wrong gives all requests back."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.balancer import shift
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.shift import Seen, worse
+from ansible_collections.ascend.inference.plugins.module_utils.drill import load
+from ansible_collections.ascend.inference.tests.unit.plugins.modules.test_balancer_servers import DRAIN, READY, HAProxy
+
+URLS = {"router": "http://192.0.2.1:8000", "router-1": "http://192.0.2.1:8020"}
+BACK = {"router": (READY, 100), "router-1": (DRAIN, 0)}
+
+
+class Counting(HAProxy):
+    """Counts requests of clients by weight; ``fails``: every one of this router fails, ``dies``: it is down from now on."""
+
+    fails = ""
+
+    def answer(self, command):
+        if command != "show stat":
+            return super().answer(command)
+        counts = self.__dict__.setdefault("counts", {name: [0, 0] for name in self.servers})
+        rows = []
+        for name, server in self.servers.items():
+            got = server[2] if server[1] == READY else 0
+            counts[name][0] += got
+            counts[name][1] += got if name == self.fails else 0
+            rows.append(f"routers,{name},{server[3]},{counts[name][0]},{counts[name][1]},0,0,")
+        return "# pxname,svname,scur,stot,hrsp_5xx,econ,eresp,\n" + "\n".join(rows) + "\n\n"
+
+
+@pytest.fixture
+def haproxy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    made = Counting("balancer.sock")
+    made.servers["router-1"][1:3] = [DRAIN, 0]
+    return made
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """{router: (seconds to the first text, problem)}: how routers answer; None: not at all."""
+    given = {"router": (0.1, ""), "router-1": (0.1, "")}
+
+    def send(service, nonce, number, stream, **more):
+        name = next(name for name in URLS if URLS[name] == service.target.url)
+        if given[name] is None:
+            time.sleep(2)
+        first, problem = given[name] or (2.0, "")
+        return load.Request(nonce, number, stream, time.time(), first, first, problem, "" if problem else "text")
+
+    monkeypatch.setattr(load, "send", send)
+    monkeypatch.setattr(shift, "RATE", 20.0)
+    monkeypatch.setattr(shift, "INTERVAL", 0.02)
+    monkeypatch.setattr(shift, "LATE", 0.1)
+    return given
+
+
+@pytest.fixture
+def run(haproxy, answers, run_module):
+    def call(check=False, **arguments):
+        routers = [{"name": name, "url": url} for name, url in URLS.items()]
+        given = {"socket": haproxy.path, "origin": ["router"], "to": ["router-1"], "routers": routers, "model": "m"}
+        return run_module("balancer_shift", check=check, **{**given, "seconds": 0.3, "timeout": 1, **arguments})
+
+    return call
+
+
+def now(haproxy):
+    return {name: (server[1], server[2]) for name, server in haproxy.servers.items()}
+
+
+def test_requests_move_in_three_steps(run, haproxy):
+    found = run()
+    assert (found["failed"], found["changed"]) == (False, True), found
+    assert [step["share"] for step in found["steps"]] == [5, 50, 100]
+    assert all(step["to"]["asked"] > 1 and step["to"]["first"] == 0.1 for step in found["steps"])
+    assert now(haproxy) == {"router": (READY, 0), "router-1": (READY, 100)}
+    weights = [call.split("/")[1] for call in haproxy.calls if "weight" in call]
+    assert weights == [
+        f"{name} weight {value}"
+        for share in (5, 50, 100)
+        for name, value in (("router-1", share), ("router", 100 - share))
+    ]
+
+
+def test_check_mode_moves_nothing(run, haproxy):
+    assert run(check=True)["changed"] and haproxy.calls == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((0.1, "http 500: dead"), "direct requests failed: http 500: dead"),
+        ((0.1, "empty"), "direct requests failed: empty"),
+        ((0.9, ""), "the first token comes after 0.9 s, and after 0.1 s at the routers before"),
+        (None, "router-1 answered no direct request"),
+    ],
+)
+def test_what_direct_requests_show_gives_all_requests_back(run, haproxy, answers, answer, why):
+    answers["router-1"] = answer
+    found = run()
+    assert found["failed"] and f"at 5 percent of the requests {why}" in found["msg"], found
+    assert "The latter get all requests again" in found["msg"] and len(found["steps"]) == 1
+    assert now(haproxy) == BACK
+
+
+def test_failures_of_clients_give_all_requests_back(run, haproxy):
+    haproxy.fails = "router-1"
+    found = run()
+    assert found["failed"] and "requests of clients failed, and 0 of" in found["msg"] and now(haproxy) == BACK
+
+
+def test_a_failure_does_not_wait_for_other_answers(run, haproxy, answers, monkeypatch):
+    monkeypatch.setattr(shift, "LATE", 30.0)
+    monkeypatch.setattr(shift, "INTERVAL", 0.2)  # so that the request has begun
+    answers["router"] = None
+    haproxy.fails = "router-1"
+    begin = time.monotonic()
+    assert run()["failed"] and now(haproxy) == BACK
+    assert time.monotonic() - begin < 1.5, "an answer takes 2 s"
+
+
+def test_a_router_that_dies_gives_all_requests_back(run, haproxy, answers, monkeypatch):
+    ask = Counting.answer
+
+    def dies(self, command):
+        if "weight 50" in command:
+            self.servers["router-1"][0] = 0
+        return ask(self, command)
+
+    monkeypatch.setattr(Counting, "answer", dies)
+    found = run()
+    assert found["failed"] and now(haproxy) == BACK, found
+
+
+def test_the_old_routers_get_nothing_back_while_they_are_dead(run, haproxy, answers):
+    haproxy.servers["router"][0] = 0
+    answers["router-1"] = (0.1, "empty")
+    assert run()["failed"]
+    assert now(haproxy) == {"router": (READY, 100), "router-1": (READY, 5)}, "else nobody would serve"
+
+
+def test_a_balancer_that_does_nothing_is_an_error(run, haproxy):
+    haproxy.deaf = True
+    assert "Requests were not moved" in run()["msg"]
+
+
+def test_the_routers_before_may_fail_as_well():
+    same = Seen(100, 3, 5, 0.1, ())
+    assert worse(same, same, 2.0) == ""
+    assert worse(same, Seen(10, 1, 5, 0.1, ()), 2.0).startswith("1 of 10 requests of clients failed, and 3 of 100")
+    assert worse(Seen(0, 0, 5, 0.1, ()), Seen(0, 0, 5, 0.4, ()), 2.0) == "", "0.2 s are no difference"
+    assert worse(Seen(0, 0, 5, 0.1, ()), Seen(0, 0, 5, 0.41, ()), 2.0)
+    assert worse(Seen(0, 0, 5, -1.0, ("empty",)), Seen(0, 0, 5, 9.0, ()), 2.0) == "", "nothing to compare with"
