@@ -9,6 +9,7 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle.steps import planned_steps
+from ..plugin_utils.lifecycle.upgrade import planned_mode
 from ..plugin_utils.plan.record import whole_plan
 from ..plugin_utils.views.plan_diff import plan_diff
 
@@ -16,7 +17,7 @@ from ..plugin_utils.views.plan_diff import plan_diff
 def plan_diff_filter(plan: t.Any, deployed: t.Any = None) -> list[str]:
     """Adapter: a plan and the deployed one in, lines out."""
     new, old = plain(plan), dict(whole_plan(plain(deployed) or {}))
-    return plan_diff(new, old or None) + planned_steps(new, old)
+    return plan_diff(new, old or None) + planned_steps(new, old) + planned_mode(new, old)
 
 
 class FilterModule:

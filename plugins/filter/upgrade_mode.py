@@ -9,17 +9,18 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import upgrade
+from ..plugin_utils.lifecycle.halves import seen
 from ..plugin_utils.plan.record import whole_plan
 
 
 def upgrade_mode(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, asked: t.Any) -> dict[str, t.Any]:
-    """Adapter: an interrupted change is what the lock found, on the first host under a name of its own."""
+    """Adapter: an interrupted change is what the lock found, on the first host under a name of its own; what runs is known with a balancer only."""
     names, hosts = ("__inference_locked", "__inference_locked_first"), list(hosts)
     locked = [plain(hostvars[host].get(name)) or {} for host in hosts for name in names]
     deployed = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
-    return upgrade.mode(
-        deployed, plain(plan), str(plain(asked)), [str(found.get("interrupted", "")) for found in locked]
-    )
+    interrupted = [str(found.get("interrupted", "")) for found in locked]
+    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
+    return upgrade.mode(deployed, plain(plan), str(plain(asked)), interrupted, runs)
 
 
 class FilterModule:

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import typing as t
 
+from .halves import FRONT, NEW, cost_of_halves, half_obstacles, rounds, runs_as
 from .steps import ENTRIES, KINDS, OTHER, change, other_software
 
 Plan = t.Mapping[str, t.Any]
-MODES = ("rolling", "all")
+MODES = ("rolling", "set", "all")
+UNKNOWN_HALF = (
+    "it is not known which half of the instances serves, because services run that neither plan has, or some do not run"
+)
 UNREACHED = "a host is unreachable"
 INTERRUPTED = "a change was interrupted, so engines of both settings may run"
 
@@ -111,26 +115,49 @@ def outcome(progress: t.Mapping[str, t.Any], release: str) -> dict[str, t.Any]:
     return {"next": "go_back", "message": f"Release {release} was not verified: {' | '.join(reasons)}"}
 
 
-def mode(deployed: t.Mapping[str, Plan], plan: Plan, asked: str, interrupted: t.Iterable[str] = ()) -> dict[str, t.Any]:
-    """How to upgrade: ``{mode, text, refusals}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, or "" for the gentlest possible.
+def mode(
+    deployed: t.Mapping[str, Plan],
+    plan: Plan,
+    asked: str,
+    interrupted: t.Iterable[str] = (),
+    seen: t.Mapping[str, t.Any] | None = None,
+) -> dict[str, t.Any]:
+    """How to upgrade: ``{mode, text, refusals, rounds}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, "" for the gentlest possible.
 
-    ``rolling``: one instance of each pool at a time, behind the router. ``all``: every service stops, then the new ones start.
-    ``text`` says which and what it costs. ``interrupted``: digests of plans of which a change has not ended. If this one is another, engines of
-    three plans could meet.
+    ``rolling``: one instance of each pool at a time, behind the router. ``set``: one half of the instances after the other, in ``rounds``.
+    ``all``: every service stops, then the new ones start. ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
+    change has not ended. If this one is another, engines of three plans could meet. ``seen``: {old, new, asked}, as for `runs_as` and `rounds`.
     """
     if asked and asked not in MODES:
-        return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)]}
+        return {"mode": "", "text": "", "refusals": [_unknown_mode(asked)], "rounds": []}
     previous = _common(deployed) or {}
     reasons = [INTERRUPTED] if set(interrupted) - {"", plan.get("digest")} else obstacles(plan, previous)
+    halves, planned = _by_halves(plan, previous, seen) if reasons or asked == "set" else ([], [])
     if asked == "rolling" and reasons:
-        return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)]}
-    chosen = asked or ("all" if reasons else "rolling")
-    return {"mode": chosen, "text": cost(chosen, plan, previous, reasons), "refusals": []}
+        return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)], "rounds": []}
+    if asked == "set" and halves:
+        return {"mode": "", "text": "", "refusals": [_not_by_halves(halves)], "rounds": []}
+    chosen = asked or ("rolling" if not reasons else "all" if halves else "set")
+    return {
+        "mode": chosen,
+        "text": cost(chosen, plan, previous, reasons, halves),
+        "refusals": [],
+        "rounds": planned if chosen == "set" else [],
+    }
+
+
+def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -> tuple[list[str], list[t.Any]]:
+    """Why the plan cannot be changed half by half, and the rounds if it can."""
+    found = half_obstacles(plan, previous)
+    if found or not seen:
+        return found or [UNKNOWN_HALF], []
+    planned = rounds(previous, plan, runs_as(seen["old"], seen["new"], plan), seen["asked"], NEW)
+    return ([], planned) if planned else ([UNKNOWN_HALF], [])
 
 
 def _unknown_mode(asked: str) -> str:
     return (
-        f"inference_upgrade_mode is {asked!r}, and there are {' and '.join(MODES)}. Nothing was changed. "
+        f"inference_upgrade_mode is {asked!r}, and there are {', '.join(MODES[:-1])} and {MODES[-1]}. Nothing was changed. "
         "Fix: correct it, or leave it out for the gentlest one that is possible."
     )
 
@@ -138,7 +165,14 @@ def _unknown_mode(asked: str) -> str:
 def _not_rolling(reasons: list[str]) -> str:
     return (
         f"inference_upgrade_mode is rolling, which is not possible: {'; '.join(reasons)}. Nothing was changed. "
-        "Fix: inference_upgrade_mode all when a pause is acceptable; or deploy the new settings as a second deployment and move clients."
+        "Fix: leave it out for the gentlest mode that is possible, which is printed."
+    )
+
+
+def _not_by_halves(reasons: list[str]) -> str:
+    return (
+        f"inference_upgrade_mode is set, which is not possible: {'; '.join(reasons)}. Nothing was changed. Fix: two instances of each pool and "
+        f"{FRONT}, deployed before the upgrade; or inference_upgrade_mode all when a pause is acceptable."
     )
 
 
@@ -156,13 +190,32 @@ def obstacles(plan: Plan, running: Plan) -> list[str]:
     return found + ([f"{', '.join(single)}: there is one of it, and its settings change"] if single else [])
 
 
-def cost(chosen: str, plan: Plan, running: Plan, reasons: t.Sequence[str]) -> str:
-    """What a change costs the clients, as one sentence for each fact."""
+def cost(chosen: str, plan: Plan, running: Plan, reasons: t.Sequence[str], halves: t.Sequence[str] = ()) -> str:
+    """What a change costs the clients, as one sentence for each fact. ``reasons``: against ``rolling``; ``halves``: against ``set``."""
+    if chosen == "set":
+        return cost_of_halves(plan)
     if chosen == "all":
         why = f" Why: {'; '.join(reasons)}." if reasons else ""
+        why += f" Mode set, without a pause, is not possible: {'; '.join(halves)}." if halves else ""
         return f"Mode all: every service stops, then the new ones start. Clients get errors until they have loaded the model.{why}"
     count = len(change(plan, running)["roll"])
     return (
         f"Mode rolling: no pause. {count} steps; in each, one instance of each pool that changes finishes its requests, restarts, is proven "
         "and returns."
     )
+
+
+def planned_mode(plan: Plan, running: Plan) -> list[str]:
+    """Which mode the playbook upgrade would choose, if all services of the deployed plan run, where deploy would need a pause.
+
+    No line where it would not, if nothing changes, and in a cluster.
+    """
+    digests = [{service["name"]: service["digest"] for service in each.get("services", ())} for each in (plan, running)]
+    if digests[0] == digests[1] or plan["runtime_facts"]["in_cluster"] or not digests[1]:
+        return []
+    reasons = obstacles(plan, running)
+    if not reasons:
+        return []
+    halves = half_obstacles(plan, running)
+    text = cost("all" if halves else "set", plan, running, reasons, halves)
+    return [f"The playbook upgrade would choose {text[0].lower()}{text[1:]}"]

@@ -66,16 +66,29 @@ def parts(plan: Plan) -> t.Iterator[tuple[str, Plan]]:
     services: dict[str, list[t.Any]] = {}
     for service in plan["services"]:
         services.setdefault(service["host"], []).append(service)
-    shared = {key: plan[key] for key in plan if key not in OF_THE_WHOLE}
-    shared["stages"] = stages(plan)
+    shared = _shared(plan)
     for host in plan["hosts"]:
-        part: Plan = {**shared, "hosts": [host], "services": services.get(host["name"], [])}
-        if members_of(plan, host["name"]):
-            part["members"] = plan["members"]
-        if plan.get("balancer", {}).get("host") == host["name"]:
-            part["balancer"] = plan["balancer"]
-        question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
-        yield host["name"], {**part, "question": question}
+        yield host["name"], _part(plan, shared, host, services.get(host["name"], []))
+
+
+def part_of(plan: Plan, name: str) -> Plan:
+    """The part of one host. For all hosts `parts` takes less time."""
+    host = next(host for host in plan["hosts"] if host["name"] == name)
+    return _part(plan, _shared(plan), host, [service for service in plan["services"] if service["host"] == name])
+
+
+def _shared(plan: Plan) -> Plan:
+    return {**{key: plan[key] for key in plan if key not in OF_THE_WHOLE}, "stages": stages(plan)}
+
+
+def _part(plan: Plan, shared: Plan, host: Plan, services: list[t.Any]) -> Plan:
+    part: Plan = {**shared, "hosts": [host], "services": services}
+    if members_of(plan, host["name"]):
+        part["members"] = plan["members"]
+    if plan.get("balancer", {}).get("host") == host["name"]:
+        part["balancer"] = plan["balancer"]
+    question = status_plan({**part, "verify": plan.get("verify") or {}}, host["name"])
+    return {**part, "question": question}
 
 
 def stages(plan: t.Mapping[str, t.Any]) -> list[int]:

@@ -156,9 +156,9 @@ def test_after_an_interrupted_change_to_another_plan_everything_stops(locked):
     assert "a change was interrupted" in chosen("other", "rolling")["refusals"][0]
 
 
-def test_there_are_two_modes():
-    (text,) = mode({"n1": pd_plan()}, pd_plan(), "set")["refusals"]
-    assert "inference_upgrade_mode is 'set', and there are rolling and all." in text
+def test_there_are_three_modes():
+    (text,) = mode({"n1": pd_plan()}, pd_plan(), "half")["refusals"]
+    assert "inference_upgrade_mode is 'half', and there are rolling, set and all." in text
 
 
 @pytest.mark.parametrize(

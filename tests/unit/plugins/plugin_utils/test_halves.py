@@ -1,0 +1,329 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An upgrade by halves: no engine of one revision is ever behind a router of the other, and no half gets requests before its proof."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+
+import pytest
+from ansible_collections.ascend.inference.plugins.filter.rounds import FilterModule
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import FIRST, NEW, OLD, SECOND
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, planned_mode
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import part_of, parts
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import hosts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROUTER = {"instances": 2, "balancer": "haproxy"}
+KINDS = ("prefill", "decode", "colocated")
+
+
+def cpu(prefill=2, decode=2, routers=2, **more):
+    variables = {
+        "inference_engine": "vllm_cpu",
+        "inference_runtime": "supervisor",
+        "inference_model": {"path": "/m", "name": "m"},
+        "inference_pools": {"prefill": {"instances": prefill}, "decode": {"instances": decode}},
+        "inference_router": {**ROUTER, "instances": routers},
+        **more,
+    }
+    return launch_plan(variables, {"n1": {"groups": ["prefill", "decode"], "variables": {"ansible_host": "192.0.2.1"}}})
+
+
+def npu(release, **more):
+    """Two instances of each pool on NPUs; the proxy reads lists of hosts and ports."""
+    variables = {
+        "inference_release": release,
+        "inference_model": {"path": "/models/dense", "name": "dense"},
+        "inference_hardware": "a2",
+        "inference_cann_path": f"/opt/cann-{release}",
+        "inference_engine_install": "site",
+        "inference_rules_ignore": ["RELEASE-CANDIDATE"],
+        "inference_pools": {
+            kind: {"instances": 2, "tensor_parallel_size": 4, "args": {"max-num-seqs": 16}}
+            for kind in ("prefill", "decode")
+        },
+        "inference_router": ROUTER,
+        **more,
+    }
+    return launch_plan(variables, hosts(2, {"prefill": (1,), "decode": (2,)}))
+
+
+BLOCK = {"inference_args": {"block-size": 64}}
+
+
+def services(plan, kinds=KINDS):
+    return {service["name"]: service for service in plan["services"] if service["kind"] in kinds}
+
+
+def urls_behind(router):
+    """Engines of a router: of its command line, and of the file for the program that adds them."""
+    found = {word for word in router["argv"] if word.startswith("http://")}
+    words, lists, name = router["argv"], {}, ""
+    for word in words:
+        name = word if word.startswith("--") else name
+        lists.setdefault(name, []).append(word)
+    for option in ("--prefiller", "--decoder"):
+        pairs = zip(lists.get(f"{option}-hosts", [])[1:], lists.get(f"{option}-ports", [])[1:], strict=True)
+        found |= {f"http://{host}:{port}" for host, port in pairs}
+    for file in router["members"]["files"]:
+        if file["path"].endswith(".json"):
+            assert {row["url"] for row in json.loads(file["content"])["members"]} == found
+    return found
+
+
+def judge(old, new, revisions, target):
+    """The rules of a mixed plan."""
+    found = halves.mixed(old, new, revisions, target)
+    split = halves.halves(new)
+    plans = {OLD: services(old, (*KINDS, "router")), NEW: services(new, (*KINDS, "router"))}
+    urls = {engine["name"]: engine["url"] for engine in new["members"]["engines"]}
+    assert not set(split[FIRST]) & set(split[SECOND])
+    assert [service["name"] for service in found["services"]] == [service["name"] for service in new["services"]]
+    used = []
+    for service in found["services"]:
+        used += [(service["host"], "npu", device) for device in service["devices"]]
+        used += [
+            (service["host"], "port", port["first"] + number)
+            for port in service["ports"]
+            for number in range(port["count"])
+        ]
+    assert len(used) == len(set(used)), "no device and no port has two services"
+    for half, names in split.items():
+        assert {kind for kind in KINDS if services(new, (kind,))} <= {found_kind(new, name) for name in names}, half
+        assert any(found_kind(new, name) == "router" for name in names)
+        for name in names:
+            service = next(row for row in found["services"] if row["name"] == name)
+            assert service["digest"] == plans[revisions[half]][name]["digest"]
+            if service["kind"] == "router" and len(set(revisions.values())) == 2:
+                assert urls_behind(service) == {urls[engine] for engine in names if engine in urls}
+    return found
+
+
+def found_kind(plan, name):
+    return next(service["kind"] for service in plan["services"] if service["name"] == name)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(2, 5), st.integers(2, 5), st.integers(2, 3))
+def test_no_router_of_a_mixed_plan_knows_engines_of_two_revisions(prefill, decode, routers):
+    old, new = cpu(prefill, decode, routers), cpu(prefill, decode, routers, **BLOCK)
+    assert halves.half_obstacles(new, old) == []
+    for first, second in itertools.product((OLD, NEW), repeat=2):
+        for target in (OLD, NEW):
+            judge(old, new, {FIRST: first, SECOND: second}, target)
+    counts = {
+        half: len({name for name in names if found_kind(new, name) == "decode"})
+        for half, names in halves.halves(new).items()
+    }
+    assert counts == {FIRST: decode // 2, SECOND: decode - decode // 2}
+    assert halves.mixed(old, new, {FIRST: NEW, SECOND: NEW}, NEW) == new
+
+
+@pytest.mark.parametrize("release", ["0.24.0rc1", "0.30.0rc1"])
+def test_releases_on_npus(release):
+    old, new = npu("0.23.0.post1"), npu(release)
+    assert halves.half_obstacles(new, old) == []
+    found = judge(old, new, {FIRST: NEW, SECOND: OLD}, NEW)
+    programs = {service["name"]: service["argv"][0] for service in found["services"]}
+    assert release in programs["decode-1"] and release in programs["router-1"]
+    assert "0.23.0.post1" in programs["decode-0"] and "0.23.0.post1" in programs["router"]
+    judge(new, old, {FIRST: NEW, SECOND: OLD}, NEW)
+    assert part_of(found, "node2") == dict(parts(found))["node2"]
+
+
+def test_lists_of_engines_keep_their_pairs():
+    lists = [
+        "--prefiller-hosts",
+        "h1",
+        "h2",
+        "--prefiller-ports",
+        "1",
+        "2",
+        "--decoder-hosts",
+        "h1",
+        "--decoder-ports",
+        "3",
+    ]
+    assert kept(lists, ["http://h2:2", "http://h1:3"]) == [
+        *("--prefiller-hosts", "h2", "--prefiller-ports", "2"),
+        *("--decoder-hosts", "h1", "--decoder-ports", "3"),
+    ]
+    assert kept(["--worker-urls", "http://h1:1", "http://h2:1"], ["http://h2:1"]) == ["--worker-urls", "http://h2:1"]
+
+
+PLANS = cpu(), cpu(**BLOCK)
+ROUTERS = {FIRST: "router-1", SECOND: "router"}
+
+
+def played(runs, asked, target, until):
+    """What runs and gets requests after ``until`` steps of the rounds; checks at each that only proven halves get requests."""
+    runs, asked = dict(runs), set(asked)
+    planned = halves.rounds(*PLANS, runs, asked, target)
+    if planned is None:
+        return None
+    for found in planned:
+        half, goal = found["half"], found["revisions"][found["half"]]
+        serving = halves.OTHER_HALF[half]
+        assert found["serving"]["routers"] == [ROUTERS[serving]] and found["routers"] == [ROUTERS[half]]
+        assert runs[serving], "the half that serves runs with one revision"
+        for step in ("drain", "stop", "start", "prove", "move"):
+            if until == 0:
+                return runs, asked
+            until -= 1
+            if step == "drain":
+                asked = {ROUTERS[serving]}
+            elif step == "stop":
+                runs[half] = ""
+            elif step == "start":
+                runs[half] = goal
+            elif step == "move":
+                asked = {*ROUTERS.values()} if found["last"] else {ROUTERS[half]}
+    return runs, asked
+
+
+@pytest.mark.parametrize("target", [OLD, NEW])
+@pytest.mark.parametrize("killed", range(11))
+def test_a_run_that_was_killed_anywhere_goes_on_or_back(killed, target):
+    """From each step of a change to the new plan, and of the way back, the next run knows which half serves, and finishes."""
+    begin = {FIRST: OLD, SECOND: OLD}, set(ROUTERS.values())
+    runs, asked = played(*begin, NEW, killed)
+    for again in range(11):
+        for direction in (OLD, NEW):
+            middle = played(runs, asked, direction, again)
+            assert middle, (killed, again, direction)
+            end = played(*middle, target, 99)
+            assert end == ({FIRST: target, SECOND: target}, set(ROUTERS.values()))
+
+
+def test_a_half_that_was_not_proven_is_never_trusted():
+    old, new = cpu(), cpu(**BLOCK)
+    unproven = {FIRST: NEW, SECOND: ""}  # one of the old engines died
+    assert halves.rounds(old, new, unproven, ["router"], OLD) is None
+    assert halves.rounds(old, new, unproven, ["router", "router-1"], NEW) is None, "the balancer has restarted"
+    assert halves.rounds(old, new, unproven, [], NEW) is None
+    assert [found["half"] for found in halves.rounds(old, new, unproven, ["router-1"], NEW)] == [SECOND]
+    back = halves.rounds(old, new, unproven, ["router-1"], OLD)
+    assert [(found["half"], found["last"]) for found in back] == [(SECOND, False), (FIRST, True)]
+
+
+def test_what_runs_is_compared_with_both_plans():
+    plan = cpu()
+    none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
+    assert halves.runs_as({"n1": none}, {"n1": every}, plan) == {FIRST: OLD, SECOND: OLD}
+    assert halves.runs_as({"n1": every}, {"n1": none}, plan) == {FIRST: NEW, SECOND: OLD}
+    down = {"n1": {"down": ["decode-1"], "outdated": []}}
+    assert halves.runs_as(down, down, plan) == {FIRST: "", SECOND: OLD}
+
+
+def test_a_half_is_proven_through_its_own_router():
+    old, new = cpu(), cpu(**BLOCK)
+    first, last = halves.rounds(old, new, {FIRST: OLD, SECOND: OLD}, [], NEW)
+    section = first["verify"]
+    assert section["entry"]["name"] == "router-1" and "routers" not in section and section["block_size"] == 64
+    assert [engine["name"] for role in KINDS for engine in section[role]] == ["prefill-1", "decode-1"]
+    assert first["upstream"] == [new["verify"]["prefill"][0]["url"]]
+    assert last["last"] and not last["verify"] and "balancer" in last["starts"] and "router-1" not in last["starts"]
+
+
+def test_what_hosts_saw_reaches_the_decision():
+    old, new = PLANS
+    none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
+    servers = {"router": {"state": "ready", "weight": 100}, "router-1": {"state": "drain", "weight": 0}}
+    hostvars = {
+        "n1": {"__inference_previous": old, "__inference_runs": {"old": every, "new": none, "servers": servers}}
+    }
+    filters = FilterModule().filters()
+    (found,) = filters["_rounds_back"](hostvars, ["n1"], new)
+    assert (found["half"], found["target"], found["last"]) == (FIRST, OLD, True)
+    assert filters["_round_plan"](found, old, new, "n1") == dict(parts(old))["n1"]
+    assert halves.seen({"n1": hostvars["n1"]["__inference_runs"]})["asked"] == ["router"]
+    assert filters["_rounds_back"]({"n1": {}}, ["n1"], new) == [], "nobody has looked"
+    assert halves.seen({"n1": {"old": none}, "n2": {"old": none, "new": none}}) is None
+
+
+SEEN = {"old": {"n1": {"down": [], "outdated": []}}, "new": {"n1": {"down": [], "outdated": ["decode-0", "decode-1"]}}}
+SEEN["asked"] = ["router", "router-1"]
+
+
+def test_the_mode_set_is_chosen_when_rolling_is_impossible():
+    old, new = cpu(), cpu(**BLOCK)
+    found = mode({"n1": old}, new, "", seen=SEEN)
+    assert (found["mode"], len(found["rounds"]), found["refusals"]) == ("set", 2, [])
+    assert found["text"].startswith("Mode set: no pause. First decode-1, prefill-1, router-1 change")
+    assert "at least 1 of 2 prefill, 1 of 2 decode" in found["text"]
+    assert mode({"n1": old}, new, "", ["another"], SEEN)["mode"] == "set", "what runs is known"
+    assert mode({"n1": old}, new, "all", seen=SEEN)["mode"] == "all"
+    assert mode({"n1": old}, cpu(inference_args={"max-num-seqs": 8}), "", seen=SEEN)["mode"] == "rolling"
+    lost = {**SEEN, "old": SEEN["new"], "new": {"n1": {"down": ["decode-0", "decode-1"], "outdated": []}}}
+    found = mode({"n1": old}, new, "", seen=lost)
+    assert found["mode"] == "all" and "not known which half" in found["text"]
+    assert "not known which half" in mode({"n1": old}, new, "set", seen=lost)["refusals"][0]
+    assert mode({"n1": old}, new, "")["mode"] == "all", "nobody has looked"
+
+
+def changed(plan, **more):
+    found = copy.deepcopy(plan)
+    found.update(more)
+    return found
+
+
+def single_changed():
+    plan = copy.deepcopy(cpu(**BLOCK))
+    next(service for service in plan["services"] if service["kind"] == "balancer")["digest"] = "other"
+    return plan
+
+
+def test_services_of_no_half_change_last():
+    found = halves.mixed(cpu(), single_changed(), {FIRST: NEW, SECOND: OLD}, NEW)
+    assert "other" not in [service["digest"] for service in found["services"]]
+
+
+def with_store():
+    plan = copy.deepcopy(cpu(**BLOCK))
+    plan["services"].append({**plan["services"][0], "name": "mooncake_master", "kind": "mooncake_master"})
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (cpu(2, 1), cpu(2, 1, **BLOCK), "there is one decode instance, and each half needs one"),
+        (
+            cpu(inference_router={}),
+            cpu(inference_router={}, **BLOCK),
+            "inference_router: {instances: 2, balancer: haproxy} adds one",
+        ),
+        (cpu(), cpu(3, 2, **BLOCK), "prefill-2: new, removed, or on other hosts"),
+        (cpu(), single_changed(), "balancer: there is one of it, and its settings change"),
+        (with_store(), with_store(), "mooncake_master: both halves would exchange KV cache"),
+        (cpu(), cpu(inference_model={"path": "/m", "name": "n"}), "another name"),
+    ],
+)
+def test_what_cannot_change_by_halves_says_why(old, new, why):
+    assert any(why in reason for reason in halves.half_obstacles(new, old))
+    (text,) = mode({"n1": old}, new, "set")["refusals"]
+    assert (
+        why in text and "inference_router: {instances: 2, balancer: haproxy}" in text and "Nothing was changed" in text
+    )
+    found = mode({"n1": old}, new, "")
+    assert found["mode"] != "set"
+    assert found["mode"] == "rolling" or (
+        why in found["text"] and "Mode set, without a pause, is not possible" in found["text"]
+    )
+
+
+def test_the_plan_says_which_mode_an_upgrade_takes():
+    old = cpu()
+    assert planned_mode(old, old) == [] and planned_mode(old, {}) == []
+    assert planned_mode(cpu(**BLOCK), old)[0].startswith("The playbook upgrade would choose mode set: no pause.")
+    assert planned_mode(cpu(inference_args={"max-num-seqs": 8}), old) == [], "deploy needs no pause"
+    (line,) = planned_mode(cpu(inference_router={}, **BLOCK), cpu(inference_router={}))
+    assert line.startswith("The playbook upgrade would choose mode all") and "{instances: 2, balancer: haproxy}" in line
