@@ -94,7 +94,10 @@ class Service:
         return self.play("deploy", fails, inference_pools=self.pools(prefill, decode), **variables)
 
     def play(self, playbook, fails=False, killed_at="", **variables):
-        """Its output in one line; ``killed_at``: the task of play Deploy at whose start the controller is killed."""
+        """Its output in one line; ``killed_at``: the task of the role service in play Deploy at whose start the controller is killed.
+
+        PLAY | ROLE | TASK | NUMBER is a task of another play, where it starts for the NUMBERth time.
+        """
         given = {**self.variables, "inference_pools": self.pools(2, 2), **variables}
         argv = [str(PROGRAM), "-i", "hosts.yml", "-e", json.dumps(given), f"ascend.inference.{playbook}"]
         environment = {
@@ -108,7 +111,9 @@ class Service:
             environment["ANSIBLE_CALLBACK_PLUGINS"] = str(pathlib.Path(__file__).with_name("interrupt"))
             environment["ANSIBLE_CALLBACKS_ENABLED"] = "stages"
             environment["INTERRUPT_STAGES"] = str(self.folder / "stages")
-            environment["INTERRUPT_STAGE"] = f"Deploy | service | {killed_at}"
+            stage, whole, number = killed_at.rpartition(" | ") if killed_at.count(" | ") == 3 else (killed_at, "", "1")
+            environment["INTERRUPT_STAGE"] = stage if whole else f"Deploy | service | {stage}"
+            environment["INTERRUPT_TIME"] = number
         done = subprocess.run(
             argv,
             cwd=self.folder,

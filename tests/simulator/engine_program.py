@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A SIMULATED ``vllm serve`` of a plan for the CPU engine: the engine of pd_cluster as a program, with the counters that a drain reads.
 
-SIGTERM ends it at once, so that every request under way fails. SIMULATED_FAULTS: faults of pd_cluster, separated by spaces.
+SIGTERM ends it at once, so that every request under way fails. SIMULATED_FAULTS: faults of pd_cluster, separated by spaces; and ``slow``: each
+request takes a second longer.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Engine(pd_cluster.Engine):
         super().__init__(name, role, cluster, faults)
 
     def complete(self, body, *given, **named):
-        time.sleep(SECONDS if self.role == "decode" else SECONDS / 3)
+        time.sleep((SECONDS if self.role == "decode" else SECONDS / 3) + ("slow" in self.faults))
         return super().complete(body, *given, **named)
 
     def metrics(self):

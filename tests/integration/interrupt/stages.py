@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A callback that notes the stages of a run, and kills the controller with its process group where one begins.
 
-A stage is ``PLAY | ROLE | TASK`` of a task that starts. INTERRUPT_STAGES is the file of notes, INTERRUPT_STAGE the stage at which to kill.
+A stage is ``PLAY | ROLE | TASK`` of a task that starts. INTERRUPT_STAGES is the file of notes, INTERRUPT_STAGE the stage at which to kill, when it
+begins for the INTERRUPT_TIME-th time (the first by default).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class CallbackModule(CallbackBase):
     def __init__(self):
         super().__init__()
         self.play = ""
+        self.left = int(os.environ.get("INTERRUPT_TIME", "1"))
         os.environ["INTERRUPT_CONTROLLER"] = str(os.getpgid(0))  # modules on this machine inherit it
 
     def v2_playbook_on_play_start(self, play):
@@ -42,5 +44,6 @@ class CallbackModule(CallbackBase):
         stage = f"{self.play} | {role} | {task.name}"
         with open(os.environ["INTERRUPT_STAGES"], "a", encoding="utf-8") as notes:
             notes.write(stage + "\n")
-        if stage == os.environ.get("INTERRUPT_STAGE"):
+        self.left -= stage == os.environ.get("INTERRUPT_STAGE")
+        if not self.left:
             os.killpg(os.getpgid(0), signal.SIGKILL)
