@@ -30,6 +30,7 @@ NOT_WRITTEN = {
     "service_allow_pause": "a condition",
     "service_unlock": "a condition",
     "service_names": "compared with names of the plan",
+    "service_round": "made from the plan",
     "service_tools": "a path for modules",
     "service_executables": "paths for modules, which start them without a shell",
     "service_host": "facts",
@@ -141,7 +142,7 @@ def test_other_options_are_not_written_into_lines():
 
 
 def test_the_values_are_checked_before_anything_is_written():
-    for file in ("apply", "preflight", "user"):
+    for file in ("write", "preflight", "user"):
         tasks = yaml.safe_load((ROLE / f"tasks/{file}.yml").read_text())
         assert tasks[0].get("ansible.builtin.import_tasks") == "values.yml", file
 

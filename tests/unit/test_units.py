@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 
 import jinja2
 import pytest
@@ -145,8 +146,12 @@ def test_only_the_probe_may_write_the_textfiles(tmp_path):
 
 @analyze
 @pytest.mark.parametrize("kind", ["decode", "router"])
-def test_systemd_finds_the_program_below_a_path_with_every_character_that_is_allowed(tmp_path, kind):
+def test_systemd_finds_the_program_below_a_path_with_every_character_that_is_allowed(kind, request):
     """It judges the path as it reads it: one with another meaning to systemd would be that of a program that does not exist."""
+    tmp_path = pathlib.Path(
+        tempfile.mkdtemp(prefix="u")
+    )  # short, because the path of a socket below it has at most 107 characters
+    request.addfinalizer(lambda: shutil.rmtree(tmp_path))
     root = tmp_path / "a-b" / "x..y" / "_1.2"
     path, service, _host = unit(tmp_path, "both", {**FRONTED, "inference_root": str(root)}, kind)
     program = pathlib.Path(service["work_directory"]) / "run.sh"

@@ -21,7 +21,7 @@ def answers(url, timeout=5.0):
 def healthy(services, probe=answers):
     """Those of running services that answer now, or have no URL to ask."""
     with ThreadPoolExecutor(max_workers=16) as pool:
-        well = list(pool.map(lambda item: not item["url"] or probe(item["url"]), services))
+        well = list(pool.map(lambda item: not item.get("url") or probe(item["url"]), services))
     return [item for item, good in zip(services, well) if good]
 
 

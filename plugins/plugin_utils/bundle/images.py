@@ -200,7 +200,8 @@ def _is_part(entry: t.Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("digest"), str):
         return False
     size = entry.get("size")
-    return bool(DIGEST.fullmatch(entry["digest"])) and type(size) is int and 0 <= size <= LARGEST
+    whole = isinstance(size, int) and not isinstance(size, bool)
+    return bool(DIGEST.fullmatch(entry["digest"])) and whole and 0 <= size <= LARGEST
 
 
 def _of_another(name: str, wanted: str, known: t.Sequence[str]) -> str:

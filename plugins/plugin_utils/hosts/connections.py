@@ -207,11 +207,14 @@ def still_listening(probes: t.Mapping[str, Record], results: t.Mapping[str, Reco
     """
     done = {host: set((found.get("connect") or {}).get("done") or ()) for host, found in results.items()}
     done["localhost"] = set().union(*((found.get("controller") or {}).get("done") or () for found in results.values()))
+    sources = {
+        host: probes.get(host, {}).get("sources") or [None] for host in results
+    }  # without one, nobody tells that it can end
     return [
         host
         for host, found in results.items()
         if (found.get("listen") or {}).get("listening")
-        and any(host not in done.get(source, ()) for source in probes.get(host, {}).get("sources") or [host])
+        and any(host not in done.get(source, ()) for source in sources[host])
     ]
 
 

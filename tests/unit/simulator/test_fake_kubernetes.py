@@ -266,7 +266,7 @@ def test_a_leader_worker_set_replaces_whole_groups_from_the_last_one_on():
     pods = step()
     assert sorted(pods) == ["w-0", "w-0-1", "w-1", "w-1-1"]
     variables = {item["name"]: item["value"] for item in pods["w-1-1"]["env"]}
-    assert variables == {"LWS_LEADER_ADDRESS": "w-1.w.n", "LWS_WORKER_INDEX": "1"}
+    assert variables == {"LWS_LEADER_ADDRESS": "w-1.w.n", "LWS_GROUP_SIZE": "2", "LWS_WORKER_INDEX": "1"}
     assert store.get("services", "n", "w")["spec"]["publishNotReadyAddresses"]
     assert store.get("leaderworkersets", "n", "w")["status"]["readyReplicas"] == 2
     store.apply(thing=groups(image="i:2"), judge=api.judge, **apply_to)

@@ -85,7 +85,7 @@ class Service:
         loader = jinja2.FileSystemLoader(TEMPLATES)
         environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
         environment.filters.update(quote=shlex.quote, dirname=posixpath.dirname)
-        text = environment.get_template("run.sh.j2").render(item=item, service_plan={"runtime": "docker"})
+        text = environment.get_template("run.sh.j2").render(item=item, __service_start_waits=False)
         script = self.folder / "run.sh"
         script.write_text(text[text.index("#!/bin/sh") :], encoding="utf-8")
         with open(self.log, "w", encoding="utf-8") as log:

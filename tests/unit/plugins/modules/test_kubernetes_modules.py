@@ -112,7 +112,7 @@ class Server:
 
 
 @pytest.fixture
-def module(monkeypatch, run_module):
+def module(monkeypatch, run_module, tmp_path):
     """``module(server, verb, **options)``: run a module against a server."""
     monkeypatch.setattr(arguments, "LIBRARY_ERROR", None)
 
@@ -122,6 +122,8 @@ def module(monkeypatch, run_module):
         monkeypatch.setattr(cluster, "time", clock)
         if verb == "deploy" and planned["kubernetes"]["secrets"]["keys"]:
             options.setdefault("secrets", {"api_key": VALUE})
+        if verb == "verified":
+            options.setdefault("directory", str(tmp_path))
         result = run_module(f"kubernetes_{verb}", plan=planned, poll=1, **options)
         assert VALUE not in json.dumps(result)
         assert base64.b64encode(VALUE.encode()).decode() not in json.dumps(result)

@@ -26,6 +26,7 @@ NO_SECRETS = {
     "services.newer": "paths",
     "verify.engine_api_key": "the name of a secret",
     "verify.entry.api_key": "the name of a secret",
+    "directory": "keeps digests of plans",
     "facts": "what support_archive writes into an archive for others",
 }
 SECRET = re.compile(r"(^|_)(key|keys|token|secret|secrets|password|credentials?)$")

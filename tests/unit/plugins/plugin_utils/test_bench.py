@@ -275,7 +275,7 @@ def test_without_the_library_nothing_is_measured(plan, monkeypatch):
 
 
 def test_wrong_settings_and_missing_files_are_named_together(plan):
-    with pytest.raises(AnsibleFilterError, match=r"(?s)2 errors.*/none/before.json cannot be read.*profile"):
+    with pytest.raises(AnsibleFilterError, match=r"(?s)2 errors.*profile.*/none/before.json cannot be read"):
         runs_filter(plan, {"profile": "x"}, {"inference_bench_compare": "/none/before.json"})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from ansible import context
 from ansible.cli.playbook import PlaybookCLI
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench import curves
 from ansible_collections.ascend.inference.plugins.plugin_utils.bench.topologies import (
@@ -19,6 +20,11 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 
 OTHER = "inference_pools: {colocated: {group: all}}\n"
 PLAN = {"deployment": "d"}
+
+
+@pytest.fixture(autouse=True)
+def options_of_this_process(monkeypatch):
+    monkeypatch.setattr(context, "CLIARGS", context.CLIARGS)  # parse() replaces it
 
 
 @pytest.fixture

@@ -177,7 +177,8 @@ def test_its_files_are_written_and_another_version_of_its_code_restarts_no_engin
     service = planned()["decode-0"]
     written = {file["path"] for file in files([service])}
     code = {file["path"] for file in code_files(service)}
-    assert f"{service['work_directory']}/code/ascend_inference_links/links/program.py" in code < written
+    assert f"{service['work_directory']}/code/ascend_inference_links/links/program.py" in code
+    assert code < written
     assert service["link_watch"]["files"][0]["path"] in written
     facts = {"contained": True}
     (state,) = service_states({"runtime_facts": facts}, [service])
