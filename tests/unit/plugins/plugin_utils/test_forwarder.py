@@ -21,11 +21,12 @@ HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 
 
 class Engine:
-    """Answers with its address, in two parts ``wait`` seconds apart; counts its requests."""
+    """Answers with its address, in two parts ``wait`` seconds apart or until ``released``; counts its requests."""
 
     def __init__(self, address, port, wait=0.0):
         self.address, self.port, self.wait = address, port, wait
         self.requests, self.aborted, self.writers, self.server = [], 0, [], None
+        self.released = asyncio.get_running_loop().create_future()
 
     async def start(self):
         """Accept connections."""
@@ -39,11 +40,19 @@ class Engine:
         writer.write(HEAD + self.address.encode())
         await writer.drain()
         ended = asyncio.ensure_future(reader.read())
-        await asyncio.wait([ended], timeout=self.wait)
+        await asyncio.wait([ended, self.released], timeout=self.wait, return_when=asyncio.FIRST_COMPLETED)
         self.aborted += ended.done()
         ended.cancel()
         writer.write(b" all")
         writer.close()
+
+    async def until(self, count):
+        """Wait until it has got so many requests."""
+        for dummy in range(1000):
+            if len(self.requests) >= count:
+                break
+            await asyncio.sleep(0.02)
+        assert len(self.requests) == count
 
     def kill(self):
         """End as a killed process does."""
@@ -79,7 +88,7 @@ class World:
         reader, writer = await self.through(item)
         writer.write(b"POST /v1 HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n" + more + b"\r\n")
         try:
-            answer = await asyncio.wait_for(reader.read(), 5)
+            answer = await asyncio.wait_for(reader.read(), 30)
         except OSError:
             return b""
         finally:
@@ -123,17 +132,20 @@ def test_a_connection_has_one_request(monkeypatch):
 def test_under_load_only_what_is_in_flight_on_the_dead_engine_fails(monkeypatch):
     async def work():
         world = World(monkeypatch)
-        dead, kept = await world.start(FIRST, SECOND, wait=0.2)
+        monkeypatch.setattr(forwarder, "CONNECT", 20)  # a busy machine is no dead engine
+        dead, kept = await world.start(FIRST, SECOND, wait=60)
         pending = [asyncio.ensure_future(world.ask(world.slots[number % 2])) for number in range(20)]
-        await asyncio.sleep(0.1)
+        await dead.until(10)
+        await kept.until(10)
         in_flight = len(dead.requests)
-        assert in_flight == 10
         dead.kill()
         pending += [asyncio.ensure_future(world.ask(world.slots[number % 2])) for number in range(20)]  # DNS is behind
-        await asyncio.sleep(0.1)
+        await kept.until(30)
         world.names["d.svc"] = [SECOND]
         await world.forwarder.refresh()
         pending += [asyncio.ensure_future(world.ask(world.slots[number % 2])) for number in range(20)]
+        await kept.until(50)
+        kept.released.set_result(None)
         answers = await asyncio.gather(*pending)
         broken = [answer for answer in answers if not answer.endswith(b" all")]
         assert len(broken) == in_flight
