@@ -143,6 +143,9 @@ def make_shared(path, mode, uid, gid, mark=False):
         return
     parent, name = os.path.split(path)
     make_shared(parent, 0o755, -1, -1)
+    if (uid, gid, mark) == (-1, -1, False):
+        _make_plain(path, mode)
+        return
     fresh = tempfile.mkdtemp(prefix=f".{name}.", suffix=FRESH, dir=parent)
     if mark:
         os.close(os.open(os.path.join(fresh, MADE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
@@ -154,6 +157,18 @@ def make_shared(path, mode, uid, gid, mark=False):
         shutil.rmtree(fresh)
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was quicker
             raise
+
+
+def _make_plain(path, mode):
+    """Not by rename(), which replaces an empty folder: another process that was quicker may just be making a file in it."""
+    mask = os.umask(0)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    finally:
+        os.umask(mask)
 
 
 def write(folder, name, content, mode, uid, gid):

@@ -78,19 +78,34 @@ def test_a_lock_that_was_interrupted_while_it_was_taken_holds_nobody_up(call, di
 
 def contend(directory, number, barrier, queue):
     barrier.wait()
-    queue.put(deployment_lock.take(directory, {"id": str(number)})["id"])
+    try:
+        queue.put(deployment_lock.take(directory, {"id": str(number)})["id"])
+    except OSError as error:
+        queue.put(str(error))
 
 
-def test_of_many_runs_at_once_one_gets_the_lock(directory):
+@pytest.mark.parametrize("attempt", range(10))
+def test_of_many_runs_at_once_one_gets_the_lock(directory, attempt):
     context = multiprocessing.get_context("fork")
     barrier, queue = context.Barrier(8), context.Queue()
     workers = [context.Process(target=contend, args=(directory, number, barrier, queue)) for number in range(8)]
     for worker in workers:
         worker.start()
-    found = {queue.get(timeout=30) for _worker in workers}
+    found = {queue.get(timeout=60) for _worker in workers}
     for worker in workers:
         worker.join()
-    assert len(found) == 1
+    assert len(found) == 1 and found < set("01234567")
+
+
+def test_a_folder_that_another_run_has_just_made_is_not_replaced(directory, monkeypatch):
+    """It may be making its lock there."""
+    parent = os.path.dirname(directory)
+    os.makedirs(parent)
+    before, known = os.stat(parent).st_ino, os.path.isdir
+    late = [parent]
+    monkeypatch.setattr(os.path, "isdir", lambda path: known(path) and not (path in late and not late.remove(path)))
+    deployment_lock.take(directory, FIRST)
+    assert os.stat(parent).st_ino == before
 
 
 def test_a_system_folder_is_refused(run_module):
