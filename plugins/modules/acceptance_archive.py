@@ -19,12 +19,10 @@ description:
     with its outputs.
   - Runs on the controller.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Shows no differences.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   path:
     description: The archive. An existing one is replaced, see O(backup).

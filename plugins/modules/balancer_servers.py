@@ -16,21 +16,11 @@ description:
   - HAProxy forgets these changes when it restarts; all routers are ready then.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Does not wait.
-  diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-    support: full
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+  - ascend.inference.balancer
 options:
-  socket:
-    description: Path of HAProxy's runtime socket, the plan's C(balancer.socket).
-    type: path
-    required: true
-  backend:
-    description: Name of the routers' backend.
-    type: str
-    default: routers
   servers:
     description: Names of the routers.
     type: list

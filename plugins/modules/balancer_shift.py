@@ -19,21 +19,13 @@ description:
     requests again at once, and the module fails with the reason.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Moves nothing and asks nobody.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
+  - ascend.inference.balancer
 options:
-  socket:
-    description: Path of HAProxy's runtime socket, the plan's C(balancer.socket).
-    type: path
-    required: true
-  backend:
-    description: Name of the routers' backend.
-    type: str
-    default: routers
   origin:
     description: Names of the routers that serve.
     type: list

@@ -22,13 +22,11 @@ description:
   - Reports no change, as a lock is no state of the deployment.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: No lock is taken or released.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
 extends_documentation_fragment:
+  - ascend.inference.attributes.changing
   - ascend.inference.attributes.with_action
 options:
   directory:

@@ -19,12 +19,11 @@ description:
   - With O(proves) it waits until requests of the probe show that clients get answers and that the engine takes part again, and notes the result.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Nothing is noted, and nothing is waited for.
   diff_mode:
-    description: Shows no differences.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   directory:
     description: The deployment's folder on the host.

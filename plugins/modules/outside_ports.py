@@ -16,12 +16,10 @@ description:
     such as the controller. Nothing is sent.
   - Ranges of more than 256 ports are not tried. Their ports are chosen at random when engines start.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   hosts:
     description: The hosts of the plan. Of each, C(name), C(address) and C(firewall) are read.

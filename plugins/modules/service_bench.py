@@ -16,12 +16,11 @@ description:
   - Counts answers without text, which the program counts as failed or as completed, depending on their form.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Sends no requests, and returns the command.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: N/A
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   argv:
     description: The command, without the options of its result file.

@@ -18,12 +18,11 @@ description:
   - After O(timeout) the module warns and succeeds; an engine with C(--shutdown-timeout) waits for the rest when it is stopped.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Does not wait.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: N/A
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   engines:
     description: The engines that leave.

@@ -16,12 +16,10 @@ description:
   - Touches only processes of O(services), which the runtime names. All must run, else none is touched.
   - A pause always ends with its time, even if the module or its connection is ended.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: N/A
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   runtime:
     description: The plan's C(runtime).

@@ -17,12 +17,11 @@ description:
   - Requests begin at fixed times, whether earlier ones were answered or not, as those of independent clients do.
 attributes:
   check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
     details: Sends no requests.
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: N/A
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   state:
     description:

@@ -15,12 +15,10 @@ description:
   - Reads the counters of engines, routers and of the store's master at the begin and at the end of a window, and their states several times between.
   - The playbook C(ascend.inference.advise) judges them. Sends no requests to models and changes nothing.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: N/A
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   services:
     description: The services whose metrics are read.

@@ -17,12 +17,10 @@ description:
   - Missing services, a missing runtime or a missing deployed plan are reported as findings.
   - Nothing is changed.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   directory:
     description: The deployment's folder on the host, which has C(plan.json).

@@ -22,8 +22,9 @@ attributes:
     support: full
     details: Does not wait for a failover.
   diff_mode:
-    description: Changes nothing.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   state:
     description: What to do.

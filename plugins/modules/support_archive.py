@@ -17,12 +17,10 @@ description:
     archive of mode 0600. A host without a file is named in the archive's C(summary.json) and in RV(missing).
   - Runs on the controller.
 attributes:
-  check_mode:
-    description: Can run in check_mode and return changed status prediction without modifying target.
-    support: full
   diff_mode:
-    description: Shows no differences.
     support: none
+extends_documentation_fragment:
+  - ascend.inference.attributes.changing
 options:
   source:
     description: The folder with files C(HOST.json).
