@@ -14,7 +14,7 @@ from ansible.utils.display import Display
 from ansible_collections.ascend.inference.plugins.module_utils.tools.text import visible
 
 from ..plugin_utils.description.findings import PlanError
-from ..plugin_utils.description.inventory import GROUP, members
+from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
@@ -22,6 +22,7 @@ from ..plugin_utils.plan.placement_kept import common_record, ignored_files, rec
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
 
+BUNDLE = "inference_bundle"
 MOST_ASKED = 64  # hosts whose placement is read; each has that of the whole deployment
 ARGUMENTS = {
     "show": {"type": "str", "default": "table"},
@@ -33,6 +34,18 @@ ARGUMENTS = {
 }
 
 
+class Remembered(dict[str, t.Any]):
+    """The variables of each host, which Ansible computes again whenever they are read: with a thousand hosts that takes seconds."""
+
+    def __init__(self, hostvars: t.Any) -> None:
+        super().__init__()
+        self.hostvars = hostvars
+
+    def __missing__(self, name: str) -> t.Any:
+        self[name] = self.hostvars[name]
+        return self[name]
+
+
 class ActionModule(ActionBase):
     """Adapter: Ansible's variables in, the selection of hosts for the following plays out."""
 
@@ -42,14 +55,15 @@ class ActionModule(ActionBase):
         """Plan; never changes anything on a host."""
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _unused, options = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        hostvars = task_vars["hostvars"]
+        hostvars = Remembered(task_vars["hostvars"])
         with garbage_collection_suspended():
             try:
                 files = options["deployed"] or {}
                 record = common_record(map(str, files.values()))
                 for text in ignored_files({host: str(text) for host, text in files.items()}):
                     Display().warning(visible(text))
-                plan, new = self._plan(task_vars, options["deployed"], record)
+                plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
+                bundle = bundle_of(plan, hostvars) if options["deployed"] is None else ""
                 if not options["quiet"]:
                     self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
@@ -62,18 +76,21 @@ class ActionModule(ActionBase):
         asked = (
             hosts_to_ask(plan, hostvars[task_vars["inventory_hostname"]], task_vars["groups"]) if found["hosts"] else []
         )
-        left = abandoned(plan, record, hostvars) if found["hosts"] and record else {"left": [], "lost": []}
-        return {**result, "changed": False, "selection": {**found, **left, "asked": asked, "show": options["show"]}}
+        left = abandoned(plan, record, task_vars["hostvars"]) if found["hosts"] and record else {"left": [], "lost": []}
+        return {
+            **result,
+            "changed": False,
+            "selection": {**found, **left, "asked": asked, "bundle": bundle, "show": options["show"]},
+        }
 
     def _plan(
-        self, task_vars: t.Any, deployed: dict[str, t.Any] | None, record: dict[str, t.Any] | None
+        self, task_vars: t.Any, hostvars: t.Any, deployed: dict[str, t.Any] | None, record: dict[str, t.Any] | None
     ) -> tuple[dict[str, t.Any], bool]:
         """The plan, and whether it is another one than this run has already.
 
         ``deployed`` holds the hosts' placement files (None: not read yet), ``record`` what they say. The run's plan stays unless
         it has other places.
         """
-        hostvars = task_vars["hostvars"]
         if deployed is not None:
             plan = take(folder_of(constants.DEFAULT_LOCAL_TMP))
             if record is None or record == plan["placement"]:
@@ -118,6 +135,16 @@ def hosts_to_ask(plan: dict[str, t.Any], variables: t.Any, groups: t.Any) -> lis
     if len(names) <= MOST_ASKED:
         return names
     return [names[index * (len(names) - 1) // (MOST_ASKED - 1)] for index in range(MOST_ASKED)]
+
+
+def bundle_of(plan: dict[str, t.Any], hostvars: t.Any) -> str:
+    """The folder of the bundle that all hosts of the plan install from; empty without one. Raises ``PlanError`` if they differ."""
+    if plan["runtime_facts"]["in_cluster"]:
+        return ""
+    folder, conflicts = common_value(BUNDLE, hostvars, [host["name"] for host in plan["hosts"]])
+    if conflicts:
+        raise PlanError(conflicts)
+    return str(folder or "")
 
 
 def abandoned(plan: dict[str, t.Any], record: dict[str, t.Any], hostvars: t.Any) -> dict[str, list[str]]:

@@ -76,6 +76,19 @@ def deployment_variables(
     return result, conflicts
 
 
+def common_value(key: str, hostvars: t.Mapping[str, Variables], hosts: t.Iterable[str]) -> tuple[t.Any, list[Finding]]:
+    """The value of a variable that controls a run and must be the same on all these hosts, and the conflict if it is not.
+
+    Text; empty where it is not set.
+    """
+    values = {host: plain(hostvars[host][key]) if key in hostvars[host] else "" for host in hosts}
+    for host, value in values.items():
+        first, agreed = next(iter(values.items()))
+        if value != agreed:
+            return agreed, [_conflict(key, first, agreed, host, value)]
+    return next(iter(values.values()), ""), []
+
+
 def _conflict(key: str, first: str, agreed: t.Any, host: str, value: t.Any) -> Finding:
     shown = [f" {str(seen)[:60]!r}" if key != PREFIX + "secrets" else " a secret" for seen in (agreed, value)]
     return Finding(

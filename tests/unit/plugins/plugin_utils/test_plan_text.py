@@ -9,6 +9,7 @@ import copy
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import (
+    common_value,
     deployment_variables,
     inventory_of,
     members,
@@ -117,6 +118,16 @@ def test_hosts_have_to_agree():
     other = {**HOSTVARS, "h2": {"inference_model": {"path": "/b"}}}
     dummy, conflicts = deployment_variables({}, other, ["h1", "h2"])
     assert [(finding.id, finding.path) for finding in conflicts] == [("VARIABLE-CONFLICT", "inference_model")]
+
+
+@pytest.mark.parametrize("second", [{}, {"inference_bundle": "/other"}, {"inference_bundle": ""}])
+def test_a_bundle_that_only_some_hosts_have_is_a_conflict(second):
+    hostvars = {"h1": {"inference_bundle": "/bundle"}, "h2": {"inference_bundle": "/bundle"}, "h3": second}
+    assert common_value("inference_bundle", hostvars, ["h1", "h2"]) == ("/bundle", [])
+    for hosts in (["h1", "h2", "h3"], ["h3", "h1"]):
+        conflicts = common_value("inference_bundle", hostvars, hosts)[1]
+        assert [(finding.id, finding.path) for finding in conflicts] == [("VARIABLE-CONFLICT", "inference_bundle")]
+    assert common_value("inference_bundle", {"h3": {}}, ["h3"]) == ("", [])
 
 
 def test_secrets_that_differ_are_not_printed():
