@@ -7,8 +7,9 @@
                                        LIST=1 to print the modules of the host with most services
 
 First on a cluster of eight hosts, then on its first host alone with 1, 4 and 16 services: the number of modules must not grow with them.
-The hosts are containers with systemd, made and reached as molecule's are (rerun/molecule.yml); NPUs and engines are simulated, ssh,
-sudo and all roles are not. The ping is `ansible all -m ping`: same hosts, same connections, same forks. Smallest time of each.
+The hosts are containers with systemd, made and reached as molecule's are (rerun/molecule.yml); NPUs and engines are simulated,
+ssh, sudo and all roles are not. hccn_tool repeats the simulator's answers (rerun/remember.sh). The ping is
+`ansible all -m ping`: same hosts, same connections, same forks. Smallest time of each.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def install(version="25.5.1", root="/", state=STATE, python=sys.executable, firm
     for tool, paths in places.items():
         text = (
             "#!/bin/sh\n# The ascend.inference simulator, not a vendor tool.\n"
-            f'ASCEND_SIMULATOR_STATE="${{ASCEND_SIMULATOR_STATE:-{state}}}" exec {python} {TOOLS} --as {tool} "$@"\n'
+            f'ASCEND_SIMULATOR_STATE="${{ASCEND_SIMULATOR_STATE:-{state}}}" exec {python} -S {TOOLS} --as {tool} "$@"\n'
         )
         for path in paths:
             _write(root / path, text, 0o555)
