@@ -13,6 +13,10 @@ options:
     description: Path of HAProxy's runtime socket, the plan's C(balancer.socket).
     type: path
     required: true
+  state_file:
+    description: File for the states and weights that HAProxy reads when it starts, the plan's C(balancer.state_file). None is written by default.
+    type: path
+    default: ""
   backend:
     description: Name of the routers' backend.
     type: str

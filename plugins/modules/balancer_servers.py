@@ -13,7 +13,7 @@ author:
   - The ascend.inference contributors (@ascend-inference)
 description:
   - Changes servers of HAProxy by its runtime socket and reads back. A drained router gets no new requests, and those that it has go on.
-  - HAProxy forgets these changes when it restarts; all routers are ready then.
+  - HAProxy forgets these changes when it restarts, unless O(state_file) is the one that its configuration names.
 attributes:
   check_mode:
     details: Does not wait.
@@ -91,6 +91,7 @@ from ..module_utils.tools.text import visible
 ARGUMENTS = {
     "socket": {"type": "path", "required": True},
     "backend": {"type": "str", "default": "routers"},
+    "state_file": {"type": "path", "default": ""},
     "servers": {"type": "list", "elements": "str", "required": True},
     "state": {"type": "str", "choices": ["ready", "drain"], "default": "ready"},
     "weight": {"type": "int"},
@@ -104,7 +105,7 @@ def brought(module):
     params = module.params
     if params["weight"] is not None and not 0 <= params["weight"] <= 256:
         module.fail_json(msg="weight is {}, and HAProxy takes 0 to 256. Fix: correct it".format(params["weight"]))
-    balancer = Balancer(params["socket"], params["backend"])
+    balancer = Balancer(params["socket"], params["backend"], state_file=params["state_file"])
     options = {key: params[key] for key in ("weight", "allow_last", "timeout")}
     try:
         done = bring(balancer, params["servers"], params["state"], check=module.check_mode, **options)

@@ -17,6 +17,7 @@ description:
   - In each step it asks all routers directly, and reads HAProxy's counters. If a request to O(to) fails or is answered without text, if
     more requests of clients fail there than before, or if the first token comes later than O(slower) allows, the routers O(origin) get all
     requests again at once, and the module fails with the reason.
+  - The same holds if HAProxy starts anew meanwhile, if somebody else changes these routers, or if O(to) gets requests already.
 attributes:
   check_mode:
     details: Moves nothing and asks nobody.
@@ -109,6 +110,7 @@ ROUTER = {"name": {"type": "str", "required": True}, "url": {"type": "str", "req
 ARGUMENTS = {
     "socket": {"type": "path", "required": True},
     "backend": {"type": "str", "default": "routers"},
+    "state_file": {"type": "path", "default": ""},
     "origin": {"type": "list", "elements": "str", "required": True},
     "to": {"type": "list", "elements": "str", "required": True},
     "routers": {"type": "list", "elements": "dict", "required": True, "options": ROUTER},
@@ -138,7 +140,7 @@ def moved(module):
     }
     if module.check_mode:
         return Outcome([], "")
-    balancer = Balancer(params["socket"], params["backend"])
+    balancer = Balancer(params["socket"], params["backend"], state_file=params["state_file"])
     options = {key: params[key] for key in ("seconds", "slower", "timeout")}
     try:
         return shift(balancer, params["origin"], services, params["to"], **options)

@@ -18,8 +18,10 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer
+from ansible_collections.ascend.inference.plugins.module_utils.balancer import shift
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer, BalancerProblem
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.servers import bring
+from ansible_collections.ascend.inference.plugins.module_utils.drill import load
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
@@ -85,6 +87,13 @@ class Router:
         self.server.server_close()
 
 
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert condition()
+
+
 class Balanced:
     """Two routers behind a running balancer."""
 
@@ -93,11 +102,19 @@ class Balanced:
         self.plan = _balancer.planned(pathlib.Path(folder) / "r", self.first, **router)
         self.url = f"http://127.0.0.1:{self.first + 1}"
         self.routers = [Router(self.first), Router(self.first + 20)]
-        self.process = _balancer.started(self.plan, pathlib.Path(folder) / "log")
-        self.admin = Balancer(self.plan["balancer"]["socket"], self.plan["balancer"]["backend"])
+        self.log = pathlib.Path(folder) / "log"
+        self.process = _balancer.started(self.plan, self.log)
+        section = self.plan["balancer"]
+        self.admin = Balancer(section["socket"], section["backend"], state_file=section["state_file"])
 
     def ask(self, path=COMPLETIONS, **more):
         return ask(self.url + path, **{"data": b"{}", **more})
+
+    def starts_anew(self):
+        """As after a crash: nothing is told before, and the runtime starts it again."""
+        self.process.kill()
+        self.process.wait()
+        self.process = _balancer.started(self.plan, self.log)
 
     def close(self):
         _balancer.stop(self.process)
@@ -128,7 +145,9 @@ def test_haproxy_reads_every_line(tmp_path, router):
     plan = _balancer.planned("/srv/ascend", 8000, **router)
     (service,) = [service for service in plan["services"] if service["kind"] == "balancer"]
     path = tmp_path / "haproxy.cfg"
-    path.write_text(service["files"][0]["content"])
+    kept = tmp_path / "state"
+    kept.write_text("1\n")  # HAProxy warns if it is not there
+    path.write_text(service["files"][0]["content"].replace(plan["balancer"]["state_file"], str(kept)))
     done = subprocess.run([_balancer.PROGRAM, "-c", "-f", str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "WARNING" not in done.stdout + done.stderr, done.stdout + done.stderr
 
@@ -232,6 +251,56 @@ def test_a_drained_router_ends_its_stream_and_gets_no_other_request(balanced):
     assert bring(service.admin, [name], "ready", weight=50, timeout=10).after[name].weight == 50
     service.routers[used].how = ""
     assert len({service.ask()[1][:20] for _number in range(6)}) == 2
+
+
+def test_a_drained_router_gets_no_request_when_the_balancer_starts_anew(balanced):
+    service = balanced()
+    bring(service.admin, ["router-1"], "drain", weight=0, timeout=10)
+    bring(service.admin, ["router"], "ready", weight=70, timeout=10)
+    service.starts_anew()
+    found = service.admin.servers()
+    assert {name: (row.state, row.weight) for name, row in found.items()} == {
+        "router": ("ready", 70),
+        "router-1": ("drain", 0),
+    }
+    assert {json.loads(service.ask()[1])["port"] for _number in range(6)} == {service.first}
+    mode = stat.S_IMODE(os.stat(service.plan["balancer"]["state_file"]).st_mode)
+    assert mode == 0o644, "the service's user reads it"
+    bring(service.admin, ["router-1"], "ready", weight=70, timeout=10)
+    service.starts_anew()
+    assert len({service.ask()[1][:20] for _number in range(6)}) == 2
+
+
+def test_a_router_that_was_away_serves_at_once_when_the_balancer_starts_anew(balanced):
+    service = balanced()
+    for router in service.routers:
+        router.healthy = 503
+    until(lambda: not any(row.up for row in service.admin.servers().values()))
+    service.admin.set_weight("router", 90)
+    for router in service.routers:
+        router.healthy = 200
+    service.starts_anew()
+    assert service.ask()[0] == 200 and all(row.up for row in service.admin.servers().values())
+
+
+def test_a_balancer_that_starts_anew_ends_a_move_of_requests(balanced, monkeypatch):
+    """Its counters are lost. The routers before get all requests again, as soon as it runs."""
+    service = balanced()
+    bring(service.admin, ["router-1"], "drain", weight=0, timeout=10)
+    watched = threading.Event()
+
+    def send(_service, nonce, number, stream):
+        watched.set()
+        return load.Request(nonce, number, stream, 0, 0.1, 0.1, "", "text")
+
+    monkeypatch.setattr(load, "send", send)
+    crash = threading.Thread(target=lambda: (watched.wait(60), service.starts_anew()))
+    crash.start()
+    with pytest.raises(BalancerProblem, match="started anew|does not answer"):
+        shift.shift(service.admin, ["router"], dict.fromkeys(("router", "router-1")), ["router-1"], seconds=60)
+    crash.join()
+    found = {name: (row.state, row.weight) for name, row in service.admin.servers().items()}
+    assert found == {"router": ("ready", 100), "router-1": ("drain", 0)}
 
 
 def test_nobody_else_administers_it(balanced):

@@ -15,6 +15,7 @@ import socket
 import time
 from typing import NamedTuple
 
+from ..tools import foreign_file
 from ..tools.text import one_line
 
 MAINTENANCE, DRAIN = 0x3F & ~0x18, 0x18  # bits of srv_admin_state: SRV_ADMF_*MAINT, SRV_ADMF_*DRAIN (server-t.h)
@@ -50,10 +51,13 @@ class Counters(NamedTuple):
 
 
 class Balancer:
-    """One HAProxy. ``path``: its socket; ``backend``: the name of the servers' backend; ``timeout`` of one command in seconds."""
+    """One HAProxy. ``path``: its socket; ``backend``: the name of the servers' backend; ``timeout`` of one command in seconds.
 
-    def __init__(self, path: str, backend: str, timeout: float = 10.0) -> None:
-        self.path, self.backend, self.timeout = path, backend, timeout
+    ``state_file``: where states and weights are kept for a HAProxy that starts anew, "" for nowhere. Its service's user reads it.
+    """
+
+    def __init__(self, path: str, backend: str, timeout: float = 10.0, state_file: str = "") -> None:
+        self.path, self.backend, self.timeout, self.state_file = path, backend, timeout, state_file
 
     def ask(self, command: str) -> str:
         """The answer to one command. Raises BalancerProblem if there is none, or if its end does not come within the timeout."""
@@ -112,6 +116,16 @@ class Balancer:
                 "Fix: compare its haproxy.cfg with the plan, then run site"
             ) from error
 
+    def uptime(self) -> int:
+        """Seconds since HAProxy started. A start resets its counters, and the states and weights that were set by the socket."""
+        text = self.ask("show info")
+        found = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("Uptime_sec:")]
+        if len(found) != 1 or not found[0].isdigit():
+            raise BalancerProblem(
+                f"{self.path} does not tell since when the balancer runs: {text.strip()[:300]!r}. Fix: check that it is HAProxy's socket"
+            )
+        return int(found[0])
+
     def _counted(self, text: str) -> dict[str, dict[str, str]]:
         """Rows of ``show stat`` by server."""
         return {
@@ -134,6 +148,32 @@ class Balancer:
             raise BalancerProblem(
                 f"the balancer at {self.path} refused {command!r}: {answer[:300]}. Fix: compare its haproxy.cfg with the plan, then run site"
             )
+        self._keep()
+
+    def _keep(self) -> None:
+        """Write what HAProxy reads at its start: without it, a router that was drained would get requests again."""
+        if not self.state_file:
+            return
+        try:
+            text = kept(self.ask(f"show servers state {self.backend}"))
+            foreign_file.write(self.state_file, text, 0o644)
+        except OSError as error:
+            raise BalancerProblem(
+                f"{self.state_file} cannot be written: {error.strerror or error}. A balancer that starts anew would send requests to routers that "
+                "are drained. Fix: make room on the disk, or correct the rights of the folder, then run again"
+            ) from error
+
+
+def kept(text: str) -> str:
+    """``show servers state`` as HAProxy shall start with it: with these states and weights, and every router healthy until a check fails.
+
+    So a router that was away when the file was written gets requests at once when it is back, as without the file.
+    """
+    rows = _table(text)
+    titles = list(rows[0]) if rows else []
+    lines = ["1", f"# {' '.join(titles)}"]
+    lines += [" ".join({**row, "srv_op_state": str(RUNNING)}[title] for title in titles) for row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def _server(row: dict[str, str], requests: int) -> Server:

@@ -5,7 +5,8 @@
 
 The balancer's counters tell which requests of clients failed. They do not tell an empty answer with status 200, nor the time to the first token,
 so each router is also asked directly, with prompts that nobody sent before. If the new routers do worse, or one of them is not known to do
-well, the old ones get all requests again at once.
+well, the old ones get all requests again at once. So they do if the balancer starts anew meanwhile: its counters are lost then, and routers
+have other weights than those that were watched.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from __future__ import annotations
 import statistics
 import threading
 import time
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..drill.load import Load, Request, Service
-from .admin import Balancer, BalancerProblem, Counters
+from .admin import Balancer, BalancerProblem, Counters, Server
 from .servers import bring
 
 SHARES = (5, 50, 100)  # percent of the requests for the new routers
@@ -24,6 +25,7 @@ RATE = 1.0  # direct requests per second and router
 INTERVAL = 0.5  # seconds between two looks
 FLOOR = 0.2  # seconds of difference to the first token that are none
 LATE = 30.0  # most seconds to wait for the last direct answers of a step
+RETURN = 30.0  # most seconds to wait for a balancer that starts anew, to give the requests back
 
 
 class Seen(NamedTuple):
@@ -60,6 +62,7 @@ class Watch:
 
     def __init__(self, balancer: Balancer, services: dict[str, Service]) -> None:
         self.balancer, self.before = balancer, balancer.counters()
+        self.uptime = balancer.uptime()
         self.answers: dict[str, list[Request]] = {name: [] for name in services}
         self.lock = threading.Lock()
         self.services = services
@@ -88,10 +91,30 @@ class Watch:
             tuple(sorted({request.problem for request in answers if request.problem})),
         )
 
+    def check(self, weights: Mapping[str, int]) -> dict[str, Server]:
+        """The servers. Raises BalancerProblem if it is not known what they did: HAProxy started anew, or they have not these ``weights``."""
+        before, self.uptime = self.uptime, self.balancer.uptime()
+        if self.uptime < before:
+            raise BalancerProblem(
+                "the balancer started anew while the routers were compared, so it is not known how many requests failed. "
+                "Fix: look into its log for the reason, then run again"
+            )
+        servers = self.balancer.servers()
+        for name, weight in weights.items():
+            server = servers.get(name)
+            if not server or server.state != "ready" or server.weight != weight:
+                now = f"is {server.state} with weight {server.weight}" if server else "is not there"
+                raise BalancerProblem(
+                    f"{name} {now}, and was set to ready with weight {weight}: somebody else changes the balancer, so the comparison is worth "
+                    "nothing. Fix: run again when nobody does"
+                )
+        return servers
+
     def silent(self, names: Sequence[str]) -> list[str]:
-        """Routers that have not answered once."""
+        """Routers that have not answered once, or that still owe an answer after `stop`."""
+        owing = {name for name, load in zip(self.services, self.loads) if any(each.is_alive() for each in load.threads)}
         with self.lock:
-            return [name for name in names if not self.answers[name]]
+            return [name for name in names if name in owing or not self.answers[name]]
 
     def stop(self) -> None:
         """Send nothing more, and wait for the answers that are due."""
@@ -138,6 +161,7 @@ def shift(
     steps: list[Step] = []
     done = False
     try:
+        _not_used(balancer, to)
         for share in shares:
             bring(balancer, list(to), "ready", share, timeout=timeout)
             for name in origin:
@@ -149,8 +173,37 @@ def shift(
         done = True
     finally:
         if not done:
-            give_back(balancer, origin, to)
+            _given_back(balancer, origin, to, clock, sleep)
     return Outcome(steps, "")
+
+
+def _not_used(balancer: Balancer, names: Sequence[str]) -> None:
+    """Raise BalancerProblem if one of these routers gets requests already: HAProxy has started anew since it was drained."""
+    servers = balancer.servers()
+    used = [name for name in names if name in servers and servers[name].state == "ready" and servers[name].weight]
+    if used:
+        raise BalancerProblem(
+            f"{', '.join(used)} got requests of clients before it was proven: the balancer has started anew since, or somebody else has changed "
+            "it, so it is not known how these requests were answered. Fix: look into the balancer's log for the reason, then run again"
+        )
+
+
+def _given_back(
+    balancer: Balancer,
+    origin: Sequence[str],
+    to: Sequence[str],
+    clock: Callable[[], float],
+    sleep: Callable[[float], Any],
+) -> None:
+    """`give_back`, also to a balancer that is just starting."""
+    end = clock() + RETURN
+    while True:
+        try:
+            return give_back(balancer, origin, to)
+        except BalancerProblem:
+            if clock() >= end:
+                raise
+        sleep(INTERVAL)
 
 
 def _watched(
@@ -166,20 +219,23 @@ def _watched(
 ) -> tuple[Step, str]:
     """One step, and why it is the last one. A failure ends it at once; times are compared at its end, when there are enough of them."""
     watch, begin = Watch(balancer, services), clock()
+    weights = {**dict.fromkeys(origin, 100 - share), **dict.fromkeys(to, share)}
     try:
         while clock() - begin < seconds:
             sleep(INTERVAL)
             step = _step(watch, share, clock() - begin, origin, to)
+            servers = watch.check(weights)  # behind the counters, so that they are those of one process
             if failing(step.origin, step.to):
                 return step, failing(step.origin, step.to)
-            down = [name for name, server in balancer.servers().items() if name in to and not server.up]
+            down = [name for name, server in servers.items() if name in to and not server.up]
             if down:
                 return step, f"{', '.join(down)} failed its health check"
         watch.stop()
         step = _step(watch, share, clock() - begin, origin, to)
+        watch.check(weights)
         problem, silent = worse(step.origin, step.to, slower), watch.silent(to)
         if silent and not problem:
-            problem = f"{', '.join(silent)} answered no direct request"
+            problem = f"{', '.join(silent)} did not answer the last direct request within {LATE:.0f} s"
         return step, problem
     finally:
         for load in watch.loads:

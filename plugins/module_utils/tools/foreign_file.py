@@ -50,11 +50,12 @@ def read(path, most=MOST):
         return stream.read(most).decode("utf-8", "replace")
 
 
-def write(path, text):
+def write(path, text, mode=0o600):
     """Replace a file in one step. Neither a link in its place nor one in place of the temporary file is followed."""
     handle, fresh = tempfile.mkstemp(dir=os.path.dirname(path), prefix=os.path.basename(path) + ".")
     try:
         with os.fdopen(handle, "w") as stream:
+            os.fchmod(handle, mode)
             stream.write(text)
         os.replace(fresh, path)
     except BaseException:

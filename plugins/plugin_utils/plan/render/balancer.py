@@ -9,6 +9,7 @@ gives access to it.
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 import typing as t
 from urllib.parse import urlsplit
@@ -34,10 +35,12 @@ global
     nbthread 4
     hard-stop-after @STOP@s
     stats socket @SOCKET@ mode 600 level admin
+    server-state-file @KEPT@
     log stdout format raw local0 notice
 defaults
     mode http
     log global
+    load-server-state-from-file global
     timeout connect 1s
     timeout check 2s
     timeout queue 5s
@@ -104,13 +107,17 @@ def balancer_service(context: Context, host: Host, routers: t.Sequence[Service])
 
 
 def balancer_section(context: Context, services: t.Sequence[Service]) -> dict[str, t.Any]:
-    """The plan's ``balancer``: how routers are drained and returned while it runs: ``{balancer: {service, host, socket, backend, servers}}``."""
+    """The plan's ``balancer``: how routers are drained and returned while it runs.
+
+    ``{balancer: {service, host, socket, state_file, backend, servers}}``
+    """
     balancer = next((service for service in services if service.kind == NAME), None)
     if not balancer:
         return {}
-    servers = [service.name for service in services if service.kind == "router"]
+    routers = [service for service in services if service.kind == "router"]
     section = {"service": NAME, "host": balancer.host, "socket": socket_path(context), "backend": BACKEND}
-    return {"balancer": {**section, "servers": servers}}
+    kept = state_file(context, _servers(routers))
+    return {"balancer": {**section, "state_file": kept, "servers": [router.name for router in routers]}}
 
 
 def socket_path(context: Context) -> str:
@@ -118,14 +125,28 @@ def socket_path(context: Context) -> str:
     return posixpath.join(posixpath.dirname(context.digest_file(NAME)), f"{NAME}.sock")
 
 
-def _configuration(context: Context, host: Host, routers: t.Sequence[Service], address: str) -> str:
-    settings = context.description.router
-    servers = "".join(
+def state_file(context: Context, servers: str) -> str:
+    """States and weights of the routers, for a HAProxy that starts anew. ``servers``: their lines of the configuration.
+
+    Another list of routers has another file: HAProxy takes also the ports of routers from it.
+    """
+    digest = hashlib.sha256(servers.encode()).hexdigest()[:12]
+    return posixpath.join(posixpath.dirname(context.digest_file(NAME)), f"{NAME}-{digest}.state")
+
+
+def _servers(routers: t.Sequence[Service]) -> str:
+    return "".join(
         f"    server {router.name} {bracketed(router.address)}:{router.port('api').first}\n" for router in routers
     )
+
+
+def _configuration(context: Context, host: Host, routers: t.Sequence[Service], address: str) -> str:
+    settings = context.description.router
+    servers = _servers(routers)
     states = ", ".join(f'"{router.name}": %[srv_is_up({BACKEND}/{router.name})]' for router in routers)
     values = {
         "SOCKET": socket_path(context),
+        "KEPT": state_file(context, servers),
         "STOP": str(STOP),
         "LISTEN": f"{bracketed(address)}:{settings.balancer_port}",
         "STATUS": f"{bracketed(host.address)}:{settings.balancer_status_port}",  # of the cluster, not of the clients' network

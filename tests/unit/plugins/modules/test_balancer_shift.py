@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.balancer import shift
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import BalancerProblem
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.shift import Seen, worse
 from ansible_collections.ascend.inference.plugins.module_utils.drill import load
 from ansible_collections.ascend.inference.tests.unit.plugins.modules.test_balancer_servers import DRAIN, READY, HAProxy
@@ -21,8 +23,11 @@ class Counting(HAProxy):
     """Counts requests of clients by weight; ``fails``: every one of this router fails, ``dies``: it is down from now on."""
 
     fails = ""
+    begun = 0.0  # when it started
 
     def answer(self, command):
+        if command == "show info":
+            return f"Name: HAProxy\nUptime_sec: {int((time.monotonic() - self.begun) * 100)}\n\n"
         if command != "show stat":
             return super().answer(command)
         counts = self.__dict__.setdefault("counts", {name: [0, 0] for name in self.servers})
@@ -100,7 +105,7 @@ def test_check_mode_moves_nothing(run, haproxy):
         ((0.1, "http 500: dead"), "direct requests failed: http 500: dead"),
         ((0.1, "empty"), "direct requests failed: empty"),
         ((0.9, ""), "the first token comes after 0.9 s, and after 0.1 s at the routers before"),
-        (None, "router-1 answered no direct request"),
+        (None, "router-1 did not answer the last direct request within"),
     ],
 )
 def test_what_direct_requests_show_gives_all_requests_back(run, haproxy, answers, answer, why):
@@ -136,6 +141,77 @@ def test_a_router_that_dies_gives_all_requests_back(run, haproxy, answers, monke
         return ask(self, command)
 
     monkeypatch.setattr(Counting, "answer", dies)
+    found = run()
+    assert found["failed"] and now(haproxy) == BACK, found
+
+
+def test_a_router_that_stops_answering_gives_all_requests_back(run, haproxy, answers, monkeypatch):
+    send, sent = load.send, []
+
+    def hangs(service, *arguments, **more):
+        if service.target.url == URLS["router-1"]:
+            sent.append(1)
+            answers["router-1"] = (0.1, "") if len(sent) < 3 else None
+        return send(service, *arguments, **more)
+
+    monkeypatch.setattr(load, "send", hangs)
+    found = run()
+    assert found["failed"] and "router-1 did not answer the last direct request" in found["msg"], found
+    assert now(haproxy) == BACK
+
+
+def starts_anew(haproxy):
+    """As a service that its runtime starts again: states, weights and counters are those of its configuration."""
+    haproxy.begun = time.monotonic()
+    haproxy.counts = {name: [0, 0] for name in haproxy.servers}
+    for server in haproxy.servers.values():
+        server[1:3] = [READY, 100]
+
+
+@pytest.mark.parametrize("share", [5, 50, 100])
+def test_a_balancer_that_starts_anew_gives_all_requests_back(run, haproxy, share, monkeypatch):
+    bring = shift.bring
+
+    def brought(balancer, names, state, weight, **more):
+        found = bring(balancer, names, state, weight, **more)
+        if weight == share:
+            threading.Timer(0.1, starts_anew, [haproxy]).start()
+        return found
+
+    monkeypatch.setattr(shift, "bring", brought)
+    found = run()
+    assert found["failed"] and "the balancer started anew while the routers were compared" in found["msg"], found
+    assert now(haproxy) == BACK
+
+
+def test_weights_that_somebody_else_changes_give_all_requests_back(run, haproxy, monkeypatch):
+    threading.Timer(0.15, haproxy.servers["router-1"].__setitem__, [2, 70]).start()
+    found = run(seconds=1)
+    assert found["failed"] and "router-1 is ready with weight 70, and was set to ready with weight 5" in found["msg"], (
+        found
+    )
+    assert now(haproxy) == BACK
+
+
+def test_a_router_that_got_requests_before_its_turn_is_not_compared(run, haproxy):
+    haproxy.servers["router-1"][1:3] = [READY, 100]
+    found = run()
+    assert found["failed"] and "router-1 got requests of clients before it was proven" in found["msg"], found
+    assert now(haproxy) == BACK
+
+
+def test_requests_are_given_back_to_a_balancer_that_is_starting(run, haproxy, monkeypatch):
+    ask, since = shift.Balancer.ask, []
+
+    def away(self, command):
+        if since and time.monotonic() < since[0] + 0.3:
+            raise BalancerProblem("the balancer does not answer")
+        if not since and command.endswith("weight 50"):
+            since.append(time.monotonic())
+            starts_anew(haproxy)
+        return ask(self, command)
+
+    monkeypatch.setattr(shift.Balancer, "ask", away)
     found = run()
     assert found["failed"] and now(haproxy) == BACK, found
 

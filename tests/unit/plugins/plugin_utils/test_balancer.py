@@ -196,6 +196,14 @@ def test_its_administration_is_a_socket_of_the_user_alone():
     assert found["balancer"]["servers"] == ["router", "router-1"]
 
 
+def test_states_are_kept_for_the_same_routers_only():
+    """HAProxy takes also the ports of routers from the file, so a file of other ones would send requests to where nobody listens."""
+    one, same, other = plan(), plan(), plan(router={**TWO, "port": 8500})
+    files = [found["balancer"]["state_file"] for found in (one, same, other)]
+    assert files[0] == files[1] != files[2] and files[0].startswith(f"{one['directory']}/run/balancer-")
+    assert f"    server-state-file {files[0]}\n" in configuration(one)
+
+
 def test_members_are_changed_at_each_router():
     found = plan(("n2", "n3"), {**TWO, "instances": 3})
     assert [router["router"] for router in found["members"]["more"]] == ["router-1", "router-2"]
