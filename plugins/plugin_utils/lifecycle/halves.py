@@ -190,10 +190,14 @@ def rounds(old: Plan, new: Plan, runs: t.Mapping[str, str], asked: t.Container[s
 
 
 def _proven(new: Plan, runs: t.Mapping[str, str], asked: t.Container[str]) -> str:
-    """A half with the new revision that gets requests, and no router with engines of another revision does; "" without."""
+    """A half with the new revision that gets requests, and no router with engines of another revision does; "" without.
+
+    If both do, the first one: it has served alone. The second one may only just have started, behind a balancer that started anew without
+    the states that it had.
+    """
     routers = {service["name"] for service in new["services"] if service["kind"] == "router"}
     gets = {half: [name in asked for name in names if name in routers] for half, names in halves(new).items()}
-    for half in (SECOND, FIRST):
+    for half in (FIRST, SECOND):
         alone = runs[OTHER_HALF[half]] == NEW or not any(gets[OTHER_HALF[half]])
         if runs[half] == NEW and gets[half] and all(gets[half]) and alone:
             return half

@@ -19,6 +19,10 @@ MODES = ("rolling", "set", "all")
 UNKNOWN_HALF = (
     "it is not known which half of the instances serves, because services run that neither plan has, or some do not run"
 )
+UNKNOWN_ALL = (
+    "Mode rolling is not possible: {why}. Mode set is, but {unknown}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
+    "services run as they did, run again. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
+)
 UNREACHED = "a host is unreachable"
 INTERRUPTED = "a change was interrupted, so engines of both settings may run"
 
@@ -125,7 +129,8 @@ def mode(
     """How to upgrade: ``{mode, text, refusals, rounds}``. ``deployed`` as for `refusals`; ``asked``: a value of MODES, "" for the gentlest possible.
 
     ``rolling``: one instance of each pool at a time, behind the router. ``set``: one half of the instances after the other, in ``rounds``.
-    ``all``: every service stops, then the new ones start. ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
+    ``all``: every service stops, then the new ones start; chosen where the gentler ones are impossible, but not because nobody knows what serves.
+    ``text`` says which and what it costs. ``interrupted``: digests of plans of which a
     change has not ended. If this one is another, engines of three plans could meet. ``seen``: {old, new, asked}, as for `runs_as` and `rounds`.
     """
     if asked and asked not in MODES:
@@ -137,6 +142,9 @@ def mode(
         return {"mode": "", "text": "", "refusals": [_not_rolling(reasons)], "rounds": []}
     if asked == "set" and halves:
         return {"mode": "", "text": "", "refusals": [_not_by_halves(halves)], "rounds": []}
+    if not asked and reasons and halves == [UNKNOWN_HALF]:
+        refusal = UNKNOWN_ALL.format(why="; ".join(reasons), unknown=UNKNOWN_HALF)
+        return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
     chosen = asked or ("rolling" if not reasons else "all" if halves else "set")
     return {
         "mode": chosen,

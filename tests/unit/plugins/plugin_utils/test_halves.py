@@ -214,6 +214,15 @@ def test_a_half_that_was_not_proven_is_never_trusted():
     assert [(found["half"], found["last"]) for found in back] == [(SECOND, False), (FIRST, True)]
 
 
+def test_of_two_new_halves_the_first_is_trusted():
+    """The second one may have just started, and a balancer that started anew without its states sends requests to both."""
+    both = {FIRST: NEW, SECOND: NEW}
+    (found,) = halves.rounds(*PLANS, both, ["router", "router-1"], NEW)
+    assert (found["half"], found["last"]) == (SECOND, True)
+    assert [found["half"] for found in halves.rounds(*PLANS, both, ["router", "router-1"], OLD)] == [SECOND, FIRST]
+    assert [found["half"] for found in halves.rounds(*PLANS, both, ["router"], NEW)] == [FIRST], "it gets all of them"
+
+
 def test_what_runs_is_compared_with_both_plans():
     plan = cpu()
     none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
@@ -263,10 +272,27 @@ def test_the_mode_set_is_chosen_when_rolling_is_impossible():
     assert mode({"n1": old}, new, "all", seen=SEEN)["mode"] == "all"
     assert mode({"n1": old}, cpu(inference_args={"max-num-seqs": 8}), "", seen=SEEN)["mode"] == "rolling"
     lost = {**SEEN, "old": SEEN["new"], "new": {"n1": {"down": ["decode-0", "decode-1"], "outdated": []}}}
-    found = mode({"n1": old}, new, "", seen=lost)
-    assert found["mode"] == "all" and "not known which half" in found["text"]
     assert "not known which half" in mode({"n1": old}, new, "set", seen=lost)["refusals"][0]
-    assert mode({"n1": old}, new, "")["mode"] == "all", "nobody has looked"
+
+
+def test_nothing_stops_because_nobody_knows_what_serves():
+    """The hardware allows a change without a pause, so stopping everything has to be asked for."""
+    old, new = cpu(), cpu(**BLOCK)
+    lost = {
+        "old": {"n1": {"down": [], "outdated": ["decode-0", "decode-1"]}},
+        "new": {"n1": {"down": ["decode-0", "decode-1"], "outdated": []}},
+    }
+    for seen in ({**lost, "asked": ["router", "router-1"]}, None):
+        found = mode({"n1": old}, new, "", seen=seen)
+        (text,) = found["refusals"]
+        assert (found["mode"], found["rounds"]) == ("", []), seen
+        assert "not known which half" in text and "Nothing was changed" in text and "inference_upgrade_mode=all" in text
+        found = mode({"n1": old}, new, "all", seen=seen)
+        assert (found["mode"], found["refusals"]) == ("all", [])
+    one = cpu(2, 1), cpu(2, 1, **BLOCK)
+    assert mode({"n1": one[0]}, one[1], "")["mode"] == "all", (
+        "nothing gentler is possible, so it is what the upgrade costs"
+    )
 
 
 def changed(plan, **more):
