@@ -82,7 +82,9 @@ options:
     type: bool
     default: false
   allow_last:
-    description: Whether the last member of a pool may be removed, after which all requests fail.
+    description:
+      - Whether the last member of a pool may be removed, after which all requests fail.
+      - Without it, neither is the last one that answers. Others that have died may be starting, so that O(timeout) is waited for them.
     type: bool
     default: false
   model:

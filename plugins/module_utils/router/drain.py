@@ -8,13 +8,15 @@ vLLM's health page answers 200 after SIGTERM while new requests get 500 (0.32.0,
 * ``num_requests_running`` and ``num_requests_waiting`` are 0;
 * at prefill ``kv_cache_usage_perc`` is 0: blocks of finished requests are held until decode has fetched them;
 * at decode the prefill engines have finished what they had when the wait began: routers choose decode before prefill has answered.
+
+An engine that refuses connections has nothing left. One that accepts them and does not answer may have: it is asked again.
 """
 
 from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence, Union
 
 from ..tools.http_client import Target, ask
 from ..verify.metrics import FINISHED, Samples, read_metrics
@@ -39,16 +41,23 @@ class Drained(NamedTuple):
     busy: dict[str, str]
 
 
-def metrics_of(url: str) -> Samples | None:
-    """The counters of an engine; None if it does not answer, so that it has no requests either."""
+Found = Union[Samples, str, None]
+
+
+def metrics_of(url: str) -> Found:
+    """The counters of an engine; None if it accepts no connection, so that it has no requests either; otherwise why they are not known."""
     reply = ask(Target(url), "/metrics", timeout=10.0)
-    return read_metrics(reply.body) if reply.status == 200 else None
+    if reply.never_connected:
+        return None
+    if reply.error or reply.status != 200:
+        return f"requests that are not known ({reply.error or f'status {reply.status}'} at /metrics)"
+    return read_metrics(reply.body)
 
 
-def left_in(engine: Engine, found: Samples | None) -> str:
+def left_in(engine: Engine, found: Found) -> str:
     """What an engine still has to do; empty if nothing."""
-    if found is None:
-        return ""
+    if found is None or isinstance(found, str):
+        return found or ""
     texts = []
     for name, text in ((RUNNING, "running"), (WAITING, "waiting")):
         if found.get(name):
@@ -70,18 +79,24 @@ class Promised:
     Prefill serves requests in the order of their arrival: when as many have finished as there were, these have.
     """
 
-    def __init__(self, urls: Sequence[str], read: Callable[[str], Samples | None]) -> None:
-        self.read, self.due = read, {}  # type: ignore[var-annotated]
-        for url in urls:
-            found = read(url)
-            if found and under_way(found):
-                self.due[url] = found.get(FINISHED, 0.0) + under_way(found)
+    def __init__(self, urls: Sequence[str], read: Callable[[str], Found]) -> None:
+        self.read = read
+        self.due: dict[str, float | None] = dict.fromkeys(
+            urls
+        )  # number of finished requests; None until the engine has told it
+        self.left()
 
     def left(self) -> int:
-        """Number of prefill engines that have not finished them yet."""
-        for url in list(self.due):
+        """Number of prefill engines that are not known to have finished them yet."""
+        for url, due in list(self.due.items()):
             found = self.read(url)
-            if not found or not under_way(found) or found.get(FINISHED, 0.0) >= self.due[url]:
+            if isinstance(found, str):
+                continue
+            if not found or not under_way(found):
+                del self.due[url]
+            elif due is None:
+                self.due[url] = found.get(FINISHED, 0.0) + under_way(found)
+            elif found.get(FINISHED, 0.0) >= due:
                 del self.due[url]
         return len(self.due)
 
@@ -91,7 +106,7 @@ def drain(
     upstream: Sequence[str] = (),
     timeout: float = 300.0,
     settle: float = 2.0,
-    read: Callable[[str], Samples | None] = metrics_of,
+    read: Callable[[str], Found] = metrics_of,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Any] = time.sleep,
 ) -> Drained:
@@ -104,16 +119,20 @@ def drain(
     idle_since: float | None = None
     while True:
         with ThreadPoolExecutor(max_workers=16) as pool:
-            found: list[Samples | None] = list(pool.map(read, [engine.url for engine in engines]))
+            found: list[Found] = list(pool.map(read, [engine.url for engine in engines]))
         busy = {engine.name: left_in(engine, samples) for engine, samples in zip(engines, found)}
         busy = {name: text for name, text in busy.items() if text}
         now = clock()
-        if busy or promised.left():
+        behind = promised.left()
+        if busy or behind:
             idle_since = None
         elif idle_since is None:
             idle_since = now
         if idle_since is not None and now - idle_since >= settle:
             return Drained(round(now - begin, 1), {})
         if now - begin >= timeout:
+            if behind:
+                text = "requests at prefill that may be sent to it"
+                busy = {**{engine.name: text for engine in engines if engine.kind == "decode"}, **busy}
             return Drained(round(now - begin, 1), busy)
         sleep(INTERVAL)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, NamedTuple, Sequence
 
+from ..tools.http_client import Target, ask
 from .base import Member, MembersProblem, Router
 from .instances import Instances
 from .use import unused
 from .workers import Workers
 
+ANSWER = 5.0  # seconds in which an engine that serves answers its health page
 ROUTERS = {"instances": Instances, "workers": Workers}
 
 
@@ -41,6 +43,21 @@ def last_ones(before: Sequence[Member], removed: Sequence[Member]) -> list[str]:
     return sorted({member.kind for member in removed} - left)
 
 
+def answers(member: Member) -> bool:
+    """Whether an engine answers. A router lists also those that have died."""
+    return ask(Target(member.url), "/health", timeout=ANSWER).status == 200
+
+
+def stranded(stay: Sequence[Member], removed: Sequence[Member]) -> list[str]:
+    """Pools that serve now, and of which no engine that answers would be left."""
+    silent = [
+        kind
+        for kind in sorted({member.kind for member in removed})
+        if not any(answers(member) for member in stay if member.kind == kind)
+    ]
+    return [kind for kind in silent if any(answers(member) for member in removed if member.kind == kind)]
+
+
 def reconcile(
     router: Router,
     wanted: Sequence[Member],
@@ -56,7 +73,8 @@ def reconcile(
     """Add first, then remove, and wait up to ``timeout`` seconds until the router's list is as wanted.
 
     Raises MembersProblem: if the router does not answer, refuses, its list is not as wanted in time, or the last member of a pool would be
-    removed without ``allow_last``. With ``use_timeout``, also if an added member finished no request in that time; it is removed again.
+    removed without ``allow_last``; the last one that answers, if no other one does within ``timeout``. With ``use_timeout``, also if an added
+    member finished no request in that time; it is removed again.
     """
     before = router.read()
     added, removed = changes(before, wanted, state, purge)
@@ -75,10 +93,38 @@ def reconcile(
     _until(router, lambda now: all(member in now for member in added), end, "list", added, clock, sleep)
     if added and use_timeout:
         _used(router, added, use_timeout)
+    if removed and not allow_last:
+        _others_answer(router, [member for member in after if member not in removed], removed, end, clock, sleep)
     for member in removed:
         router.remove(member)
     _until(router, lambda now: not any(member in now for member in removed), end, "give up", removed, clock, sleep)
     return Outcome(before, router.read(), added, removed)
+
+
+def _others_answer(
+    router: Router,
+    stay: Sequence[Member],
+    removed: Sequence[Member],
+    end: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], Any],
+) -> None:
+    """Wait until a pool from which an engine is taken has another one that answers: one that has died may be starting."""
+    while True:
+        pools = stranded(stay, removed)
+        if not pools:
+            return
+        if clock() > end:
+            raise MembersProblem(
+                "{} of the router at {} would have no engine that answers without {}: {} does not. Nothing was removed. "
+                "Fix: wait until it answers, or look into its log; then run again".format(
+                    " and ".join(pools),
+                    router.url,
+                    ", ".join(member.url for member in removed if member.kind in pools),
+                    ", ".join(member.url for member in stay if member.kind in pools) or "another one",
+                )
+            )
+        sleep(0.5)
 
 
 def _used(router: Router, added: Sequence[Member], timeout: float) -> None:

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Sequence
 
 from ..tools.http_client import ask
-from ..verify.metrics import FINISHED, Samples
+from ..verify.metrics import FINISHED
 from ..verify.prompts import completion_of, new_nonce, prompt_of
 from .base import Member, Router
-from .drain import metrics_of
+from .drain import Found, metrics_of
 
 PAUSE = 0.5  # seconds between two rounds
 WORDS, TOKENS = 8, 2  # of a request
@@ -25,13 +25,14 @@ def unused(
     added: Sequence[Member],
     engines: int,
     timeout: float,
-    read: Callable[[str], Samples | None] | None = None,
+    read: Callable[[str], Found] | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], Any] = time.sleep,
 ) -> list[Member]:
     """Those of ``added`` that finished no request within ``timeout`` seconds, though two for each of the router's ``engines`` were sent at once.
 
-    Other clients' requests count as well: they came through the router, too. An engine whose counters cannot be read was not used.
+    Other clients' requests count as well: they came through the router, too. An engine whose counters cannot be read was not used, and what it
+    had finished before it was read for the first time does not count.
     """
     read = read or metrics_of
     end = clock() + timeout
@@ -39,14 +40,21 @@ def unused(
     left = list(added)
     while True:
         _send(router, min(MOST, 2 * max(engines, 1)), max(1.0, end - clock()))
-        left = [member for member in left if not _finished(read(member.url)) > before[member]]
+        left = [member for member in left if not _used(before, member, _finished(read(member.url)))]
         if not left or clock() >= end:
             return left
         sleep(PAUSE)
 
 
-def _finished(samples: Samples | None) -> float:
-    return (samples or {}).get(FINISHED, 0.0)
+def _used(before: dict[Member, float | None], member: Member, now: float | None) -> bool:
+    first = before[member]
+    if first is None:
+        before[member] = now
+    return first is not None and now is not None and now > first
+
+
+def _finished(found: Found) -> float | None:
+    return None if found is None or isinstance(found, str) else found.get(FINISHED, 0.0)
 
 
 def _send(router: Router, number: int, timeout: float) -> None:

@@ -13,7 +13,9 @@ from urllib.parse import unquote
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.router import use
+from ansible_collections.ascend.inference.plugins.module_utils.router.base import Member
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import spellings, usual
+from ansible_collections.ascend.inference.plugins.module_utils.router.members import answers
 
 P1, D1, D2 = "http://127.0.0.9:7100", "http://127.0.0.9:7300", "http://127.0.0.9:7340"
 ONE_EACH = [{"kind": "prefill", "url": P1}, {"kind": "decode", "url": D1}]
@@ -252,3 +254,54 @@ def test_an_added_engine_must_get_requests(members, router, monkeypatch, used):
     assert (D2 in router.workers) == used, "an engine that gets no requests is removed again"
     if not used:
         assert D2 in found["msg"] and "Removed again" in found["msg"]
+
+
+def test_requests_from_before_do_not_count_where_nobody_could_read_them(members, router, monkeypatch):
+    engines = Engines(router, [P1, D1])
+    engines.counts[D2] = 7  # of its proof
+    asked = []
+
+    def read(url):
+        asked.append(url)
+        return "requests that are not known" if asked.count(url) == 1 else engines.read(url)
+
+    monkeypatch.setattr(use, "metrics_of", read)
+    found = members("workers", SECOND, use_timeout=1)
+    assert found["failed"] and D2 in found["msg"] and "Removed again" in found["msg"]
+    assert D2 not in router.workers
+
+
+@pytest.mark.parametrize("api", ["workers", "instances"])
+def test_the_last_engine_that_answers_is_not_removed(members, router, monkeypatch, api):
+    """Routers list engines that have died. Those that answer: first both, then only the one that would leave, then none."""
+    alive = {D1, D2}
+    monkeypatch.setattr(
+        "ansible_collections.ascend.inference.plugins.module_utils.router.members.answers", lambda one: one.url in alive
+    )
+    members(api, SECOND)
+    alive.discard(D1)
+    found = members(api, SECOND, state="absent")
+    assert found["failed"] and f"would have no engine that answers without {D2}: {D1} does not" in found["msg"], found
+    assert members(api, [])["after"]["decode"] == [D1, D2], "nothing was removed"
+    assert members(api, ONE_EACH, purge=True)["failed"]
+    alive.clear()
+    assert members(api, SECOND, state="absent")["removed"] == [D2], "it serves nobody"
+
+
+def test_an_engine_that_is_just_starting_is_waited_for(members, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "ansible_collections.ascend.inference.plugins.module_utils.router.members.answers",
+        lambda one: one.url == D2 or asked.append(one.url) or len(asked) > 1,
+    )
+    members("workers", SECOND)
+    assert members("workers", SECOND, state="absent", timeout=20)["removed"] == [D2] and len(asked) == 2
+
+
+def test_a_member_answers_with_its_health_page(router):
+    normal = router.answer
+    router.answer = lambda method, path, body: (200, {}) if path == "/health" else normal(method, path, body)
+    assert answers(Member("decode", router.url))
+    router.answer = lambda *unused: (503, {})
+    assert not answers(Member("decode", router.url))
+    assert not answers(Member("decode", D1)), "nobody listens"

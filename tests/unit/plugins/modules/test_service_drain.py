@@ -9,7 +9,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.router.drain import Engine, drain
+from ansible_collections.ascend.inference.plugins.module_utils.router.drain import Engine, drain, metrics_of
 
 RUNNING, WAITING, USAGE = "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc"
 FINISHED = "vllm:request_success_total"
@@ -65,8 +65,48 @@ def test_the_wait_ends():
     assert waited(PREFILL, [{USAGE: 0.5}], timeout=7).busy == {"prefill-1": "50.00% of its KV cache held for decode"}
 
 
-def test_an_engine_that_does_not_answer_has_no_requests():
+def test_an_engine_that_is_gone_has_no_requests():
     assert waited(DECODE, [None]).seconds == 2
+
+
+UNKNOWN = "requests that are not known (timeout at /metrics)"
+
+
+def test_an_engine_that_tells_nothing_may_have_requests():
+    assert waited(DECODE, [UNKNOWN] * 6 + [{}]) == (5.0, {})
+    assert waited(PREFILL, [UNKNOWN], timeout=7) == (7, {"prefill-1": UNKNOWN})
+
+
+def test_what_prefill_has_promised_is_not_forgotten_while_it_tells_nothing():
+    busy = {RUNNING: 2.0, FINISHED: 5.0}
+    rows = [busy, UNKNOWN, UNKNOWN, busy, {RUNNING: 2.0, FINISHED: 7.0}]
+    assert waited(DECODE, [{}], rows).seconds == 3.5
+    assert waited(DECODE, [{}], [UNKNOWN, UNKNOWN, busy, busy, {RUNNING: 1.0, FINISHED: 7.0}]).seconds == 3.5
+    assert waited(DECODE, [{}], [UNKNOWN], timeout=9) == (9, {"decode-1": "requests at prefill that may be sent to it"})
+
+
+@pytest.mark.parametrize(("status", "known"), [(200, True), (500, False), (0, False)])
+def test_only_an_engine_that_is_not_there_is_gone(status, known):
+    """``status`` 0: it accepts the connection and ends it without an answer."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *unused):
+            pass
+
+        def do_GET(self):
+            if status:
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(b'vllm:num_requests_running{engine="0"} 1.0\n')
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    found = metrics_of(url)
+    server.shutdown()
+    server.server_close()
+    assert (found == {RUNNING: 1.0}) if known else ("requests that are not known" in found)
+    assert metrics_of(url) is None, "nobody listens any more"
 
 
 @pytest.fixture
