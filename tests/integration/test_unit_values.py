@@ -47,6 +47,7 @@ PLANTED = [
 GOOD = [
     ("service_systemd_steady", 7),
     ("service_systemd_restart_delay", "0.5"),
+    ("service_systemd_restart_delay_max", 5),
     ("service_docker_log_size", "-1"),
     ("service_docker_log_size", "1gb"),
     ("service_supervisor_log_size", "10MB"),
@@ -55,6 +56,10 @@ GOOD = [
     ("service_driver_group", "HwHiAiUser"),
     ("service_user", "_x.y-z"),
 ]
+
+
+DELAY, MOST = "service_systemd_restart_delay", "service_systemd_restart_delay_max"
+SHRINKS = [{MOST: 0}, {MOST: "4.5"}, {DELAY: 61}, {DELAY: 9, MOST: 8}]
 
 
 def written():
@@ -91,6 +96,7 @@ def reports(tmp_path_factory):
         for name in written()
         for index, (start, planted) in enumerate(PLANTED)
     ]
+    tasks += [block(f"shrinks.{index}", values) for index, values in enumerate(SHRINKS)]
     tasks += [block(f"good.{index}", {name: value}) for index, (name, value) in enumerate(GOOD)]
     tasks += [block("defaults", {}), block("all", {name: "5\nx" for name in written()})]
     book = [{"name": "Test", "hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}]
@@ -116,6 +122,12 @@ def test_a_value_with_a_line_end_a_control_character_or_an_option_is_refused(rep
 def test_usual_values_and_the_defaults_are_accepted(reports):
     for label in ["defaults", *(f"good.{index}" for index in range(len(GOOD)))]:
         assert f"ACCEPTED {label} END" in reports, reports
+
+
+def test_a_restart_delay_that_would_shrink_is_refused(reports):
+    for index in range(len(SHRINKS)):
+        message = reports.partition(f"REFUSED shrinks.{index} ")[2].partition(" END")[0]
+        assert "Fix: set service_systemd_restart_delay_max to" in message, (SHRINKS[index], message)
 
 
 def test_all_wrong_values_are_reported_at_once_and_without_their_text(reports):
