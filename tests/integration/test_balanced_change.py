@@ -18,16 +18,16 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
 from ansible_collections.ascend.inference.tests.integration import _balancer
-from ansible_collections.ascend.inference.tests.integration._playbook import free_range
 from ansible_collections.ascend.inference.tests.integration.test_serving_change import (
     CACHE,
+    PORT,
     Service,
     expected,
     nothing_lost,
 )
 from ansible_collections.ascend.inference.tests.simulator import load, pd_cluster, upstream_proxies
 
-FIRST = free_range(60)
+FIRST = PORT + 100  # behind those of its engines
 ROUTERS = [f"http://127.0.0.1:{FIRST}", f"http://127.0.0.1:{FIRST + 20}"]
 URL = f"http://127.0.0.1:{FIRST + 2}"
 SETTINGS = {"port": FIRST, "metrics_port": FIRST + 1, "instances": 2, "balancer": "haproxy", "balancer_port": FIRST + 2}

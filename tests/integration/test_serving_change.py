@@ -28,7 +28,9 @@ from ansible_collections.ascend.inference.tests.simulator import load, pd_cluste
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "upstream"
-PORT = free_range(100)
+PORT = free_range(
+    160
+)  # 100 for the engines and routers of this file and test_halves, then those of test_balanced_change
 URL = f"http://127.0.0.1:{PORT}"
 NOTHING = [{"name": "Nothing", "hosts": "{{ [] }}", "gather_facts": False, "tasks": []}]
 
