@@ -39,6 +39,13 @@ def test_a_client_key_that_nginx_could_read_as_configuration_is_refused(tmp_path
     assert done.returncode == 1 or key == "a\tb", "a tab separates two keys"
 
 
+@pytest.mark.parametrize("key", ["*", "k*", "keys.con?", "[k]eys.conf", "/*"])
+def test_a_client_key_that_the_shell_could_read_as_names_of_files_is_refused(tmp_path, key):
+    done, written = started(tmp_path, FRONTEND_CLIENT_KEYS=key)
+    assert done.returncode == 1 and "a key of client_keys has a character" in done.stderr
+    assert "Bearer" not in written
+
+
 def test_usual_keys_are_written(tmp_path):
     done, written = started(tmp_path, FRONTEND_BACKEND_KEY="sk-A.b_1~+/=!#%&*", FRONTEND_CLIENT_KEYS="a b.c")
     assert done.returncode == 0, done.stderr

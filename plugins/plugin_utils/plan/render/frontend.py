@@ -25,7 +25,7 @@ KEYS = "client_keys"  # the secret: clients' keys, separated by spaces
 
 SCRIPT = r"""#!/bin/sh
 # Written by ascend.inference. Turns the keys of the environment into a file for nginx, and starts it.
-set -eu
+set -euf # f: a key with * is no pattern of names of files, which would become keys
 umask 077
 configuration=$(cd "$(dirname "$0")" && pwd)/nginx.conf
 cd "$(dirname "$0")/work"

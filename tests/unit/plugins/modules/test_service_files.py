@@ -311,6 +311,22 @@ def test_a_second_name_of_a_file_is_given_up(base, tmp_path):
     assert script.stat().st_nlink == 1 and (tmp_path / "second").stat().st_ino != script.stat().st_ino
 
 
+@needs_root
+def test_a_file_of_another_user_that_no_memory_holds_is_replaced(base, monkeypatch):
+    """The user owns the secrets, and may write a file of any size in their place, even one without data."""
+    secrets = {"path": base / "services/engine-0/secrets.sh", "content": "k=1\n", "mode": "0600", "private": True}
+    options = sample(base)
+    options["files"].append({**secrets, "service_owned": True})
+    monkeypatch.setattr(tree, "MOST", 100)
+    call(base, service_owner=NOBODY, **options)
+    os.truncate(secrets["path"], 1000)
+    folder = tree.open_folder(str(base), str(secrets["path"].parent))
+    assert len(tree.look(folder, "secrets.sh").content) == 100
+    os.close(folder)
+    call(base, service_owner=NOBODY, **options)
+    assert secrets["path"].read_text() == "k=1\n" and (base / "services/engine-0/run.sh").read_text() == "one\n"
+
+
 def test_removal_follows_no_link(base, tmp_path):
     call(base, **sample(base))
     victim = tmp_path / "victim"
