@@ -63,6 +63,8 @@ def _unknown(page: Mapping[str, Any]) -> str:
     numbers = numbers_of(page)
     if numbers is None:
         return "The page of the probe has another form, so it is unknown whether engines make progress. Fix: run deploy"
+    if numbers["paused"]:
+        return "The probe is paused, so it is unknown whether engines make progress. Fix: wait until bench or drill has ended"
     age = numbers["age"]
     if age is None or age > LATE * (numbers["interval"] or 0) + ROUND * (numbers["timeout"] or 0):
         return "The probe has no new result, so it is unknown whether engines make progress. Fix: run status"

@@ -27,7 +27,9 @@ def test_the_whole_instance_restarts_and_only_if_it_is_wanted():
     assert decided({"stuck": []}) == ([], "", ())
 
 
-@pytest.mark.parametrize("page", [{"age": None}, {"age": 421.0}, {"stuck": None}, {"stuck": "decode-0"}])
+@pytest.mark.parametrize(
+    "page", [{"age": None}, {"age": 421.0}, {"stuck": None}, {"stuck": "decode-0"}, {"paused": 86000.0}]
+)
 def test_what_is_unknown_is_named_and_restarts_nothing(page):
     found = decided(page)
     assert found.engine == ""
