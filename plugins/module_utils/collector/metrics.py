@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ..tools.foreign_json import number
 from ..tools.text import visible
 
 MIB = 2**20
@@ -103,9 +104,9 @@ def proxy_samples(deployment, answers, now):
         good = status == 200 and isinstance(body, dict)
         found.append(("inference_router_up", labels, int(good)))
         for key, pool in _POOLS.items() if good else ():
-            if isinstance(body.get(key), int):
+            if number(body.get(key)) is not None:
                 found.append(("inference_router_engines", dict(labels, pool=pool), body[key]))
-        if good and isinstance(body.get("request_num"), int):
+        if good and number(body.get("request_num")) is not None:
             found.append(("inference_router_requests", labels, body["request_num"]))
     return found
 

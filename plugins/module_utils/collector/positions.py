@@ -109,9 +109,16 @@ def _journal(log, position, now):
         except ValueError:
             break  # cut off by the limit: the next round begins with it
         after = {"cursor": entry["__CURSOR"]}
-        message = entry.get("MESSAGE") or ""
-        lines += _split(bytes(message) if isinstance(message, list) else message.encode("utf-8", "replace"))
+        for message in _messages(entry.get("MESSAGE") or ""):
+            lines += _split(message)
     return lines, after, False
+
+
+def _messages(value):
+    """The texts of a field as bytes: one is a string, or a list of its bytes if it is not UTF-8; several ones are a list of these (journalctl(1))."""
+    several = isinstance(value, list) and not all(isinstance(part, int) for part in value)
+    for text in value if several else [value]:
+        yield bytes(text or []) if isinstance(text, list) or text is None else text.encode("utf-8", "replace")
 
 
 def _docker(log, position, now):

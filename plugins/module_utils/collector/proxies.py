@@ -12,6 +12,7 @@ import json
 import sys
 import time
 
+from ..tools import foreign_json
 from ..tools.http_client import Target, ask
 from .metrics import PROXY_HELP, proxy_samples, text_of
 from .textfile import write
@@ -23,7 +24,7 @@ def answer_of(url):
     """(status, body as JSON or None); status 0: no answer."""
     reply = ask(Target(url), "", timeout=TIMEOUT)
     try:
-        return reply.status, json.loads(reply.body)
+        return reply.status, foreign_json.loads(reply.body)
     except ValueError:
         return reply.status, None
 

@@ -10,13 +10,13 @@ engine's user can write it: who reads it takes it for data of that user.
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from ..tools import foreign_file
 
 NAME = "links.json"
 MOST = 256 * 1024  # bytes
+LATEST = 1e15  # seconds since 1970; a later time is none
 
 
 def read(path: str) -> dict[str, Any]:
@@ -47,4 +47,5 @@ def _list(found: dict[str, Any], key: str) -> list[Any]:
 
 
 def _time(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    # Neither NaN nor infinity is between both, nor an integer that no float can hold.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= LATEST

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Mapping
 
+from ..tools.foreign_json import number
+
 NUMBERS = ("age", "interval", "timeout", "paused", "more")
-LARGEST = 1e15
+COUNTS = ("good", "failed", "unknown")
 
 
 def numbers_of(page: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -19,12 +20,19 @@ def numbers_of(page: Mapping[str, Any]) -> dict[str, Any] | None:
         value = page.get(name)
         if value is None:
             found[name] = None if name == "age" else 0
-        elif (
-            isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not (abs(value) <= LARGEST and math.isfinite(value))
-        ):
+        elif number(value) is None:
             return None
         else:
             found[name] = value
+    return found
+
+
+def counts_of(page: Mapping[str, Any]) -> dict[str, int] | None:
+    """{good, failed, unknown}: how many paths had which result. None if one of them is missing or no count."""
+    paths = page.get("paths")
+    if not isinstance(paths, dict):
+        return None
+    found = {name: paths.get(name) for name in COUNTS}
+    if not all(isinstance(value, int) and number(value) is not None and value >= 0 for value in found.values()):
+        return None
     return found

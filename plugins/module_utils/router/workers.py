@@ -24,11 +24,12 @@ class Workers(Router):
 
     def read(self) -> list[Member]:
         status, answer = self.request("GET", "/workers")
-        if status != 200 or not isinstance(answer.get("workers"), list):
+        workers = answer.get("workers")
+        if status != 200 or not isinstance(workers, list) or not all(isinstance(worker, dict) for worker in workers):
             raise refused(self, "list its workers", status, answer, "check that this is the port of a vllm-router")
         found = [
             Member(KINDS.get(str(worker.get("worker_type")), "colocated"), str(worker.get("url", "")).rstrip("/"))
-            for worker in answer["workers"]
+            for worker in workers
         ]
         return sorted(found)
 

@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..diagnosis.diagnose import LINES
 from ..links import record
-from ..probe.answer import numbers_of
+from ..probe.answer import counts_of, numbers_of
 from ..runtime.base import RuntimeProblem
 from ..runtime.base import state as state_record
 from ..runtime.decisions import running_digest as written_digest
+from ..tools import foreign_json
 from ..tools.http_client import Target, ask
 from ..tools.text import one_line
 from ..verify.leader import serves
@@ -70,8 +71,7 @@ def requests_of(kind, response):
         done = samples.get("vllm_router_pd_requests_total", samples.get("vllm_router_requests_total"))
     running, waiting = (samples.get(f"vllm:num_requests_{state}") for state in ("running", "waiting"))
     if kind == "router":  # vLLM-Ascend's load balancer counts requests in flight since 0.21.0rc1
-        count = _json(response["body"]).get("request_num")
-        running = count if type(count) in (int, float) else None
+        running = foreign_json.number(_json(response["body"]).get("request_num"))
     return {"done": done, "running": running, "waiting": waiting}
 
 
@@ -197,7 +197,7 @@ def _counters(service, response, row):
     clients = kv.get("active_clients")
     if service["clients"] and clients is not None and clients < service["clients"] and kv.get("role") != "standby":
         yield "has {:.0f} of {} planned store clients".format(clients, service["clients"])
-    if kv.get("quota") and kv.get("bytes", 0) > FULL * kv["quota"]:
+    if kv.get("quota") and "bytes" in kv and kv["bytes"] > FULL * kv["quota"]:
         yield (
             "its database has {:.0f} of {:.0f} MiB; when it is full, no master of the store can take over. Fix: set another "
             "inference_store.ha.cluster_id and run ascend.inference.deploy, which begins with an empty one; keys are lost once"
@@ -218,8 +218,8 @@ def _probed(response):
     if not response["answers"]:
         return
     page = _json(response["body"])
-    found, paths, numbers = page.get("findings"), page.get("paths"), numbers_of(page)
-    if not isinstance(found, list) or not isinstance(paths, dict) or numbers is None:
+    found, numbers = page.get("findings"), numbers_of(page)
+    if not isinstance(found, list) or counts_of(page) is None or numbers is None:
         yield "gives no page of results, so whether clients get answers is unknown. Fix: run ascend.inference.deploy"
         return
     age, interval = numbers["age"], numbers["interval"]
@@ -241,13 +241,9 @@ def _probed(response):
 
 
 def probes_of(service, response):
-    """``{paths, good, failed, unknown}``: how many paths the probe has, and their last results; {} of other services."""
-    paths = _json(response["body"]).get("paths") if service["kind"] == "probe" and response["answers"] else None
-    if not isinstance(paths, dict):
-        return {}
-    known = [name for name in ("good", "failed", "unknown") if isinstance(paths.get(name), int)]
-    counts = {name: paths[name] for name in known if not isinstance(paths[name], bool)}
-    return dict(counts, paths=sum(counts.values()))
+    """``{paths, good, failed, unknown}``: how many paths the probe has, and their last results; {} of other services, and if one is missing."""
+    counts = counts_of(_json(response["body"])) if service["kind"] == "probe" and response["answers"] else None
+    return dict(counts, paths=sum(counts.values())) if counts else {}
 
 
 def _behind(service, response):

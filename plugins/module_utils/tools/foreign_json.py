@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import json
+import math
 
 from . import foreign_file
+
+LARGEST = 1e15  # of a number; a larger one is none that a service counts, and may be more than a float can hold
 
 
 def loads(text):
@@ -22,3 +25,9 @@ def load(path):
     """The value in a file of a model, or of what a link in its place names; OSError also if that is no regular file."""
     with foreign_file.opened(path, follow=True) as stream:
         return loads(stream.read().decode("utf-8"))
+
+
+def number(value):
+    """The value, if it is a number that can be calculated with and printed; else None."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if usable and abs(value) <= LARGEST and math.isfinite(value) else None

@@ -141,7 +141,7 @@ def _kv(row: Report) -> str:
     kv = row["kv"]
     if kv.get("role") == "standby":
         return "standby"
-    if kv.get("quota"):
+    if kv.get("quota") and "bytes" in kv:
         return f"{kv['bytes'] / 2**20:.0f} of {kv['quota'] / 2**20:.0f} MiB"
     if kv.get("paths"):
         return f"{kv['good']} of {kv['paths']} paths good" + (f", {kv['unknown']} unknown" if kv["unknown"] else "")

@@ -104,6 +104,8 @@ ANSWERS = {
     "/data_parallel": (200, {"status": "ok", "dp_instances": 3}),
     "/broken": (500, {"error": "no"}),
     "/empty": (200, None),
+    "/huge": (200, {"prefill_instances": 10**400, "request_num": 10**400}),
+    "/deep": (200, "[" * 100000),
 }
 
 
@@ -112,7 +114,7 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         status, body = ANSWERS[self.path]
         self.send_response(status)
         self.end_headers()
-        self.wfile.write(b"" if body is None else json.dumps(body).encode())
+        self.wfile.write(b"" if body is None else (body if isinstance(body, str) else json.dumps(body)).encode())
 
     def log_message(self, *_given):
         pass
@@ -133,7 +135,8 @@ def test_proxies_are_asked_for_their_engines(tmp_path):
         server.server_close()
     text = (tmp_path / "textfiles" / "p.prom").read_text()
     up = dict(re.findall(r'^inference_router_up\{deployment="d",service="(\w+)"\} (\d)$', text, re.M))
-    assert up == {"disaggregated": "1", "older": "1", "data_parallel": "1", "broken": "0", "empty": "0", "gone": "0"}
+    sound = {"disaggregated": "1", "older": "1", "data_parallel": "1", "huge": "1"}
+    assert up == {**sound, "broken": "0", "empty": "0", "deep": "0", "gone": "0"}
     counted = re.findall(r'^inference_router_engines\{.*pool="(\w+)",service="(\w+)"\} (\d+)$', text, re.M)
     assert sorted(counted) == [
         ("colocated", "data_parallel", "3"),

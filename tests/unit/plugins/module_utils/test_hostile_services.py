@@ -19,6 +19,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.host import model
 from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
 from ansible_collections.ascend.inference.plugins.module_utils.router.base import MembersProblem
 from ansible_collections.ascend.inference.plugins.module_utils.router.instances import Instances
+from ansible_collections.ascend.inference.plugins.module_utils.router.workers import Workers
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base, decisions, wait
 from ansible_collections.ascend.inference.plugins.module_utils.status import services
 from ansible_collections.ascend.inference.plugins.module_utils.support import gather
@@ -155,6 +156,16 @@ def test_a_link_in_place_of_the_new_metrics_changes_no_file_of_root(tmp_path, mo
     assert victim.stat().st_mode & 0o777 == 0o600 and victim.read_text() == "secret"
 
 
+@pytest.mark.parametrize("worker", ["http://10.0.0.1:7100", None, []])
+def test_a_worker_of_another_form_is_an_answer_that_is_refused(monkeypatch, worker):
+    router = Workers("http://127.0.0.1:1")
+    monkeypatch.setattr(
+        router, "request", lambda *unused: (200, {"workers": [{"url": "http://10.0.0.2:7100"}, worker]})
+    )
+    with pytest.raises(MembersProblem, match="refused to list its workers"):
+        router.read()
+
+
 ODD = ["x", [], {}, True, 1e400, 10**400, [None], float("nan")]
 
 
@@ -163,7 +174,7 @@ ODD = ["x", [], {}, True, 1e400, 10**400, [None], float("nan")]
 def test_odd_numbers_of_the_probe_are_a_finding_and_hide_no_other_service(name, value):
     page = {
         "findings": [],
-        "paths": {},
+        "paths": {"good": 1, "failed": 0, "unknown": 0},
         "stuck": ["decode-0"],
         "age": 1.0,
         "interval": 60.0,

@@ -232,7 +232,18 @@ def test_a_pool_that_grows_is_seen_and_a_damaged_file_changes_nothing(settings):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", "[" * 100000, '{"met": 1, "ended": {}, "at": "x"}', '{"met": {"p": NaN}, "ended": [true, -1]}'],
+    [
+        *(
+            "",
+            "[]",
+            "{",
+            "[" * 100000,
+            '{"met": 1, "ended": {}, "at": "x"}',
+            '{"met": {"p": NaN}, "ended": [true, -1]}',
+        ),
+        *(f'{{"at": {huge}, "met": {{"p": {huge}}}, "ended": [{huge}]}}' for huge in (10**400, "1e999", "Infinity")),
+    ],
+    ids=lambda text: text[:30],
 )
 def test_a_damaged_record_knows_nothing(tmp_path, text):
     path = tmp_path / "links.json"

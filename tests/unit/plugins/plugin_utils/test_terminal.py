@@ -99,6 +99,40 @@ def test_the_status_of_a_hostile_service_is_a_safe_table(answer, status):
     assert not report["healthy"]
 
 
+PROBE_PAGE = {"findings": [], "age": 1.0, "interval": 60.0, "timeout": 30.0}
+HALF = {
+    "a count that no float can hold": ("router", json.dumps({"request_num": 10**400})),
+    "a count that is none": ("router", '{"request_num": NaN, "prefill_instances": Infinity}'),
+    "a quota without a size": ("etcd", "etcd_server_quota_backend_bytes 8\n"),
+    "a quota below every size": ("etcd", "etcd_server_quota_backend_bytes -1e999\n"),
+    "results without the good ones": ("probe", json.dumps({**PROBE_PAGE, "paths": {"failed": 5}})),
+    "results below zero": ("probe", json.dumps({**PROBE_PAGE, "paths": {"good": 2, "failed": -1, "unknown": 0}})),
+    "results as texts": ("probe", json.dumps({**PROBE_PAGE, "paths": {"good": "2", "failed": 0, "unknown": 0}})),
+}
+
+
+@pytest.mark.parametrize("form", HALF)
+def test_half_an_answer_hides_no_other_service(form):
+    """The table has a row of every service, and the one that answers oddly has a finding or no count."""
+    kind, body = HALF[form]
+    odd = {**SERVICE, "name": "odd", "kind": kind, "unit": "x-odd", "address": "odd"}
+    odd["health"] = {"url": "http://odd:1/health", "timeout": 600}
+    odd["ports"] = [{"name": "metrics", "first": 1, "count": 1}]
+    asked = status_plan({**PLAN, "services": [SERVICE, odd]}, "n1")
+
+    def get(target, *unused):
+        return Reply(200, body if "//odd:" in target.url else "{}", 0.0, "")
+
+    rows, findings = Host(Runtime("running"), asked, asked, get, clock=lambda: 5000.0).look()
+    found = json.loads(json.dumps(rows))
+    lines = status_table(
+        status_report("x", {"n1": {"services": found, "plan_digest": "p", "findings": findings}}, PLAN)
+    )
+    assert [line.split()[0] for line in lines[2:4]] == ["decode-0", "odd"]
+    assert kind == "router" or any("not known" in text or "unknown" in text for text in found[1]["findings"])
+    assert found[1]["requests"]["running"] is None
+
+
 def test_a_process_cannot_add_lines_to_a_report():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
