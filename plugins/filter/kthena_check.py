@@ -13,8 +13,9 @@ author: The ascend.inference contributors (@ascend-inference)
 description:
   - Checks a manifest of kind C(ModelServing), C(ModelServer), C(ModelRoute), C(AutoscalingPolicy), C(Pod), C(ConfigMap), C(Service), C(Deployment),
     C(LeaderWorkerSet), C(NetworkPolicy), C(PodDisruptionBudget) or C(PodMonitor).
-  - Covers the structural schema of Kthena's CRDs, their CEL rules, the rules of Kthena's webhooks, and errors that server and
-    webhooks accept in a role's template although its pods are never created, such as a file mode of 777 in decimal.
+  - Covers names, the fields of C(ModelServing), C(ModelServer) and C(ModelRoute), the most common rules of Kthena's CRDs and webhooks, and errors
+    that server and webhooks accept in a role's template although its pods are never created, such as a file mode of 777 in decimal.
+  - Leaves to the server's dry run what that reports, such as the settings of a probe, and all but the name of other kinds.
   - Contacts no server.
 positional: version
 options:

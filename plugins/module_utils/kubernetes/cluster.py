@@ -119,6 +119,8 @@ class Cluster:
     def _write(self, method, path, query, body, dry, form="application/json"):
         if dry or self.check:
             query["dryRun"] = "All"
+        if method != "delete":
+            query["fieldValidation"] = "Strict"  # by default the server drops an unknown field of a new object
         return self._request(method, path, query, body, form)
 
     def _request(self, method, path, query=None, body=None, form="application/json"):

@@ -24,8 +24,9 @@ class Refused(KubernetesProblem):
         self.code, self.reason = code, reason
 
     def is_passing(self):
-        """Whether the same request may be accepted a little later."""
-        return self.code in (408, 429, 500, 502, 503, 504)
+        """Whether the same request may be accepted a little later. An apply with an unknown field is answered with 500 too."""
+        is_unknown = "failed to create typed patch object" in str(self)  # structured-merge-diff's words
+        return self.code in (408, 429, 500, 502, 503, 504) and not is_unknown
 
     def is_over_quota(self):
         """Whether a ResourceQuota has no room."""

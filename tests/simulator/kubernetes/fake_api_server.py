@@ -174,6 +174,10 @@ class Api:
             body = {key: value for key, value in thing.items() if key not in ("apiVersion", "kind", "metadata")}
             before = {key: value for key, value in (old or {}).items() if key in body}
             found += fake_schema.problems(self.schemas[kind], body, before)
+            unknown = [text for text in found if text.endswith(fake_schema.UNKNOWN)]
+            if unknown:  # a plain error inside the server's apply
+                where = f"{thing['metadata'].get('namespace', '')}/{name}; {thing.get('apiVersion')}, Kind={kind}"
+                raise Refused(500, "", f"failed to create typed patch object ({where}): .{unknown[0]}")
         if kind == "Pod" and self.refuse_pods:
             raise Refused(403, "Forbidden", f'pods "{name}" is forbidden: {self.refuse_pods}')
         if kind == "Pod":
@@ -358,6 +362,8 @@ class Handler(BaseHTTPRequestHandler):
             asked = body["spec"]["resourceAttributes"]
             holds = self.api.allows(*(asked.get(key, "") for key in ("verb", "group", "resource", "namespace")))
             return self.answer(201, dict(body, status={"allowed": holds}))
+        if kind == "Pod":
+            fake_pods.decoded(body, query.get("fieldValidation") == ["Strict"])
         self.api.judge(body, None)
         self.answer(201, self.api.store.create(plural, namespace, body, dry))
 

@@ -5,14 +5,65 @@
 
 from __future__ import annotations
 
+import re
+
 from fake_store import Refused
 
+PORT_NAME = re.compile(r"(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*")
+HANDLERS = {"exec", "httpGet", "tcpSocket", "grpc"}
+KNOWN = {  # fields of some parts of a pod
+    "tolerations": {"effect", "key", "operator", "tolerationSeconds", "value"},
+    "readinessProbe": HANDLERS
+    | {"failureThreshold", "initialDelaySeconds", "periodSeconds", "successThreshold", "timeoutSeconds"},
+}
 SUFFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+def unknown(spec):
+    """Owners and names of fields that a server does not know, in the parts of ``KNOWN``."""
+    places = [(item, f"spec.tolerations[{n}]", "tolerations") for n, item in enumerate(spec.get("tolerations", []))]
+    for number, container in enumerate(spec.get("containers", [])):
+        if "readinessProbe" in container:
+            place = f"spec.containers[{number}].readinessProbe"
+            places.append((container["readinessProbe"], place, "readinessProbe"))
+    return [(owner, key, place) for owner, place, part in places for key in sorted(set(owner) - KNOWN[part])]
+
+
+def decoded(pod, strict):
+    """What a server does with unknown fields of a new pod: without ``fieldValidation=Strict`` it drops them."""
+    for owner, key, place in unknown(pod.get("spec", {})):
+        if strict:
+            text = (
+                f'Pod in version "v1" cannot be handled as a Pod: strict decoding error: unknown field "{place}.{key}"'
+            )
+            raise Refused(400, "BadRequest", text)
+        del owner[key]
+
+
+def _container(container, where):
+    """What the fields say that descriptions of deployments rarely change."""
+    for place, port in enumerate(container.get("ports", [])):
+        if not PORT_NAME.fullmatch(port.get("name", "x")):
+            yield f"{where}.ports[{place}].name: Invalid value: must be no more than 15 characters"
+    for place, mount in enumerate(container.get("volumeMounts", [])):
+        if ".." in mount.get("subPath", "").split("/"):
+            yield f"{where}.volumeMounts[{place}].subPath: Invalid value: must not contain '..'"
+    for place, variable in enumerate(container.get("env", [])):
+        field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "status.podIP")
+        if field.startswith("status.") and field not in ("status.podIP", "status.hostIP"):
+            yield f'{where}.env[{place}].valueFrom.fieldRef.fieldPath: Unsupported value: "{field}"'
+    if "readinessProbe" in container and len(HANDLERS & set(container["readinessProbe"])) != 1:
+        yield f"{where}.readinessProbe: Required value: must specify a handler type"
 
 
 def problems(spec):
     """All violations in a pod's specification."""
     found = []
+    if spec.get("restartPolicy", "Always") not in ("Always", "OnFailure", "Never"):
+        found.append(f'spec.restartPolicy: Unsupported value: "{spec["restartPolicy"]}"')
+    for number, item in enumerate(spec.get("tolerations", [])):
+        if item.get("operator") == "Exists" and item.get("value"):
+            found.append(f"spec.tolerations[{number}].operator: value must be empty when `operator` is 'Exists'")
     volumes = [volume.get("name") for volume in spec.get("volumes", [])]
     for number, volume in enumerate(spec.get("volumes", [])):
         mode = (volume.get("configMap") or {}).get("defaultMode", 0)
@@ -21,6 +72,7 @@ def problems(spec):
             found.append(f"{where}: Invalid value: {mode}: must be a number between 0 and 0777 (octal)")
     for number, container in enumerate(spec.get("containers", [])):
         where = f"spec.containers[{number}]"
+        found += _container(container, where)
         if not container.get("image"):
             found.append(where + ".image: Required value")
         for place, port in enumerate(container.get("ports", [])):

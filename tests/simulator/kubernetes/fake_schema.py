@@ -9,6 +9,8 @@ import copy
 import json
 import re
 
+UNKNOWN = "field not declared in schema"
+
 
 def default(schema, value):
     """Fill in the schema's defaults."""
@@ -87,7 +89,7 @@ def _fields(schema, value, old, path):
         elif isinstance(free, dict):
             yield from problems(free, value[name], old.get(name), place)
         elif not free and not schema.get("x-kubernetes-preserve-unknown-fields") and "properties" in schema:
-            yield f"{place}: field not declared in schema"
+            yield f"{place}: {UNKNOWN}"
 
 
 def _items(schema, value, old, path):

@@ -69,6 +69,7 @@ def test_no_answer_and_a_wrong_certificate_are_told_apart(client):
         ),
         (422, "is invalid", False, False),
         (503, "later", True, False),
+        (500, "failed to create typed patch object (a/b; v1, Kind=X): .x: field not declared in schema", False, False),
     ],
 )
 def test_refusals_are_told_apart(code, text, passing, right):

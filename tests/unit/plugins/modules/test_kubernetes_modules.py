@@ -419,6 +419,49 @@ def test_pods_that_the_server_refuses_are_all_named_and_the_router_s_is_one_of_t
     assert server.written == []
 
 
+LEFT_TO_THE_SERVER = {  # what a plan does not judge, and the server's words
+    "probe": ("container", {"readinessProbe": {"httpGet": None, "periodSeconds": 1}}, "must specify a handler type"),
+    "field of a probe": ("container", {"readinessProbe": {"periodSecond": 1}}, "unknown field"),
+    "port's name": ("container", {"ports": [{"containerPort": 1, "name": "n" * 16}]}, "more than 15 characters"),
+    "variable": (
+        "container",
+        {"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.nodeIP"}}}]},
+        "Unsupported value",
+    ),
+    "sub path": (
+        "container",
+        {"volumeMounts": [{"name": "model", "mountPath": "/m", "subPath": "../x"}]},
+        "must not contain",
+    ),
+    "restart policy": ("spec", {"restartPolicy": "always"}, "spec.restartPolicy: Unsupported value"),
+    "toleration": ("spec", {"tolerations": [{"operator": "Exists", "value": "v"}]}, "value must be empty"),
+    "field of a toleration": ("spec", {"tolerations": [{"keys": "x"}]}, 'unknown field "spec.tolerations[0].keys"'),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_TO_THE_SERVER)
+@pytest.mark.parametrize("workload", ["kthena", "native"])
+def test_what_a_plan_does_not_judge_the_dry_run_does(module, what, workload):
+    """Without an error of the server a ModelServing would be accepted and its pods never created, or a field be dropped."""
+    part, values, expected = LEFT_TO_THE_SERVER[what]
+    server = Server()
+    done = module(server, "deploy", plan(kubernetes__pods={"decode": {part: values}}, kubernetes__workload=workload))
+    assert "The server would refuse Pod/demo-" in done["msg"], done
+    assert expected in done["msg"]
+    assert server.written == []
+
+
+def test_a_field_that_the_server_does_not_know_is_refused_at_once(module):
+    """The server answers an apply of it with 500, which is no reason to ask again."""
+    planned, server = copy.deepcopy(PLAN), Server(more=True)
+    monitor = next(item for item in planned["objects"] if item["kind"] == "PodMonitor")
+    monitor["spec"]["selektor"] = {}
+    done = module(server, "deploy", planned)
+    assert "The server would refuse PodMonitor/demo-engines, so nothing was applied." in done["msg"]
+    assert ".spec.selektor: field not declared in schema" in done["msg"]
+    assert (server.written, server.seconds) == ([], 0)
+
+
 def test_a_user_who_may_not_create_pods_may_deploy(module):
     server = Server()
     text = 'pods is forbidden: User "limited" cannot create resource "pods" in API group "" in the namespace "serving"'
