@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import plan
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.kthena_plans import objects, plan
 
 NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_size": 2}}
+WIDE = {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 32}
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,7 @@ NO_PORTS = {"prefill": {"tensor_parallel_size": 2}, "decode": {"tensor_parallel_
             "autoscaling",
         ),
         ({"kubernetes__workload": "native", "kubernetes__partition": 1}, "K8S-WORKLOAD", "partition"),
+        ({**WIDE, "deployment": "d" * 38}, "K8S-MANIFEST", "metadata.name"),
         ({"kubernetes__workload": "native", "kubernetes__groups": 2}, "K8S-WORKLOAD", "groups"),
         ({"kubernetes__workload": "native", "kubernetes__serving": {"x": 1}}, "K8S-WORKLOAD", "serving"),
         ({"kubernetes__workload": "native", "kubernetes__rollout": "RoleRollingUpdate"}, "K8S-WORKLOAD", "rollout"),
@@ -96,3 +98,11 @@ def test_an_unknown_word_is_refused_with_its_path():
 def test_no_interface_is_a_warning():
     findings = plan(interface="")["findings"]
     assert [finding["id"] for finding in findings if finding["id"].startswith("K8S")] == ["K8S-INTERFACE"]
+
+
+def test_the_longest_name_of_a_deployment_whose_pods_can_all_be_made():
+    """The name of a group's StatefulSet has at most 52 characters; one role on a node needs less."""
+    (wide,) = objects(plan(**WIDE, deployment="d" * 37), "LeaderWorkerSet")
+    assert len(f"{wide['metadata']['name']}-0") == 52
+    native = plan(kubernetes__workload="native", deployment="d" * 40)
+    assert max(len(item["metadata"]["name"]) for item in objects(native, "Service")) <= 63

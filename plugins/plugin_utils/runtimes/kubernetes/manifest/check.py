@@ -15,7 +15,7 @@ from . import kthena_shapes
 from .names import is_dns1035, is_subdomain
 from .pods import pod_spec
 from .serving_rules import model_serving
-from .walk import mapping, mappings, violation, walk
+from .walk import SILENT, mapping, mappings, violation, walk
 
 TEMPLATES = {  # fields that lead to the specification of a pod
     ("v1", "Pod"): (("spec",),),
@@ -33,6 +33,7 @@ LEFT = (  # besides their names they are left to the server
     ("monitoring.coreos.com/v1", "PodMonitor"),
     (kthena_shapes.WORKLOAD, "AutoscalingPolicy"),
 )
+LONGEST_STATEFUL_SET = 63 - len("-") - 10
 KINDS = {*TEMPLATES, *LEFT, *kthena_shapes.SHAPES}
 
 
@@ -60,6 +61,8 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
         found += model_serving(manifest, kthena_version, path)
     elif key[1] == "ModelRoute":
         found += _route(mapping(manifest.get("spec")), kthena_version, f"{path}.spec")
+    elif key[1] == "LeaderWorkerSet":
+        found += _group_names(str(name or ""), mapping(manifest.get("spec")), f"{path}.metadata.name")
     for steps in TEMPLATES.get(key, ()):
         found += _template(manifest, steps, path)
     return sorted(set(found))
@@ -75,6 +78,17 @@ def _name(name: t.Any, is_service: bool, path: str) -> t.Iterator[Finding]:
     elif not is_subdomain(str(name)):
         fix = "Use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit."
         yield violation(path, "K8S-NAME", "is not a DNS subdomain (RFC 1123)", fix, name, source)
+
+
+def _group_names(name: str, spec: t.Mapping[str, t.Any], path: str) -> t.Iterator[Finding]:
+    """Workers of a group are a StatefulSet, whose pods have a label of its name and a hash of 10 characters (kubernetes issue 64023)."""
+    groups = spec.get("replicas", 1)
+    workers = f"{name}-{max(0, groups - 1)}" if isinstance(groups, int) else name
+    if len(workers) > LONGEST_STATEFUL_SET:
+        message = (
+            f"its last group is named {workers}, with {len(workers)} characters; the maximum is {LONGEST_STATEFUL_SET}"
+        )
+        yield violation(path, "K8S-NAME", message, "Choose a shorter inference_deployment.", name, SILENT)
 
 
 def _template(manifest: t.Any, steps: t.Sequence[str], path: str) -> t.Iterator[Finding]:
