@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .quantity import is_quantity, quantity
+from .readiness import alive
 
 
 def crd_version(crd):
@@ -26,9 +27,8 @@ def held(pods, own, resource):
     """``{node: devices}`` that other pods hold; ``own`` are the deployment's, which are replaced or counted as planned."""
     mine, found = {pod["metadata"].get("uid") for pod in own}, {}
     for pod in pods:
-        node, phase = pod["spec"].get("nodeName"), (pod.get("status") or {}).get("phase")
-        is_leaving = "deletionTimestamp" in pod["metadata"] or phase in ("Succeeded", "Failed")
-        if node and not is_leaving and pod["metadata"].get("uid") not in mine:
+        node = pod["spec"].get("nodeName")
+        if node and alive([pod]) and pod["metadata"].get("uid") not in mine:
             for container in pod["spec"]["containers"]:
                 amount = ((container.get("resources") or {}).get("limits") or {}).get(resource, 0)
                 found[node] = found.get(node, 0) + int(quantity(amount))

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from .names import natural
-from .readiness import is_ready, pending_engines, pending_pods
+from .readiness import has_ended, is_ready, pending_engines, pending_pods
 
 NO_PODS = (
     "The controller has created no pods. It reports no event if a pod's template is refused; check its log:",
     "  kubectl -n kthena-system logs deploy/kthena-controller-manager --since 1h",
 )
+MOST_ENDED = 5  # pods that are shown
 BETWEEN = ("PodGroup", "ReplicaSet", "StatefulSet")  # what controllers make for pods
 
 
@@ -21,7 +22,8 @@ def diagnosis(plan, engines, pods, events):
     lines = ["The engines of {}/{} did not become ready.".format(kubernetes["namespace"], kubernetes["name"])]
     lines += ["  " + item for item in pending_engines(engines) + pending_pods(plan, pods)]
     lines += NO_PODS if not pods and any(place.startswith("ModelServing/") for place in engines) else ()
-    for pod in sorted(pods, key=lambda item: natural(item["metadata"]["name"])):
+    shown = [pod for pod in pods if not has_ended(pod)] + [pod for pod in pods if has_ended(pod)][-MOST_ENDED:]
+    for pod in sorted(shown, key=lambda item: natural(item["metadata"]["name"])):
         if not is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
             lines.append("  pod {}: {}".format(pod["metadata"]["name"], state_of(pod)))
     names = {pod["metadata"]["name"] for pod in pods} | {place.split("/")[1] for place in engines}
@@ -57,6 +59,8 @@ def state_of(pod):
     """A pod's phase, and what keeps it from running or from being ready."""
     status = pod.get("status") or {}
     found = [str(status.get("phase", "unknown"))]
+    if status.get("reason"):
+        found.append("{}: {}".format(status["reason"], status.get("message", "")))
     if pod["metadata"].get("deletionTimestamp"):
         found.append("terminating")
     for condition in status.get("conditions") or []:

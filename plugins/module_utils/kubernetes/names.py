@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import calendar
 import re
+import time
 
 MANAGER = "ascend.inference"
 PART_OF = "app.kubernetes.io/part-of"
@@ -40,6 +42,11 @@ def label(thing, name):
 def address(thing):
     """``KIND/NAME``."""
     return "{}/{}".format(thing["kind"], thing["metadata"]["name"])
+
+
+def seconds(stamp):
+    """A time of the server as seconds since 1970."""
+    return float(calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")))
 
 
 def natural(name):

@@ -123,8 +123,13 @@ def config_maps_of(pod):
 
 
 def alive(pods):
-    """Pods that are not terminating."""
-    return [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+    """Pods that neither terminate nor have ended."""
+    return [pod for pod in pods if not pod["metadata"].get("deletionTimestamp") and not has_ended(pod)]
+
+
+def has_ended(pod):
+    """Whether a pod is only a record: evicted, or refused by its node. Its controller has made another one."""
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def is_ready(pod):

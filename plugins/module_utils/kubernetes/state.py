@@ -10,6 +10,7 @@ from .errors import Refused
 from .kinds import KINDS, OPTIONAL, OWN, WORKLOAD
 from .manifests import own_labels, written
 from .names import SERVING_NAME, address, label
+from .readiness import has_ended
 from .rights import OWNER, lacking
 from .workloads import engine_objects, role_of
 
@@ -38,7 +39,7 @@ class State:
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)
         self.nodes = self._unless_hidden("nodes", cluster.list, "Node") or []
         self.quotas = self._unless_hidden("quotas", cluster.list, "ResourceQuota") or []
-        self.running, self.taken = deployed_pods(cluster, plan), None
+        self.running, self.taken = [pod for pod in deployed_pods(cluster, plan) if not has_ended(pod)], None
         wanted, self.secret = kubernetes["secrets"], None
         if wanted["existing"] and wanted["keys"]:
             self.secret = self._unless_hidden("secret", cluster.get, "Secret", wanted["name"])

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import calendar
-import time
-
 from ..runtime.base import state as state_record
 from ..status.plan import status_plan
 from ..status.services import Host
@@ -18,6 +15,7 @@ from .names import (
     is_pod,
     label,
     natural,
+    seconds,
 )
 from .readiness import alive, is_current, is_ready
 from .verified import applied_digest
@@ -96,7 +94,7 @@ class Pods:
         return state_record(
             "running" if running else "waiting",
             up=bool(running),
-            since=_seconds(running["startedAt"]) if running else None,
+            since=seconds(running["startedAt"]) if running else None,
             restarts=containers[0].get("restartCount"),
             detail=detail,
             digest=digest,
@@ -110,7 +108,3 @@ class Pods:
             text = self.cluster.log(pod["metadata"]["name"], container.get("name", ""), restarted)
             return "\n".join(text.splitlines()[-lines:])
         return ""
-
-
-def _seconds(stamp):
-    return float(calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ")))

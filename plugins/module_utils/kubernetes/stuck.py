@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from .names import WORKER_INDEX, label
-from .readiness import alive, is_current
+from .names import WORKER_INDEX, label, seconds
+from .readiness import alive, has_ended, is_current
+from .workloads import role_of
 
 STOPPED = (
     "ImagePullBackOff",
@@ -16,6 +17,7 @@ STOPPED = (
     "CreateContainerError",
 )
 CRASHES = 3  # restarts; fewer may be a start that lost a race for a port
+RECENT = 600  # seconds before the newest pod of the role; records of earlier evictions say nothing about this wait
 SCHEDULING = 5  # times the timeout: other pods may still be leaving their nodes
 
 
@@ -26,6 +28,13 @@ def stuck(plan, pods):
         if is_current(plan, pod):
             for reason, factor in _reasons(pod.get("status") or {}):
                 found["{}: {}".format(pod["metadata"]["name"], reason)] = factor
+    for name in plan["kubernetes"]["roles"]:
+        mine = [pod for pod in pods if role_of(pod) == name and is_current(plan, pod)]
+        newest = max([_created(pod) for pod in mine] or [0])
+        ended = [pod for pod in mine if has_ended(pod) and _created(pod) > newest - RECENT]
+        if len(ended) >= CRASHES:
+            reasons = sorted({str(pod["status"].get("reason") or pod["status"]["phase"]) for pod in ended})
+            found["{}: pods end again and again ({})".format(name, ", ".join(reasons))] = 1
     return found
 
 
@@ -63,3 +72,7 @@ def _reasons(status):
         crashes = reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= CRASHES
         if reason in STOPPED or crashes:
             yield reason, 1
+
+
+def _created(pod):
+    return seconds(pod["metadata"].get("creationTimestamp") or "1970-01-01T00:00:00Z")

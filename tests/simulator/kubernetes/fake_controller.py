@@ -262,7 +262,7 @@ class Controller(threading.Thread):
                     self.store.remove("pods", head["namespace"], head["name"])
                 continue
             memory["age"] += 1
-            if memory["age"] == 4:
+            if memory["age"] == 4 and not fake_pods.has_ended(pod):
                 self.store.set_status("pods", head["namespace"], head["name"], self.started(pod))
 
     def started(self, pod):
@@ -306,7 +306,7 @@ class Controller(threading.Thread):
         """What the pods of a namespace use."""
         for item in self.store.list("resourcequotas"):
             head, hard = item["metadata"], item["spec"]["hard"]
-            running = [fake_pods.uses(pod) for pod in self.store.list("pods", head["namespace"])]
+            running = fake_pods.counted(self.store, head["namespace"])
             used = {key: f"{sum(each.get(key, 0) for each in running):g}" for key in hard}
             self.store.set_status("resourcequotas", head["namespace"], head["name"], {"hard": hard, "used": used})
 
@@ -320,6 +320,7 @@ class Controller(threading.Thread):
             memory["step"] += 1
             mark, count = revision(spec), spec.get("replicas", 1)
             live = [pod for pod in self.of(head) if not pod["metadata"].get("deletionTimestamp")]
+            live = [pod for pod in live if not fake_pods.has_ended(pod)]  # they stay, and others are made
             mine = [pod for pod in live if pod["metadata"]["labels"]["pod-template-hash"] == mark]
             recreate = (spec.get("strategy") or {}).get("type") == "Recreate"
             if recreate and len(self.of(head)) > len(mine):

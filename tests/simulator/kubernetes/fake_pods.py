@@ -120,10 +120,20 @@ def uses(pod):
     return found
 
 
+def has_ended(pod):
+    """Whether it is evicted, or refused by its node: it stays as a record."""
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+
+
+def counted(store, namespace):
+    """What the pods of a namespace count for, each; those that have ended do not."""
+    return [uses(item) for item in store.list("pods", namespace) if not has_ended(item)]
+
+
 def within_quota(store, namespace, pod):
     """Refused in the words of a server if a ResourceQuota does not have what the pod needs, or if the pod does not say it."""
     wanted = uses(pod)
-    running = [uses(item) for item in store.list("pods", namespace)]
+    running = counted(store, namespace)
     for quota in store.list("resourcequotas", namespace):
         name, hard = quota["metadata"]["name"], quota["spec"]["hard"]
         start = f'pods "{pod["metadata"]["name"]}" is forbidden: '

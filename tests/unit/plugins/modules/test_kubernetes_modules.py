@@ -644,6 +644,19 @@ def test_a_quota_has_room_for_what_runs_already(module):
     assert "the plan needs 1 more pods" in module(server, "deploy", more)["msg"]
 
 
+def test_a_pod_that_has_ended_makes_no_room_in_a_quota(module):
+    """The quota no longer counts it, so it must not count as one that the plan replaces."""
+    server, first = Server(crds=False), plan(kubernetes__workload="native")
+    assert not module(server, "deploy", first)["failed"]
+    name = next(name for name in server.names("pods") if "-decode-" in name)
+    server.store.set_status("pods", "serving", name, failed_as(None, "Evicted"))
+    head, hard = {"name": "q"}, {"pods": "3"}
+    quota = {"kind": "ResourceQuota", "metadata": head, "spec": {"hard": hard}, "status": {"used": hard}}
+    server.add("resourcequotas", "serving", quota)
+    done = module(server, "deploy", first)
+    assert "ResourceQuota/q: the plan needs 1 more pods, and 0 of 3 are free" in done["msg"], done
+
+
 def test_a_quota_that_others_use_up_meanwhile_is_named_by_the_server(module):
     server = Server()
     seen = []
@@ -1067,6 +1080,63 @@ def test_a_group_over_several_nodes_restarts_as_a_whole(module):
     after = of_role(server, "decode")
     assert sorted(after) == sorted(before)
     assert {name for name in after if after[name] != before[name]} == {"demo-decode-nodes-1", "demo-decode-nodes-1-1"}
+
+
+def failed_as(pod, reason):
+    """The status that a kubelet leaves behind."""
+    return {"phase": "Failed", "reason": reason, "message": "The node was low on it", "podIP": "10.9.9.9"}
+
+
+def test_an_evicted_pod_is_a_record_and_no_pod_of_the_deployment(module, answers):
+    """It stays with its labels, and its controller has made another; the same for the router."""
+    server, first = Server(crds=False), plan(kubernetes__workload="native")
+    assert not module(server, "deploy", first)["failed"]
+    for name in server.names("pods"):
+        if "-decode-" in name or "-router-" in name:
+            pod = server.store.get("pods", "serving", name)
+            server.store.set_status("pods", "serving", name, failed_as(pod, "Evicted"))
+    found = module(server, "info", first)
+    assert (found["ready"], found["missing"]) == (False, ["decode: 0 pods of 1"])
+    assert "Failed, Evicted: The node was low on it" in found["diagnosis"]
+    server.sleep(8)
+    found = module(server, "info", first, query_services=True, logs_since=0)
+    assert (found["ready"], found["missing"]) == (True, []), found["missing"]
+    assert "10.9.9.9" not in json.dumps(found["resolved_plan"])
+    assert [row["state"] for row in found["services"]] == ["running"] * 3, found["services"]
+    done = module(server, "deploy", first)
+    assert (done["failed"], done["changed"]) == (False, False), done
+
+
+def test_pods_that_their_nodes_refuse_again_and_again_end_the_wait(module, monkeypatch):
+    """A device plugin without healthy devices: each pod ends at once, and none ever has a container."""
+    server, first = Server(crds=False), plan(kubernetes__workload="native")
+    refused = failed_as(None, "UnexpectedAdmissionError")
+    good = server.controller.started
+    monkeypatch.setattr(
+        server.controller, "started", lambda pod: good(pod) if "-router-" in pod["metadata"]["name"] else refused
+    )
+    done = module(server, "deploy", first, stuck_timeout=20)
+    assert "waiting does not help decode: pods end again and again (UnexpectedAdmissionError)" in done["msg"], done[
+        "msg"
+    ]
+    assert "Failed, UnexpectedAdmissionError: The node was low on it" in done["msg"]
+
+
+def test_records_of_old_evictions_end_no_wait(module):
+    """Three of the running revision; the pod that is added needs its time."""
+    server, first = Server(crds=False), plan(kubernetes__workload="native")
+    assert not module(server, "deploy", first)["failed"]
+    (name,) = (name for name in server.names("pods") if "-decode-" in name)
+    for number in range(3):
+        old = copy.deepcopy(server.store.get("pods", "serving", name))
+        old["metadata"] = {"name": f"old-{number}", "labels": old["metadata"]["labels"]}
+        old["status"] = failed_as(old, "Evicted")
+        server.add("pods", "serving", old)
+        head = server.store.objects["pods", "serving", f"old-{number}"]["metadata"]
+        head["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    more = plan(kubernetes__workload="native", pools__decode__instances=2)
+    done = module(server, "deploy", more, stuck_timeout=1)
+    assert not done["failed"], done["msg"]
 
 
 def test_an_update_without_kthena_needs_no_more_devices_and_keeps_one_instance(module):
