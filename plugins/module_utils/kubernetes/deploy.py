@@ -126,8 +126,21 @@ class Deployment:
                 return []
             if manifest["kind"] == "Pod" and error.code == 409:
                 return []  # a pod of this name is there
-            return [f"The server would refuse {place}, so nothing was applied. It reports: {error}"]
+            return [
+                f"The server would refuse {place}, so nothing was applied. It reports: {error}{self._repair(manifest, error)}"
+            ]
         return []
+
+    def _repair(self, manifest, error):
+        """What helps if somebody made a ConfigMap again by hand under its name, which tells its content."""
+        if manifest["kind"] != "ConfigMap" or (error.code != 409 and "immutable" not in str(error)):
+            return ""
+        return (
+            ". Somebody made it with other content, which pods that started since may run. "
+            "Fix: kubectl -n {} delete configmap {}, run site, and delete these pods.".format(
+                self.cluster.namespace, manifest["metadata"]["name"]
+            )
+        )
 
     def _create_pod(self, manifest, dry):
         for dummy in range(NEW_NAMESPACE if self.state.is_namespace_missing else 0):

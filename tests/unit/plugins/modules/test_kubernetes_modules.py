@@ -548,6 +548,28 @@ def test_a_router_that_cannot_be_applied_takes_the_engines_back_too(module):
     assert server.store.get("modelservings", "serving", "demo")["spec"] == before
 
 
+@pytest.mark.parametrize("immutable", [True, False])
+def test_a_config_map_that_somebody_made_again_is_refused_with_the_fix(module, immutable):
+    """Its name tells its content, so neither is it written over nor taken for what was planned."""
+    server = Server()
+    assert not module(server, "deploy")["failed"]
+    made = server.store.get("configmaps", "serving", SCRIPTS)
+    made.update(data=dict.fromkeys(made["data"], "exit 1"), immutable=immutable)
+    for key in ("uid", "resourceVersion", "managedFields"):
+        made["metadata"].pop(key, None)
+    server.store.remove("configmaps", "serving", SCRIPTS)
+    if immutable:
+        server.add("configmaps", "serving", made)
+    else:
+        server.store.apply("configmaps", "serving", made, "kubectl", True, False, server.api.judge)
+    written = len(server.written)
+    done = module(server, "deploy")
+    assert f"The server would refuse ConfigMap/{SCRIPTS}, so nothing was applied." in done["msg"]
+    assert ("immutable" if immutable else "conflict") in done["msg"]
+    assert f"kubectl -n serving delete configmap {SCRIPTS}" in done["msg"]
+    assert len(server.written) == written
+
+
 def test_a_config_map_goes_when_no_pod_mounts_it(module):
     """A failed update keeps the scripts of the pods that still run; a finished one removes them."""
     server = Server()
