@@ -29,6 +29,7 @@ PYTHON = PLAYBOOK.parent / "python"
 SECRET = f"{_secrets.PLANTED}-of-the-engines"
 VARIABLES_FILE = "variables.json"
 TIMEOUT = 1200  # timeout of one playbook on a busy machine, in seconds
+MOST = 600  # of a wait that ends as soon as its condition holds
 CORE = "/api/v1/namespaces/default/"
 WORKLOAD = "/apis/workload.serving.volcano.sh/v1alpha1/namespaces/default/modelservings"
 NETWORKING = "/apis/networking.serving.volcano.sh/v1alpha1/namespaces/default/"
@@ -117,12 +118,12 @@ class Fake:
         """Stop all processes."""
         for process in self.processes:
             process.terminate()
-            process.wait(30)
+            process.wait(MOST)
         self.log.close()
 
     def get(self, path):
         """Read objects from the server."""
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=MOST) as answer:
             return json.load(answer)
 
     def post(self, path, body):
@@ -145,8 +146,8 @@ class Fake:
 
     @staticmethod
     def wait(holds):
-        """Until it holds, at most 60 s."""
-        end = time.monotonic() + 60
+        """Until it holds, at most ``MOST`` s."""
+        end = time.monotonic() + MOST
         while not holds():
             assert time.monotonic() < end
             time.sleep(0.5)
@@ -175,6 +176,11 @@ class Fake:
         """Names and uids of the pods."""
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in self.get(CORE + "pods")["items"]}
 
+    def addresses(self):
+        """Addresses of the pods that have one."""
+        found = {item["status"].get("podIP") for item in self.get(CORE + "pods")["items"]}
+        return found - {None}
+
     def names(self, path):
         """Names of the objects of one kind."""
         return [item["metadata"]["name"] for item in self.get(path)["items"]]
@@ -192,7 +198,8 @@ class Fake:
             change(description)
         if secret:
             description["inference_secrets"] = {"api_key": SECRET}
-        over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **variables}
+        waits = dict.fromkeys(("kthena_pods_timeout", "kthena_seen_timeout", "kthena_router_timeout"), MOST)
+        over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **waits, **variables}
         file = self.directory / VARIABLES_FILE
         file.write_text(json.dumps({**description, **over}))
         ran = run(self.directory, "-i", SEED, "-e", f"@{file}", *arguments, f"ascend.inference.{playbook}")
