@@ -74,6 +74,12 @@ def package(folder, name, version, depends=""):
     return f"{control}Filename: ./{file.name}\nSize: {len(content)}\nSHA256: {hashlib.sha256(content).hexdigest()}\n"
 
 
+def release():
+    """The head of an index of this machine's distribution."""
+    name, version = distribution().split()
+    return f"Origin: {name.title()}\nVersion: {version}\n"
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """(file of package sources, paths that were asked, folder of the index)."""
@@ -85,6 +91,7 @@ def sources(tmp_path_factory):
         package(folder, "python3-apt", "0"),
     ]
     (folder / "Packages").write_text("\n".join(records))
+    (folder / "Release").write_text(release())
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):
@@ -183,11 +190,14 @@ def test_what_cannot_be_had_is_named_and_not_of_another_release(sources, tmp_pat
     (folder / "altered/Packages").write_text(text.replace(f"Package: {LIBRARY}\n", "Package: another\n"))
     (tmp_path / "other.list").write_text(file.read_text().replace("/ ./", "/altered ./"))
     (finding,) = listing_of(tmp_path, wish(tmp_path / "other.list"))[1].findings
+    assert "of an unknown release" in finding.problem  # it has no Release file
+    (folder / "altered/Release").write_text(release())
+    (finding,) = listing_of(tmp_path, wish(tmp_path / "other.list"))[1].findings
     assert finding.id == "bundle_packages" and LIBRARY in finding.problem
-    (folder / "altered/Packages").write_text(text)
-    (folder / "altered/Release").write_text(
-        f"Origin: {distribution().split()[0].title()}\nVersion: 7.1\nCodename: old\n"
-    )
+    (folder / "old").mkdir()
+    (folder / "old/Packages").write_text(text)
+    (folder / "old/Release").write_text(f"Origin: {distribution().split()[0].title()}\nVersion: 7.1\nCodename: old\n")
+    (tmp_path / "other.list").write_text(file.read_text().replace("/ ./", "/old ./"))
     (finding,) = listing_of(tmp_path, wish(tmp_path / "other.list"))[1].findings
     assert "7.1 (old)" in finding.problem
     (finding,) = listing_of(tmp_path, replace(wish(file, version="7"), sources=()))[1].findings

@@ -20,12 +20,23 @@ from urllib.parse import unquote
 from ...module_utils.install.resolution import without_credentials
 from ...module_utils.tools.runner import environment, execute
 from ...module_utils.tools.text import visible
-from .distribution import MODULE_OF_APT, Wish
+from .distribution import MODULE_OF_APT, Distribution, Wish
 from .store import FetchError, Store, sha256_of
 
 ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Debian
 TIMEOUT = 3600  # seconds
 INDEX = "Packages"  # the name that apt asks for in a flat repository
+# {codename: (ID, VERSION_ID)}. Source: the package distro-info-data of Debian.
+CODENAMES = {
+    "bullseye": ("debian", "11"),
+    "bookworm": ("debian", "12"),
+    "trixie": ("debian", "13"),
+    "forky": ("debian", "14"),
+    "focal": ("ubuntu", "20.04"),
+    "jammy": ("ubuntu", "22.04"),
+    "noble": ("ubuntu", "24.04"),
+    "resolute": ("ubuntu", "26.04"),
+}
 RECORD = re.compile(r"(?m)^([\w-]+):[ \t]*(.*(?:\n[ \t].*)*)$")
 
 
@@ -158,25 +169,19 @@ class Apt:
         return (known.get("ID", ""), known.get("VERSION_ID", ""))
 
     def _of_the_release(self, wish: Wish) -> None:
-        """Raise ``FetchError`` if an index of the distribution is of another release."""
-        wanted = wish.distribution
+        """Raise ``FetchError`` unless an index says that it is of the distribution's release, and none is of another."""
+        heads = []
         for path in sorted(glob.glob(os.path.join(glob.escape(self._place(wish)), "lists", "*Release"))):
             with open(path, encoding="utf-8", errors="replace") as stream:
-                head = dict(
-                    RECORD.findall(
-                        stream.read(4096).partition("\n\n")[2] if path.endswith("InRelease") else stream.read(4096)
-                    )
-                )
-            version = re.split(r"[^\d.]", head.get("Version", ""), maxsplit=1)[0]
-            if (
-                head.get("Origin", "").lower() == wanted.name
-                and version
-                and not f"{version}.".startswith(f"{wanted.version}.")
-            ):
-                raise FetchError(
-                    f"the package sources for {wanted.title} are of {head['Origin']} {version} ({head.get('Codename', 'no codename')}). Fix: "
-                    "correct inference_bundle_sources, or distribution in inference_bundle_platform"
-                )
+                text = stream.read(4096)
+            signed = path.endswith("InRelease")  # the head of the signature comes first
+            heads.append(dict(RECORD.findall(text.partition("\n\n")[2] if signed else text)))
+        problem = unfit_release(wish.distribution, heads)
+        if problem:
+            raise FetchError(
+                f"the package sources for {wish.distribution.title} are {problem}. Fix: correct inference_bundle_sources, or distribution in "
+                "inference_bundle_platform; the Release file of an own mirror needs the distribution's Version or Codename"
+            )
 
     def _must(self, wish: Wish, argv: list[str], cwd: str | None = None) -> str:
         done = self.run(argv, TIMEOUT, {**environment(), "DEBIAN_FRONTEND": "noninteractive"}, cwd=cwd)
@@ -188,6 +193,26 @@ class Apt:
                 "inference_bundle_sources, their keys (Signed-By), and network and proxy of this machine"
             )
         return str(done.stdout)
+
+
+def unfit_release(wanted: Distribution, heads: t.Sequence[t.Mapping[str, str]]) -> str:
+    """What indexes are instead of the wanted release; empty if one is of it and none of another. ``heads``: fields of their Release files.
+
+    Repositories of others (Origin) may have versions and names of their own; the distribution's own always says one (testing says no
+    version), and so does one of the codenames in any repository.
+    """
+    fitting = False
+    for head in heads:
+        own = head.get("Origin", "").lower() == wanted.name
+        title = f"of {head.get('Origin', 'an unnamed origin')} {head.get('Version', '')} ({head.get('Codename', 'no codename')})"
+        version = re.split(r"[^\d.]", head.get("Version", ""), maxsplit=1)[0] if own else ""
+        named = {re.split("[-/]", head.get(key, ""), maxsplit=1)[0] for key in ("Codename", "Suite")} & {*CODENAMES}
+        releases = {CODENAMES[name] for name in named}
+        fits = f"{version}.".startswith(f"{wanted.version}.") if version else (wanted.name, wanted.version) in releases
+        if not fits and (own or releases):
+            return title.replace("  ", " no version ")
+        fitting = fitting or fits
+    return "" if fitting else "of an unknown release: no Release file has a version or codename of it"
 
 
 def _known(folder: str) -> dict[str, str]:

@@ -487,6 +487,10 @@ def test_apt_is_asked_for_the_machine_and_sources_of_the_hosts_alone(tmp_path):
     (tmp_path / "hosts.list").write_text("deb http://mirror.example ./\n")
     given = distribution.Distribution("ubuntu", "22.04", "aarch64")
     wish, run = distribution.Wish(given, ("a",), (str(tmp_path / "hosts.list"),)), Answers()
+    (tmp_path / given.platform / "lists").mkdir(parents=True)
+    (tmp_path / given.platform / "lists/mirror.example_InRelease").write_text(
+        "Hash: SHA512\n\nOrigin: Ubuntu\nVersion: 22.04\n"
+    )
     (deb,) = apt.Apt(str(tmp_path), run).closure(wish)
     assert (deb.name, deb.sha256, deb.size) == ("a_1_2_all.deb", "a" * 64, 5)
     assert deb.origin == "http://mirror.example/pool/a_1%3a2_all.deb" and "Filename: ./a_1_2_all.deb\n" in deb.record
@@ -496,3 +500,32 @@ def test_apt_is_asked_for_the_machine_and_sources_of_the_hosts_alone(tmp_path):
         assert {f"Dir::State::status={place}/status", f"Dir::Etc::sourceparts={place}/sources"} <= {*argv}
     assert [argv[-2:] for argv in run.asked if "--print-uris" in argv] == [["a", "python3-apt"]]
     assert (place / "status").read_text() == "" and (place / "sources/hosts.list").exists()
+
+
+DEBIAN_12 = distribution.Distribution("debian", "12", "x86_64")
+OF_DEBIAN = {"Origin": "Debian", "Version": "12.15", "Codename": "bookworm"}
+OF_DOCKER = {"Origin": "Docker", "Suite": "stable"}
+
+
+@pytest.mark.parametrize(
+    ("heads", "problem"),
+    [
+        ([OF_DEBIAN], ""),
+        ([OF_DEBIAN, {"Origin": "Debian", "Version": "12-updates", "Codename": "bookworm-updates"}], ""),
+        ([OF_DEBIAN, OF_DOCKER, {}], ""),
+        ([{"Origin": "site", "Codename": "bookworm"}], ""),
+        ([{"Suite": "bookworm-security"}], ""),
+        ([], "unknown release"),
+        ([{}], "unknown release"),
+        ([OF_DOCKER], "unknown release"),
+        ([{"Origin": "site", "Version": "12"}], "unknown release"),
+        ([OF_DEBIAN, {"Origin": "Debian", "Codename": "sid"}], "Debian no version (sid)"),
+        ([OF_DEBIAN, {"Origin": "Docker", "Suite": "trixie"}], "of Docker no version (no codename)"),
+        ([{"Origin": "Debian", "Version": "120"}], "Debian 120"),
+        ([{"Origin": "Debian", "Version": "13.1", "Codename": "trixie"}, OF_DEBIAN], "Debian 13.1 (trixie)"),
+        ([{"Origin": "Ubuntu", "Version": "22.04", "Codename": "jammy"}], "Ubuntu 22.04 (jammy)"),
+    ],
+)
+def test_indexes_have_to_say_that_they_are_of_the_release(heads, problem):
+    found = apt.unfit_release(DEBIAN_12, heads)
+    assert problem in found and bool(problem) == bool(found)
