@@ -34,16 +34,17 @@ JOURNALCTL = """\
         if given.since and row["at"] < float(given.since.lstrip("@")) or given.after_cursor and row["__CURSOR"] <= given.after_cursor:
             continue
         text = row["MESSAGE"]
-        if len(text) > 4096 and not given.all:
+        if text and len(text) > 4096 and not given.all:
             text = None
-        print(json.dumps({"__CURSOR": row["__CURSOR"], "__REALTIME_TIMESTAMP": "1", "MESSAGE": text}))
+        # As the real one, which prints what counts as printable, such as U+2028, as it is.
+        print(json.dumps({"__CURSOR": row["__CURSOR"], "__REALTIME_TIMESTAMP": "1", "MESSAGE": text}, ensure_ascii=False))
 """
 DOCKER = """\
     import sys
     assert sys.argv[1:3] == ["logs", "--timestamps"] and sys.argv[3].startswith("--since=") and len(sys.argv) == 5
     if sys.argv[4] != "inference-decode-0":
         sys.exit("Error response from daemon: No such container: " + sys.argv[4])
-    for line in open("FOLDER/container"):
+    for line in open("FOLDER/container", newline="\\n"):
         if line.split(" ")[0].rstrip("Z") >= sys.argv[3][8:].rstrip("Z0"):
             (sys.stderr if "ERROR" in line else sys.stdout).write(line)
 """
@@ -145,6 +146,52 @@ def test_lost_lines_are_a_gap(rounds, file, monkeypatch, how):
     assert found["gaps_total"] == 1 and failed(found) == {"cut in place": 0, "rotated twice": 1}.get(how, 2)
 
 
+@pytest.mark.parametrize("how", ["copytruncate", "the same inode"])
+def test_a_file_that_was_cut_and_has_grown_again_is_known_as_another(rounds, file, how):
+    path, log = file
+    append(path, TOOK * 3)
+    rounds(log)
+    if how == "copytruncate":
+        path.write_text(FAILED * 9)
+    else:  # a new file often gets the number of the one that was deleted
+        before = path.stat().st_ino
+        path.unlink()
+        path.write_text(FAILED * 9)
+        if path.stat().st_ino != before:
+            pytest.skip("this file system gave another inode")
+    found = rounds(log)
+    assert (failed(found), found["gaps_total"]) == (9, 1), "lines before the old position were not read"
+    append(path, FAILED)
+    found = rounds(log)
+    assert (failed(found), found["gaps_total"]) == (10, 1)
+
+
+@pytest.mark.parametrize("cut", [1, len(FAILED) // 2, len(FAILED) - 1])
+def test_a_line_that_a_rotation_divides_counts_once(rounds, file, cut):
+    path, log = file
+    rounds(log)
+    append(path, FAILED + FAILED[:cut])
+    path.rename(f"{path}.1")
+    path.write_text("")
+    assert failed(rounds(log)) == 1
+    append(path, FAILED[cut:-1])
+    assert failed(rounds(log)) == 1, "its end is not there yet"
+    append(path, "\n" + FAILED)
+    found = rounds(log)
+    assert (failed(found), found["gaps_total"]) == (3, 0)
+
+
+def test_a_position_of_an_earlier_version_is_continued(rounds, file, tmp_path):
+    path, log = file
+    rounds(log)
+    state = json.loads((tmp_path / "state.json").read_text())
+    del state["decode-0"]["position"]["known"]
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    append(path, FAILED)
+    found = rounds(log)
+    assert (failed(found), found["gaps_total"]) == (1, 0)
+
+
 def test_a_line_without_an_end_does_not_stop_the_log(rounds, file, monkeypatch):
     path, log = file
     rounds(log)
@@ -214,15 +261,69 @@ def test_each_entry_of_the_journal_counts_once(rounds, tmp_path, monkeypatch):
     assert counts[0] < 13 and counts[-1] == 13 and counts == sorted(counts)
 
 
-def test_each_line_of_a_container_counts_once(rounds, tmp_path):
+STRANGE = "prompt with \u2028 and \u2029 and \x85 and \x0b and \x1c and \x00\n"
+
+
+def test_no_character_of_a_client_ends_the_reading_of_a_journal(rounds, tmp_path):
+    log = {"kind": "journald", "path": "", "unit": "inference-decode-0.service"}
+    (tmp_path / "journal").write_text("")
+    rounds(log)
+    texts = [STRANGE, ["two", "messages of one entry: " + FAILED], [list(b"\xff bytes"), "text"], None, FAILED]
+    rows = [
+        {"unit": "inference-decode-0", "__CURSOR": f"s=1;i={number}", "MESSAGE": text, "at": 2e9}
+        for number, text in enumerate(texts)
+    ]
+    (tmp_path / "journal").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = rounds(log)
+    assert (failed(found), found["read"]) == (2, 1)
+
+
+def test_an_entry_that_is_longer_than_a_round_is_said(rounds, tmp_path, monkeypatch):
+    log = {"kind": "journald", "path": "", "unit": "inference-decode-0.service"}
+    monkeypatch.setattr(positions, "MOST", 300)
+    (tmp_path / "journal").write_text("")
+    rounds(log)
+    row = {"unit": "inference-decode-0", "__CURSOR": "s=1;i=0", "MESSAGE": "y" * 400, "at": 2e9}
+    (tmp_path / "journal").write_text(json.dumps(row) + "\n")
+    assert rounds(log)["read"] == 0
+
+
+def test_no_character_of_a_client_ends_the_reading_of_a_container(rounds, tmp_path):
+    log = {"kind": "docker", "path": "", "unit": "inference-decode-0"}
+    path = tmp_path / "container"
+    path.write_text("")
+    rounds(log)
+    append(path, "2099-01-01T00:00:00.5Z " + STRANGE + "2099-01-01T00:00:00.6Z " + FAILED)
+    found = rounds(log)
+    assert (failed(found), found["read"]) == (1, 1)
+
+
+def test_a_clock_that_was_set_back_is_a_gap_and_lines_after_it_count(rounds, tmp_path, monkeypatch):
+    log = {"kind": "docker", "path": "", "unit": "inference-decode-0"}
+    path = tmp_path / "container"
+    path.write_text("")
+    now = 4102444800.0  # 2100-01-01
+    monkeypatch.setattr(logs.time, "time", lambda: now)
+    rounds(log)
+    now -= 3600
+    back = rounds(log)
+    append(path, "2099-12-31T23:00:30.5Z " + FAILED)
+    now += 60
+    found = rounds(log)
+    assert (failed(found), back["gaps_total"], found["gaps_total"]) == (1, 1, 1)
+
+
+def test_each_line_of_a_container_counts_once(rounds, tmp_path, monkeypatch):
+    monkeypatch.setattr(logs.time, "time", lambda: 4086633600.0)  # 2099-07-01, after the lines
     log = {"kind": "docker", "path": "", "unit": "inference-decode-0"}
     path = tmp_path / "container"
     path.write_text("2020-01-01T00:00:00.5Z " + FAILED)
     assert failed(rounds(log)) == 0
-    append(path, "2099-01-01T00:00:00.5Z " + FAILED + "2099-01-01T00:00:00.500000001Z " + TOOK)
+    monkeypatch.setattr(logs.time, "time", lambda: 4102444800.0)
+    append(path, "2099-12-01T00:00:00.5Z " + FAILED + "2099-12-01T00:00:00.500000001Z " + TOOK)
     second = rounds(log)
     assert (failed(second), second["transfers_total"]) == (1, 1)
-    append(path, "2099-01-01T00:00:00.51Z " + FAILED)
+    append(path, "2099-12-01T00:00:00.51Z " + FAILED)
     third = rounds(log)
     assert (failed(third), third["transfers_total"]) == (2, 1)
 
