@@ -95,8 +95,8 @@ def page_of(rounds: Rounds, trouble: str = "") -> dict[str, Any]:
     }
 
 
-def page_text(page: dict[str, Any], now: float) -> str:
+def page_text(page: dict[str, Any], now: float, since: float) -> str:
     """The page as JSON, with `age`, the seconds since the last round (None before the first), and `paused`, the seconds that a pause lasts."""
-    age = None if page["finished"] is None else round(max(0.0, now - page["finished"]), 1)
+    age = None if page["finished"] is None else round(max(0.0, since), 1)
     paused = round(max(0.0, page["paused_until"] - now), 1)
     return json.dumps({**page, "age": age, "paused": paused}, ensure_ascii=False)

@@ -10,15 +10,18 @@ that wanted it was killed.
 from __future__ import annotations
 
 import os
+import time
 
 NAME = "pause"
 LONGEST = 24 * 3600  # seconds; what is asked for longer is a mistake
+SLEWED = 1.0  # seconds by which a clock is corrected without being set
 
 
 def paused_until(settings: str) -> float:
     """End of the pause in seconds since 1970; 0 without one. ``settings``: path of the settings file.
 
-    A file that cannot be read or understood is no pause: the probe rather sends a request too many.
+    A file that cannot be read or understood, or that was written in the future, because the clock was set back since, is no pause: the
+    probe rather sends a request too many.
     """
     path = os.path.join(os.path.dirname(settings), NAME)
     try:
@@ -27,4 +30,4 @@ def paused_until(settings: str) -> float:
             written = os.fstat(stream.fileno()).st_mtime
     except (OSError, ValueError):
         return 0.0
-    return written + seconds if 0 < seconds <= LONGEST else 0.0
+    return written + seconds if 0 < seconds <= LONGEST and written <= time.time() + SLEWED else 0.0

@@ -66,7 +66,7 @@ class Service:
     def page(self, path: str) -> str | None:
         """The page; None if there is none. The age on the health page is that of now."""
         if path == "/health":
-            return page_text(self.found, self.rounds.clock())
+            return page_text(self.found, self.rounds.clock(), self.rounds.ticks() - self.rounds.ended)
         return self.metrics if path == "/metrics" else None
 
     def _write(self, text: str) -> str:

@@ -53,7 +53,7 @@ class Progress:
         self.states: dict[str, State] = {}
 
     def look(self, name: str, reply: Reply, now: float) -> State:
-        """The state at `now` (seconds since 1970). Requests without new tokens since the last reading are a stall, which began there."""
+        """The state at `now` (seconds of any clock that is never set). Requests without new tokens since the last reading are a stall, which began there."""
         state, requests, tokens = judged(reply)
         before = self.seen.get(name)
         same = before and before.state == state and (state == SILENT or before.tokens == tokens)

@@ -42,14 +42,26 @@ class Settings(NamedTuple):
 
 
 class Rounds:
-    """The state between rounds: results, the pair whose turn it is, and the engines' progress."""
+    """The state between rounds: results, the pair whose turn it is, and the engines' progress.
 
-    def __init__(self, plan: VerifyPlan, keys: Keys, settings: Settings, clock: Callable[[], float] = time.time):
-        self.plan, self.keys, self.settings, self.clock = plan, keys, settings, clock
+    clock: the time of day in seconds since 1970, for what others read. ticks: seconds that no setting of the clock changes, for durations: with
+    the other one, a clock that is set would make an engine stuck that is not, or hide one that is.
+    """
+
+    def __init__(
+        self,
+        plan: VerifyPlan,
+        keys: Keys,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
+    ):
+        self.plan, self.keys, self.settings, self.clock, self.ticks = plan, keys, settings, clock, ticks
         self.pairs: list[tuple[Member, Member]] = all_pairs(plan) if plan.disaggregated and addressable(plan) else []
         self.results, self.progress = Results(), Progress()
         self.words, self.turn, self.count = 0, 0, 0
-        self.finished: float | None = None  # end of the last round
+        self.finished: float | None = None  # end of the last round, by the clock
+        self.ended = 0.0  # the same in ticks
         self.paused_until = 0.0  # seconds since 1970
         self.results.expect(CLIENTS, CLIENTS)
         for prefill, decode in self.pairs:
@@ -62,7 +74,7 @@ class Rounds:
         for prefill, decode in self._chosen():
             self._pair(prefill, decode)
         self.count += 1
-        self.finished = self.clock()
+        self.finished, self.ended = self.clock(), self.ticks()
 
     def stuck(self) -> dict[str, Any]:
         """{engine: State} of engines without progress for longer than allowed."""
@@ -77,7 +89,7 @@ class Rounds:
         timeout = min(METRICS, self.settings.timeout)
         engines = self.plan.engines
         replies = probe.at_once(lambda engine: ask(probe.target(engine), "/metrics", timeout=timeout), engines, READERS)
-        now = self.clock()
+        now = self.ticks()
         for engine, reply in zip(engines, replies):
             self.progress.look(engine.name, reply, now)
 

@@ -195,7 +195,7 @@ def test_the_page_fits_into_what_status_reads(tmp_path):
     for number in range(40):
         found.results.add(f"p->d{number}", "x", rounds.Outcome(1.0, "钥匙" * 400))
     page = pages.page_of(found)
-    assert len(pages.page_text(page, 2.0)) < 4000
+    assert len(pages.page_text(page, 2.0, 1.0)) < 4000
     assert page["more"] == 32
 
 
@@ -281,6 +281,35 @@ def test_a_pause_ends_by_itself(tmp_path):
     (tmp_path / "pause").write_text("60")
     os.utime(str(tmp_path / "pause"), (1000, 1000))
     assert paused_until(str(tmp_path / "probe.json")) == 1060
+
+
+def test_a_pause_from_the_future_is_none(tmp_path):
+    """The clock was set back since: the pause would last for as long as that."""
+    (tmp_path / "pause").write_text("60")
+    later = time.time() + 7200
+    os.utime(str(tmp_path / "pause"), (later, later))
+    assert paused_until(str(tmp_path / "probe.json")) == 0
+
+
+@pytest.mark.parametrize("step", [36000.0, -36000.0])
+def test_a_clock_that_is_set_makes_no_engine_stuck_and_hides_none(tmp_path, monkeypatch, step):
+    times = {"clock": 1e9, "ticks": 500.0}
+    with Cluster(tmp_path, **PAIR) as cluster:
+        found = service(cluster, "")
+    own = found.rounds
+    own.clock, own.ticks = (lambda: times["clock"]), (lambda: times["ticks"])
+    for name in ("_clients", "_chosen"):
+        monkeypatch.setattr(own, name, lambda: [])
+    monkeypatch.setattr(rounds, "ask", lambda *dummy, **more: read(3, 7))
+    own.round()
+    found.publish()
+    times.update(clock=times["clock"] + step + 60, ticks=560.0)
+    assert json.loads(found.page("/health"))["age"] == 60
+    own.round()
+    assert not own.stuck(), "the engines have made no progress for a minute"
+    times.update(clock=times["clock"] + 300, ticks=860.0)
+    own.round()
+    assert sorted(own.stuck()) == ["decode-0", "prefill-0"]
 
 
 def test_a_folder_that_cannot_be_written_is_a_finding(tmp_path):
