@@ -21,6 +21,10 @@ Record = t.Mapping[str, t.Any]
 SCHEMA = 37  # of Grafana 9; later ones migrate it
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 HEIGHT, WIDTH = 7, 24
+LONGEST_UID = 40  # characters
+GOOD, BAD, UNKNOWN = "green", "red", "purple"
+# Without these, Grafana paints every value below 80 green: also 0, a link that is down, and -1, one whose state is not known.
+STEPS = {"mode": "absolute", "steps": [{"color": BAD, "value": None}, {"color": GOOD, "value": 1}]}
 
 
 class Panel(t.NamedTuple):
@@ -32,6 +36,7 @@ class Panel(t.NamedTuple):
     expressions: tuple[tuple[str, str], ...]
     kind: str = "timeseries"
     about: str = ""
+    states: tuple[str, str] = ("", "")  # the names of the values 1 and 0; -1 is unknown
 
 
 def _quantiles(metric: str, role: str) -> tuple[tuple[str, str], ...]:
@@ -232,6 +237,7 @@ NPU = [
         ),
         "status-history",
         "1: up, 0: down, -1: not known.",
+        ("up", "down"),
     ),
     Panel(
         "Health of the NPUs",
@@ -243,6 +249,7 @@ NPU = [
         ),
         "status-history",
         "1: good, 0: faulty, -1: not known.",
+        ("good", "faulty"),
     ),
     Panel(
         "Temperature of the NPUs",
@@ -270,7 +277,14 @@ NPU = [
     ),
 ]
 PROBE = [
-    Panel("Right answers of the probe", "short", 12, (("inference_probe_success{$of}", "{{path}}"),), "status-history"),
+    Panel(
+        "Right answers of the probe",
+        "short",
+        12,
+        (("inference_probe_success{$of}", "{{path}}"),),
+        "status-history",
+        states=("right", "wrong"),
+    ),
     Panel("Time to first token of the probe", "s", 12, (("inference_probe_ttft_seconds{$of}", "{{path}}"),)),
 ]
 
@@ -319,7 +333,7 @@ def dashboard(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
     name = plan["deployment"]
     content = digest([plan["deployment"], panels])[:12]
     return {
-        "uid": f"ascend-inference-{name}"[:40],
+        "uid": uid_of(name),
         "title": f"Inference: {name}",
         "description": f"Written by the playbook ascend.inference.monitoring, content {content}",
         "tags": ["ascend", "inference"],
@@ -334,6 +348,12 @@ def dashboard(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
         "annotations": {"list": []},
         "panels": panels,
     }
+
+
+def uid_of(name: str) -> str:
+    """The dashboard's identity in Grafana. A long one ends with a digest: two that begin alike would replace each other."""
+    whole = f"ascend-inference-{name}"
+    return whole if len(whole) <= LONGEST_UID else f"{whole[: LONGEST_UID - 9]}-{digest([name])[:8]}"
 
 
 def _placed(panel: Record, number: int, column: int, line: int, width: int, height: int) -> dict[str, t.Any]:
@@ -353,6 +373,8 @@ def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[
             "legendFormat": legend,
             "instant": instant,
             "range": not instant,
+            # As time series, a table shows the first alert only, and a menu for the others.
+            "format": "table" if panel.kind == "table" else "time_series",
         }
         for number, (text, legend) in enumerate(curves)
     ]
@@ -361,8 +383,19 @@ def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[
         "title": panel.title,
         "description": panel.about,
         "datasource": SOURCE,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit, **_look(panel)}, "overrides": []},
         "options": {},
         "targets": targets,
     }
     return made, panel.width
+
+
+def _look(panel: Panel) -> dict[str, t.Any]:
+    """The rest of the fields' defaults: colours and names of values."""
+    if panel.kind == "stat":
+        return {"min": 0, "thresholds": STEPS}
+    if not any(panel.states):
+        return {"min": 0}
+    rows = zip(("1", "0", "-1"), (*panel.states, "not known"), (GOOD, BAD, UNKNOWN), strict=True)
+    options = {value: {"text": text, "color": color, "index": n} for n, (value, text, color) in enumerate(rows)}
+    return {"thresholds": STEPS, "mappings": [{"type": "value", "options": options}]}

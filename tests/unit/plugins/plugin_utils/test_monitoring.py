@@ -18,7 +18,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
-from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import WIDTH
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import WIDTH, uid_of
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.rules import facts, host_selector
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
@@ -222,6 +222,36 @@ def test_prefill_and_decode_are_beside_each_other(plan):
     places = {panel["title"]: panel["gridPos"] for panel in board["panels"]}
     left, right = places["Requests at prefill"], places["Requests at decode"]
     assert left["y"] == right["y"] and (left["x"], right["x"]) == (0, 12)
+
+
+def test_a_state_that_is_bad_or_unknown_has_not_the_colour_of_a_good_one(plan):
+    """Grafana's own thresholds paint every value below 80 green."""
+    board = made(plan, ALL)[2]
+    histories = [panel for panel in board["panels"] if panel["type"] == "status-history"]
+    assert len(histories) == 3
+    for panel in histories:
+        (mapping,) = panel["fieldConfig"]["defaults"]["mappings"]
+        assert {value: item["color"] for value, item in mapping["options"].items()} == {
+            "1": "green",
+            "0": "red",
+            "-1": "purple",
+        }
+        assert all(item["text"] for item in mapping["options"].values())
+    (stat,) = [panel for panel in board["panels"] if panel["type"] == "stat"]
+    first, second = stat["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    assert first == {"color": "red", "value": None} and second == {"color": "green", "value": 1}
+
+
+def test_the_table_shows_all_alerts(plan):
+    formats = {(panel["type"], row["format"]) for panel in made(plan)[2]["panels"] for row in panel.get("targets", ())}
+    assert {kind for kind, form in formats if form == "table"} == {"table"} and ("table", "time_series") not in formats
+
+
+def test_deployments_whose_names_begin_alike_have_their_own_dashboards():
+    long = "model-with-a-long-name-in-the-west"
+    names = [uid_of(name) for name in ("inference", long + "-1", long + "-2")]
+    assert names[0] == "ascend-inference-inference" and len(set(names)) == 3
+    assert all(re.fullmatch(r"[\w-]{1,40}", name) for name in names)
 
 
 def test_another_content_has_another_description(plan):
