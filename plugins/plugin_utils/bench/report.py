@@ -20,6 +20,11 @@ HIGHER_IS_BETTER = ("output_throughput", "request_throughput", "total_token_thro
 COMPARED = ("ttft_p50", "ttft_p99", "tpot_p50", "output_throughput", "request_goodput")
 WIDE = 0.10  # of the median: measurements of one setting that differ more say little
 LEAST = 0.05  # a smaller difference is no regression, whatever the spread
+JUDGED = 3  # least measurements of each report: the spread of fewer is not known
+# By the number of measurements (at least): how far apart the ranges of both reports are, in widths of the wider one. Of two times three
+# measurements of one deployment with much noise, one figure in eleven has ranges that do not overlap at all; with this, one in a hundred.
+APART = ((5, 0.0), (4, 0.5), (JUDGED, 1.0))
+UNJUDGED = "not judged"
 LOADED = 0.5  # least share of prompt tokens that a round of profile pool loads from the store
 POLICIES = ("policy", "prefill-policy", "decode-policy")  # of vllm-router
 COUNTS = ("completed", "failed", "empty", "short")
@@ -230,7 +235,7 @@ def _gains(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
 
 
 def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[list[dict[str, t.Any]], list[Finding]]:
-    """Rows of both reports, and regressions: worse than every measurement of the other report, and by more than LEAST."""
+    """Rows of both reports, and regressions: worse than every measurement of the other report, by more than the spread and than LEAST."""
     if old.get("format") != FORMAT:
         problem = "the report to compare with has another format"
         return [], [
@@ -274,6 +279,12 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                 findings.append(
                     _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
                 )
+    few = list(dict.fromkeys(row["load"] for row in rows if row["verdict"] == UNJUDGED))
+    if few:
+        problem = f"load {', '.join(few)}: fewer than {JUDGED} measurements in one of the reports, so differences are not judged"
+        fix = f"Measure both with inference_bench.repeats: {JUDGED} or more."
+        why = "Without its spread nobody knows whether a difference is one of the deployments."
+        findings.append(_finding("BENCH-UNJUDGED", "inference_bench_compare", problem, fix, why))
     if not rows:
         problem, fix = "the earlier report has no load in common with this one", "Measure the same loads."
         findings.append(_finding("BENCH-COMPARE", "inference_bench_compare", problem, fix, "Nothing was compared."))
@@ -310,10 +321,19 @@ def _tuned_otherwise(old: Record | None, tuning: t.Mapping[str, Record]) -> t.It
 
 
 def _verdict(name: str, now: Record, before: Record) -> str:
-    """``better`` or ``worse`` if the ranges of both do not overlap and the medians differ by more than LEAST, else ``same``."""
+    """``better`` or ``worse`` if the ranges of both are far enough apart (APART) and the medians differ by more than LEAST, else ``same``.
+
+    ``not judged`` with fewer measurements than JUDGED.
+    """
+    number = min(now["measurements"], before["measurements"])
+    if number < JUDGED:
+        return UNJUDGED
     if abs(now["median"][name] - before["median"][name]) <= LEAST * abs(before["median"][name]):
         return "same"
-    up, down = now["least"][name] > before["most"][name], now["most"][name] < before["least"][name]
+    widest = max(load["most"][name] - load["least"][name] for load in (now, before))
+    margin = widest * next((factor for least, factor in APART if number >= least), 1.0)
+    up = now["least"][name] - before["most"][name] > margin
+    down = before["least"][name] - now["most"][name] > margin
     if not up and not down:
         return "same"
     return "better" if up == (name in HIGHER_IS_BETTER) else "worse"

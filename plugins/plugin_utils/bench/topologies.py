@@ -51,7 +51,8 @@ REFUSED = {
     "step": "--step",
     "subset": "--limit",
 }
-RESULT = ("BENCH-REGRESSION",)  # of the second measurement: what the comparison is for
+# Of the second measurement: what the comparison is for. The page shows figures of few measurements, and that they are not judged.
+RESULT = ("BENCH-REGRESSION", "BENCH-UNJUDGED")
 
 
 def compare_stages(given: Record, options: Record) -> dict[str, t.Any]:
