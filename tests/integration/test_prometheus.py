@@ -21,12 +21,16 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.probe import rounds
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
+from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.files import monitoring_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import CPU
 from ansible_collections.ascend.inference.tests.integration import _monitoring
 from ansible_collections.ascend.inference.tests.integration._playbook import free_ports
 from ansible_collections.ascend.inference.tests.simulator import upstream_proxies
+from ansible_collections.ascend.inference.tests.simulator.pd_cluster import Cluster
 
 pytestmark = pytest.mark.long
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "upstream"
@@ -45,7 +49,7 @@ class Deployment:
     """The processes of one plan on loopback, and a Prometheus that reads its files."""
 
     def __init__(self, folder, mooncake):
-        self.folder, self.pages, self.processes = folder, {}, {}
+        self.folder, self.pages, self.processes, self.commands = folder, {}, {}, {}
         self.plan = _monitoring.watched_plan("both")
         self.plan["verify"]["store"]["clients"] = STORE_CLIENTS
         for service in self.plan["services"]:
@@ -67,6 +71,7 @@ class Deployment:
         self.prometheus()
 
     def run(self, name, *argv):
+        self.commands[name] = argv
         with open(self.folder / f"{name}.log", "ab") as log:
             self.processes[name] = subprocess.Popen(
                 [str(word) for word in argv], stdout=log, stderr=log, cwd=self.folder
@@ -275,6 +280,33 @@ def test_a_stopped_engine_is_down(deployment):
         assert deployment.until({"EngineDown"}) == {"EngineDown"}
     finally:
         deployment.processes["decode-0"].send_signal(signal.SIGCONT)
+    assert deployment.until(set()) == set()
+
+
+def test_an_engine_that_ended_is_named(deployment):
+    deployment.processes["decode-0"].kill()
+    try:
+        assert deployment.until({"EngineDown"}) == {"EngineDown"}
+    finally:
+        deployment.processes["decode-0"].wait()
+        deployment.run("decode-0", *deployment.commands["decode-0"])
+    assert deployment.until(set()) == set()
+
+
+def test_what_the_probe_sees_of_empty_answers_raises_its_alert(deployment, tmp_path):
+    """The probe is the real one; the router says 200 to its requests, and nothing else."""
+    settings = rounds.Settings(deployment.plan["deployment"], timeout=5.0)
+    with Cluster(tmp_path, prefill=1, decode=1, faults={"router-0": ["empty_200"]}) as cluster:
+        found = rounds.Rounds(read_plan(cluster.plan()), Keys(cluster.api_key, cluster.entry_key), settings)
+        found.round()
+    seen = {path.name: float(path.success) for path in found.results.paths()}
+    assert seen == {"clients": 0.0, "prefill-0->decode-0": 1.0}
+    before = [list(row) for row in deployment.pages["inference-host"]]
+    deployment.change("inference-host", {("inference_probe_success", "clients"): (seen["clients"], 0)})
+    assert deployment.until({"ProbeFails"}) == {"ProbeFails"}
+    (alert,) = deployment.query('ALERTS{alertname="InferenceProbeFails",alertstate="firing"}')
+    assert alert["metric"]["path"] == "clients"
+    deployment.restore("inference-host", before)
     assert deployment.until(set()) == set()
 
 
