@@ -77,7 +77,14 @@ def _chart(kind: str, title: str, colors: t.Sequence[str], labels: t.Sequence[st
         major_label_font_size=14,
         legend_font_size=14,
     )
-    shape = {"width": 640, "height": 360, "include_x_axis": True, "legend_at_bottom": True, "truncate_legend": -1}
+    shape = {
+        "width": 640,
+        "height": 360,
+        "include_x_axis": True,
+        "legend_at_bottom": True,
+        "truncate_legend": -1,
+        "max_scale": 8,
+    }
     given = {**shape, "title": title, "style": style, "x_labels": list(labels), **options}
     return getattr(pygal, kind)(js=[], disable_xml_declaration=True, **given)
 

@@ -51,7 +51,7 @@ def bench_page(report: Record) -> str:
         ("Load made on", report["host"]),
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
-        ("Repeats", f"{settings['repeats']} measurements of each load; tables show the median (least to most)"),
+        ("Repeats", f"{count(settings['repeats'])} of each load; tables show the median (least to most)"),
         (
             "Compared",
             f"{topology_text(report['before'])} before, {topology_text(report['topology'])} now"
@@ -78,6 +78,11 @@ def bench_page(report: Record) -> str:
     head = f"<head>{meta}<title>{_text(title)}</title><style>{STYLE}{OWN_STYLE}</style></head>"
     text = "\n".join(part for part in body if part)
     return f'<!doctype html>\n<html lang="en">{head}\n<body><main><h1>{_text(title)}</h1>{text}</main></body></html>\n'
+
+
+def count(number: int) -> str:
+    """Measurements in words."""
+    return f"{number} measurement{'' if number == 1 else 's'}"
 
 
 def _text(value: t.Any) -> str:

@@ -263,7 +263,7 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
     before = {load["title"]: load if shared else _per_device(load, old["devices"]) for load in old["loads"]}
     rows, findings = [], []
     for load in loads if shared else [_per_device(load, bench["devices"]) for load in loads]:
-        earlier = before.get(load["title"])
+        earlier, worse = before.get(load["title"]), []
         for name in COMPARED:
             new_value, old_value = load["median"].get(name), (earlier or {"median": {}})["median"].get(name)
             if earlier is None or new_value is None or not old_value:
@@ -274,11 +274,11 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
                 {"load": load["title"], "figure": figure, "before": old_value, "now": new_value, "verdict": verdict}
             )
             if verdict == "worse":
-                problem = f"{figure} is {new_value:.4g}, before {old_value:.4g}, which is more than the spread of both"
-                fix = "Compare the plans (plan --diff) and the advice of plan -e inference_plan_show=advice."
-                findings.append(
-                    _finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it.")
-                )
+                worse.append(f"{figure} is {new_value:.4g}, before {old_value:.4g}")
+        if worse:
+            problem = f"{', '.join(worse)}: more than the spread of both"
+            fix = "Compare the plans (plan --diff) and the advice of plan -e inference_plan_show=advice."
+            findings.append(_finding("BENCH-REGRESSION", f"load {load['title']}", problem, fix, "Clients notice it."))
     few = list(dict.fromkeys(row["load"] for row in rows if row["verdict"] == UNJUDGED))
     if few:
         problem = f"load {', '.join(few)}: fewer than {JUDGED} measurements in one of the reports, so differences are not judged"

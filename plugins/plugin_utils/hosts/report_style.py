@@ -42,5 +42,6 @@ code { background: var(--soft); padding: 0 .25rem; }
 .matrix { font-size: 11px; } .matrix td { min-width: 1.6rem; text-align: center; border: 1px solid var(--back); padding: 0 2px; }
 .matrix th[scope=row] { text-align: right; padding-right: .4rem; white-space: nowrap; }
 .matrix th[scope=col] span { writing-mode: vertical-rl; white-space: nowrap; }
-@media print { body { font-size: 11px; } .scroll { overflow: visible; } * { print-color-adjust: exact; } }
+@media print { body { font-size: 11px; } .scroll { overflow: visible; } * { print-color-adjust: exact; } tr { break-inside: avoid; }
+  .plain th, .plain td { white-space: normal; } }
 """

@@ -34,9 +34,9 @@ body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 86
 h1 { font-size: 1.4rem; margin: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; } p { margin: .3rem 0; }
 small { opacity: .75; } ul { margin: 0; padding-left: 1.1rem; }
 .flow { display: flex; align-items: stretch; margin: 1.2rem 0; }
-.box { border: 1px solid var(--line); border-top: 5px solid var(--other); border-radius: 8px; padding: .5rem .8rem; min-width: 0;
-  overflow-wrap: anywhere; }
-.box b, .box span, .box small { display: block; }
+.box { border: 1px solid var(--line); border-top: 5px solid var(--other); border-radius: 8px; padding: .5rem .8rem;
+  overflow-wrap: break-word; }
+.box b, .box span, .box small { display: block; } .box small { overflow-wrap: anywhere; }
 .prefill { --own: var(--prefill); } .decode { --own: var(--decode); } .encode { --own: var(--encode); }
 .colocated { --own: var(--colocated); } .other { --own: var(--other); } .box[class*=" "] { border-top-color: var(--own); }
 .arrow { flex: 1 0 4.5rem; max-width: 12rem; display: flex; flex-direction: column; justify-content: center; text-align: center;
@@ -54,6 +54,7 @@ small { opacity: .75; } ul { margin: 0; padding-left: 1.1rem; }
 table { border-collapse: collapse; font-size: .85rem; } td, th { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid var(--soft);
   vertical-align: top; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; } .error { color: #cf3030; } summary { cursor: pointer; }
+@media print { body { font-size: 11px; } .scroll { overflow: visible; } * { print-color-adjust: exact; } .host, tr { break-inside: avoid; } }
 @media (max-width: 44rem) {
   .flow { flex-direction: column; } .arrow { flex: none; max-width: none; flex-direction: row; align-items: center; gap: .6rem;
     justify-content: flex-start; padding: .3rem 1rem; }

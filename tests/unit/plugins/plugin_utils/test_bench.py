@@ -198,6 +198,24 @@ def test_few_measurements_are_not_judged(plan, values):
     assert (ids(found), found["passed"]) == (["BENCH-UNJUDGED"], False)
 
 
+def test_a_load_that_is_worse_is_one_finding_with_all_figures(plan):
+    found = report(plan, [80.0] * 3, old=report(plan, [50.0] * 3))
+    (finding,) = found["findings"]
+    assert (finding["id"], finding["path"]) == ("BENCH-REGRESSION", "load 4")
+    assert "ttft_p50 is 80, before 50" in finding["problem"] and "output_throughput is 62.5" in finding["problem"]
+
+
+def test_small_figures_have_labels_that_can_be_read(plan):
+    """With a label for each tenth they lie upon each other."""
+    page = bench_page(report(plan, [50.0], request_throughput=1.6))
+    (chart,) = [part for part in page.split("<svg")[1:] if "Requests (requests/s)" in part]
+    (axis,) = re.findall(
+        r'<g class="axis y[^"]*">(.*?)<g class="axis x|<g class="axis y[^"]*">(.*?)<g class="series', chart, re.S
+    )
+    assert 2 <= "".join(axis).count("<text") <= 10
+    assert "1 measurement of each load" in page
+
+
 def test_a_deployment_is_rarely_worse_than_itself(plan):
     """Measurements of one deployment on a noisy machine: 12 % of standard deviation."""
     draw = random.Random(4)

@@ -151,3 +151,9 @@ def test_text_has_contrast(scheme, state):
     colours = re.findall(rf"--{state}: (#\w{{6}}); --{state}-text: (#\w{{6}})", STYLE)[scheme]
     low, high = sorted(luminance(colour) for colour in colours)
     assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_a_wide_table_is_printed_whole():
+    """The page of a handover is signed on paper: a cell that does not wrap ends beyond its edge."""
+    printed = STYLE.partition("@media print")[2]
+    assert ".plain th, .plain td { white-space: normal; }" in printed and ".scroll { overflow: visible; }" in printed

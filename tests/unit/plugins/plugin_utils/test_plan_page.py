@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_page import connectors, plan_page
+from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_page import STYLE, connectors, plan_page
 
 VOID = {"meta", "br", "wbr"}
 
@@ -41,6 +41,14 @@ def planned(prefill=2, decode=2, **variables):
         }
     )
     return launch_plan(words, hosts)
+
+
+def test_used_devices_are_printed_and_words_stay_whole():
+    """Without exact colours a printer leaves out the ground of white numbers; a box as narrow as a letter divided "Clients"."""
+    printed = STYLE.partition("@media print")[2].partition("@media")[0]
+    assert "print-color-adjust: exact" in printed
+    box = re.search(r"\.box \{([^}]*)\}", STYLE)[1]
+    assert "overflow-wrap: break-word" in box and "min-width" not in box
 
 
 class Tags(HTMLParser):
