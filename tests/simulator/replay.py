@@ -34,6 +34,8 @@ def contents(archive):
         members, size = [], 0
         for member in stream:  # one after the other: nothing is unpacked beyond the limit
             size += member.size
+            if member.size < 0:  # it would make room for others
+                raise ValueError(f"{archive} has a member of {member.size} bytes")
             if size > MOST:
                 raise ValueError(f"{archive} has more than {MOST} bytes")
             members += [member] if member.isfile() else []

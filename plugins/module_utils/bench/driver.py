@@ -36,6 +36,7 @@ COUNTERS = {
     "prefill_seconds": "vllm:request_prefill_time_seconds_sum",
     "decode_seconds": "vllm:request_decode_time_seconds_sum",
 }
+STARTED = "process_start_time_seconds"  # missing with several API servers
 CACHE = "vllm:cache_config_info"  # a line for each data-parallel rank, whose labels are its settings
 EXCESS = 1.2  # prompts of which a cache could hold none longer than the others
 NAMES = ("completed", "failed", "duration", "total_input_tokens", "total_output_tokens")
@@ -169,12 +170,17 @@ def prompts_that_evict(engine: dict[str, str], prompt_tokens: int, token: str = 
 def growth(
     before: Samples | None, after: Samples | None, counters: Mapping[str, str] | None = None
 ) -> dict[str, float] | None:
-    """What counters of one service (without any those of an engine) gained; None without both readings. A counter that decreased (restart) counts from zero."""
-    if before is None or after is None:
+    """What counters of one service (without any those of an engine) gained.
+
+    None without both readings, and of a service that was restarted between them: what it counted before its end is lost.
+    """
+    if before is None or after is None or before.get(STARTED) != after.get(STARTED, before.get(STARTED)):
         return None
     found = {}
     for name, metric in (counters or COUNTERS).items():
         now, then = _number(after.get(metric)), _number(before.get(metric, 0.0))
+        if now is not None and then is not None and 0 <= now < then:
+            return None
         if now is not None and now >= 0 and then is not None:
-            found[name] = round(now if now < then else now - then, 3)
+            found[name] = round(now - then, 3)
     return found

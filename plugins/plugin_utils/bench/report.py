@@ -180,8 +180,8 @@ def _shares(engines: t.Mapping[str, Record | None], loads: t.Sequence[Record]) -
             yield _finding(
                 "BENCH-COUNTERS",
                 name,
-                "its counters could not be read",
-                "Run status.",
+                "its counters could not be read, or it was restarted between two readings",
+                "Run status, and measure again.",
                 "Its share is not known.",
                 "warning",
             )

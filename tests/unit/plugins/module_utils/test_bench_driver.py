@@ -149,7 +149,15 @@ def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
     ("before", "after", "grown"),
     [
         ({"vllm:request_success_total": 5.0}, {"vllm:request_success_total": 9.0}, {"requests": 4.0}),
-        ({"vllm:request_success_total": 5.0}, {"vllm:request_success_total": 2.0}, {"requests": 2.0}),
+        ({"vllm:request_success_total": 5.0}, {"vllm:request_success_total": 2.0}, None),
+        # A restarted engine that has counted more than before: only the time of its start differs.
+        ({driver.FINISHED: 1.0, driver.STARTED: 100.5}, {driver.FINISHED: 2.0, driver.STARTED: 160.25}, None),
+        (
+            {driver.FINISHED: 1.0, driver.STARTED: 100.5},
+            {driver.FINISHED: 2.0, driver.STARTED: 100.5},
+            {"requests": 1.0},
+        ),
+        ({driver.FINISHED: 1.0}, {driver.FINISHED: 2.0, driver.STARTED: 160.25}, None),
         (None, {"vllm:request_success_total": 2.0}, None),
         ({}, None, None),
     ],

@@ -246,6 +246,19 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         replay.contents(archive)
 
 
+def test_an_archive_whose_members_lie_about_their_sizes_is_refused(tmp_path, monkeypatch):
+    """A negative size makes room for larger members; one that is too large ends amid the file."""
+    monkeypatch.setattr(replay, "MOST", 100)
+    path = tmp_path / "a"
+    for claimed, reason in ((-5000, None), (90, "unexpected end of data|more than")):
+        entry = tarfile.TarInfo("top/inventory.json")
+        entry.size = claimed
+        header = entry.tobuf(tarfile.GNU_FORMAT)
+        path.write_bytes(header + b"{}".ljust(20, b"\0"))
+        with pytest.raises((ValueError, tarfile.TarError), match=reason):
+            replay.contents(path)
+
+
 def test_a_call_that_was_not_recorded_is_named(run_module, recorded, tmp_path):
     archive, _done = archived(run_module, tmp_path, recorded[2])
     places, _inventory = replayed(archive, tmp_path / "again")
