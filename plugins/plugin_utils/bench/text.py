@@ -28,7 +28,7 @@ def bench_text(report: Record) -> list[str]:
     lines = [
         f"# Benchmark of {report['deployment']}: {'passed' if report['passed'] else 'FAILED'}",
         "",
-        f"Release {report['release']}, vLLM {report['vllm']}, {report['devices']} NPUs, plan {report['digest'][:12]}. "
+        f"Release {report['release']}, vLLM {report['vllm']}{_npus(report['devices'])}, plan {report['digest'][:12]}. "
         f"Profile {settings['profile']}: {settings['prefix'] + settings['input']} tokens in, {settings['output']} out, "
         f"{settings['repeats']} measurements of each load. Times in ms; median (least to most).",
         "",
@@ -50,6 +50,11 @@ def bench_text(report: Record) -> list[str]:
     return lines
 
 
+def _npus(number: int, before: str = ", ") -> str:
+    """Nothing for a deployment on CPUs."""
+    return f"{before}{number} NPUs" if number else ""
+
+
 def topology_text(topology: Record) -> str:
     """Instances, NPUs and router in a few words.
 
@@ -59,7 +64,7 @@ def topology_text(topology: Record) -> str:
     pools = " and ".join(f"{number} {kind}" for kind, number in topology["pools"].items())
     policies = ", ".join(f"{name} {value}" for name, value in topology["policies"].items())
     router = f", {topology['router']}" if topology["router"] else ""
-    return f"{pools} on {topology['devices']} NPUs{router}" + (f" ({policies})" if policies else "")
+    return f"{pools}{_npus(topology['devices'], ' on ')}{router}" + (f" ({policies})" if policies else "")
 
 
 def load_rows(report: Record) -> list[list[str]]:

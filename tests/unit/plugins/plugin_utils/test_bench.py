@@ -251,6 +251,13 @@ def test_what_is_compared_is_named(plan):
     assert shown in bench_page(found)
 
 
+def test_a_deployment_on_cpus_has_no_npus_in_its_report(plan):
+    found = report(plan, [50.0])
+    topology = {**found["topology"], "devices": 0}
+    text = bench_text({**found, "devices": 0, "topology": topology, "before": {**topology, "router": "vllm_router"}})
+    assert "NPUs" not in "\n".join(text) and "1 decode and 2 prefill, vllm_router before" in "\n".join(text)
+
+
 def test_the_policy_of_the_router_is_in_the_report(plan):
     routed = copy.deepcopy(plan)
     router = next(item for item in routed["services"] if item["kind"] == "router")
