@@ -107,7 +107,8 @@ def _too_many_pods(description: Description) -> list[Finding]:
         if devices > ROOM:
             problem = f"{devices} devices are planned for pool {name}, more than {ROOM}"
             path, fix = f"inference_pools.{name}.instances", "Plan fewer or smaller instances."
-            found.append(Finding(path, "PLACE-CAPACITY", problem, fix, value=str(pool.instances)))
+            why = "Each pod is planned as a host of its own, and no cluster is that large: a number is wrong."
+            found.append(Finding(path, "PLACE-CAPACITY", problem, fix, value=str(pool.instances), why=why))
     return found
 
 

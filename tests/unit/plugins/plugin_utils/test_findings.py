@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import ast
+import pathlib
 import random
 
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import (
@@ -37,6 +39,21 @@ def test_a_finding_says_what_is_wrong_why_and_how_to_fix_it_in_a_stable_order():
     for dummy in range(5):
         random.shuffle(SEVERAL)
         assert str(PlanError(SEVERAL)) == TEXT
+
+
+def test_every_finding_of_the_planner_says_why():
+    """Those of rules have the docstring of the rule; all others name their reason."""
+    root = pathlib.Path(__file__).resolve().parents[4] / "plugins" / "plugin_utils"
+    files = [path for name in ("plan", "description", "recipes", "releases") for path in (root / name).rglob("*.py")]
+    silent = [
+        f"{path.relative_to(root)}:{node.lineno}"
+        for path in files
+        if "rules" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Finding"
+        if "why" not in {keyword.arg for keyword in node.keywords}
+    ]
+    assert silent == []
 
 
 def test_a_finding_survives_the_way_through_plain_data():
