@@ -10,8 +10,8 @@ dependencies=$(environment collections)
 use mutation
 written=()
 while [ $# -gt 0 ]; do # the program works in the copy
-    if [ "$1" = --write ]; then
-        written+=(--write "$(realpath "$2")")
+    if [ "$1" = --write ] || [ "$1" = --records ]; then
+        written+=("$1" "$(realpath "$2")")
         shift
     else
         written+=("$1")

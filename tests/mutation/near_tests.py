@@ -19,7 +19,9 @@ PREFIX = "ansible_collections.ascend.inference."
 LEFT_OUT = ("simulator", "rehearsal", "docs", "releases", "test_house_rules.py", "test_clone.py", "test_roles.py")
 FARTHEST = 9  # imports between a test and the file
 NEAR = 6  # test files that are tried first
-WHOLE = ("tests/unit/inventories/test_plans.py",)  # whole plans as text, which most changes of the planner change
+WHOLE = (
+    "tests/unit/inventories/test_plans.py",
+)  # whole plans as text, which most changes of the planner change, and few of a rule
 
 
 class Graph:
@@ -28,6 +30,7 @@ class Graph:
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
         self.imports: dict[str, set[str]] = {}
+        self.scores: dict[tuple[str, str], float] = {}
         self.tests = [
             path
             for path in sorted((root / "tests" / "unit").rglob("test_*.py"))
@@ -40,19 +43,25 @@ class Graph:
 
     def of(self, path: str) -> list[list[str]]:
         """The test files that reach a file of the collection: those about the same things first, then all others."""
-        distances = {name: reached[path] for name, reached in self.reached.items() if path in reached}
-        stem, words = pathlib.PurePath(path).stem.strip("_"), _words((self.root / path).read_text(encoding="utf-8"))
-        words |= set(path.split("/"))
-
-        def score(name: str) -> float:
-            shared = sum(self.weight[word] for word in words & self.words[name])
-            alike = shared / math.sqrt(sum(self.weight[word] for word in self.words[name]) or 1)
-            return alike * (2 if stem in name else 1) / distances[name]
-
-        order = sorted((name for name in distances if distances[name] <= FARTHEST), key=score, reverse=True)
-        whole = [name for name in WHOLE if name in order and "/plan/" in path]
+        order = [name for name, reached in self.reached.items() if reached.get(path, FARTHEST + 1) <= FARTHEST]
+        order.sort(key=lambda name: self.score(path, name), reverse=True)
+        whole = [name for name in WHOLE if name in order and "/plan/" in path and "/rules/" not in path]
         near = list(dict.fromkeys([*whole, *order[:NEAR]]))
         return [names for names in (near, [name for name in order if name not in near]) if names]
+
+    def score(self, path: str, name: str) -> float:
+        """How much a test file is about a file of the collection; 0 if it does not reach it."""
+        if (path, name) not in self.scores:
+            words = _words(self.text(path)) | set(path.split("/"))
+            shared = sum(self.weight[word] for word in words & self.words[name])
+            alike = shared / math.sqrt(sum(self.weight[word] for word in self.words[name]) or 1)
+            alike *= 2 if pathlib.PurePath(path).stem.strip("_") in name else 1
+            distance = self.reached[name].get(path)
+            self.scores[path, name] = alike / distance if distance else 0.0
+        return self.scores[path, name]
+
+    def text(self, path: str) -> str:
+        return (self.root / path).read_text(encoding="utf-8")
 
     def _reached(self, name: str) -> dict[str, int]:
         distances, edge = {name: 0}, [name]
@@ -85,6 +94,30 @@ class Graph:
     def _file(self, module: str) -> str:
         path = module.replace(".", "/")
         return f"{path}/__init__.py" if (self.root / path / "__init__.py").is_file() else f"{path}.py"
+
+
+def about(source: str, line: int) -> set[str]:
+    """The words of the innermost function or class in which a line is, with its decorators: the id of a rule, names of variables."""
+    found = ""
+    for node in ast.walk(ast.parse(source)):  # outer ones first
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            if first <= line <= (node.end_lineno or first):
+                found = "\n".join(source.split("\n")[first - 1 : node.end_lineno])
+    return short_words(found)
+
+
+def short_words(text: str) -> set[str]:
+    """Parts of identifiers and of names of tests: ``kv_hold`` and ``KV-HOLD`` are both kv and hold."""
+    return set(re.findall(r"[a-z]+|[0-9]+", text.lower()))
+
+
+def in_order(names: list[str], words: set[str]) -> list[int]:
+    """The indexes of names of tests, those with most rare words in common first."""
+    parts = [short_words(name) for name in names]
+    count = collections.Counter(word for part in parts for word in part)
+    scores = [sum(math.log(len(names) / count[word]) for word in part & words) for part in parts]
+    return sorted(range(len(names)), key=lambda index: -scores[index])
 
 
 def _words(text: str) -> set[str]:

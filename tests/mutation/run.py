@@ -4,8 +4,9 @@
 """Mutants: small mistakes in product code, one at a time, and whether a unit test notices each.
 
 Usage, in a copy of the checkout that may be changed: python tests/mutation/run.py [--folder NAME] [--count 40] [--seed 1] [--seconds 60]
-[--write SCORES.yml]
+[--write SCORES.yml] [--records FOLDER]
 
+``--records`` keeps what became of each mutant, so that a larger sample goes on where a smaller one ended.
 A complete run takes days, so a sample is drawn. Prints each mutant that no test notices, and the score of each folder with the interval in which
 that of all its mutants is. Fails if a score is below the aim or if a survivor has no reason in ``scores.yml``, which ``--write`` writes again;
 reasons are kept.
@@ -14,6 +15,7 @@ reasons are kept.
 from __future__ import annotations
 
 import argparse
+import json
 import pathlib
 import sys
 import tempfile
@@ -21,6 +23,7 @@ import typing as t
 
 import yaml
 from ansible_collections.ascend.inference.tests.mutation.judge import Judge
+from ansible_collections.ascend.inference.tests.mutation.near_tests import Graph
 from ansible_collections.ascend.inference.tests.mutation.sample import FOLDERS, SEED, Mutant, interval, sample
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,6 +46,7 @@ def main() -> int:
     parser.add_argument("--seed", default=SEED)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--records", type=pathlib.Path)
     options = parser.parse_args()
     root = pathlib.Path.cwd()
     path = HERE / "scores.yml"
@@ -52,10 +56,13 @@ def main() -> int:
         for folder in known["folders"].values()
         for one in folder["survivors"]
     }
-    judge = Judge(root, pathlib.Path(tempfile.mkdtemp()), options.seconds)
+    records = options.records or pathlib.Path(tempfile.mkdtemp())
+    records.mkdir(parents=True, exist_ok=True)
+    journal = Journal(records / "outcomes.jsonl")
+    judge = Judge(root, records, options.seconds, Graph(root))
     scores, failures = {}, []
     for folder in options.folder or FOLDERS:
-        outcomes = tried(judge, folder, options)
+        outcomes = tried(judge, journal, folder, options)
         scores[folder] = score(outcomes, reasons)
         print(f"{folder}: {scores[folder]['noticed']} of {scores[folder]['mutants']} noticed", flush=True)
         if scores[folder]["percent"] < AIMS.get(folder, 0):
@@ -72,16 +79,45 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def tried(judge: Judge, folder: str, options: argparse.Namespace) -> list[tuple[Mutant, str]]:
+class Journal:
+    """What became of each mutant, one in a line of a file."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+        self.known: dict[tuple[str, str, str], str] = {tuple(row[:3]): row[3] for row in rows}
+
+    def of(self, mutant: Mutant) -> str | None:
+        """The test that noticed it, empty if none did; None if it was not judged."""
+        return self.known.get((mutant.path, mutant.before, mutant.after))
+
+    def forget(self, tests: t.Container[str]) -> None:
+        """Judge again what these tests have noticed."""
+        self.known = {key: test for key, test in self.known.items() if test not in tests}
+
+    def add(self, mutant: Mutant, test: str) -> None:
+        self.known[mutant.path, mutant.before, mutant.after] = test
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([mutant.path, mutant.before, mutant.after, test]) + "\n")
+
+
+def tried(judge: Judge, journal: Journal, folder: str, options: argparse.Namespace) -> list[tuple[Mutant, str]]:
     """The mutants of a folder, each with the test that notices it."""
-    outcomes = []
-    for number, mutant in enumerate(sample(judge.root, folder, options.count, options.seed)):
-        test = judge.judged(mutant)
-        outcomes.append((mutant, test))
-        print(f"{folder} {number + 1} {mutant.path}:{mutant.place.line} {test or 'SURVIVED'}", flush=True)
-        if not test:
-            print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
-    return outcomes
+    drawn = sample(judge.root, folder, options.count, options.seed)
+    while True:
+        for number, mutant in enumerate(drawn):
+            if journal.of(mutant) is None:
+                test = judge.judged(mutant)
+                journal.add(mutant, test)
+                print(f"{folder} {number + 1} {mutant.path}:{mutant.place.line} {test or 'SURVIVED'}", flush=True)
+                if not test:
+                    print(f"    - {mutant.before}\n    + {mutant.after}", flush=True)
+        outcomes = [(mutant, journal.of(mutant) or "") for mutant in drawn]
+        unreliable = judge.unreliable(test for _mutant, test in outcomes)
+        if not unreliable:
+            return outcomes
+        print(f"{folder}: these fail without a mutant: {', '.join(sorted(unreliable))}", flush=True)
+        journal.forget(unreliable)
 
 
 def score(outcomes: list[tuple[Mutant, str]], reasons: t.Mapping[t.Any, str]) -> dict[str, t.Any]:
