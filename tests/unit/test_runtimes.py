@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import MARGIN, stop_time
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
@@ -216,3 +217,10 @@ def test_a_made_up_runtime_keeps_services_running(collection, tmp_path):
         "absent ['pid.x.a']",
         "again False",
     ]
+
+
+@pytest.mark.parametrize(("limits", "seconds"), [([], 60), ([59], 60), ([None, 61], 61), ([300, 90], 300)])
+def test_a_runtime_waits_longer_than_the_service_that_stops_last(limits, seconds):
+    """The runtime kills a service after its limit, and answers after that."""
+    assert stop_time([{"stop_timeout": limit} for limit in limits]) == seconds + MARGIN
+    assert MARGIN >= 10

@@ -8,8 +8,9 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import pool
+from ansible_collections.ascend.inference.plugins.module_utils.verify import load, pool
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
+from ansible_collections.ascend.inference.plugins.module_utils.verify.ready import needed_tokens
 from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge
 
 BLOCK, SENT, TOKENS = 16, 4, 1000
@@ -80,6 +81,40 @@ def test_each_request_takes_both_engines(prefill, decode, wanted):
 
 def test_counters_that_cannot_be_read_prove_nothing():
     assert fault(engine(external=TOKENS), unread=["d"]) == "unread_metrics"
+
+
+@pytest.mark.parametrize(
+    ("partial_blocks", "computed", "wanted"),
+    [
+        # Of each of our prompts of 250 tokens decode computes one token, or the last 10, which are no whole block.
+        (False, SENT + BLOCK - 1, ""),
+        (False, SENT + BLOCK, "recomputed"),
+        (True, SENT * 10 + BLOCK - 1, ""),
+        (True, SENT * 10 + BLOCK, "recomputed"),
+    ],
+)
+def test_a_block_that_decode_computed_is_a_lost_transfer(partial_blocks, computed, wanted):
+    plan = types.SimpleNamespace(disaggregated=True, **vars(PLAN))
+    probe = types.SimpleNamespace(plan=plan, partial_blocks=partial_blocks)
+    window = Window({"p": engine(), "d": engine(external=TOKENS, computed=computed)}, [], SENT, TOKENS)
+    problem, dummy = load._lost(probe, window, [types.SimpleNamespace(prompt_tokens=250)] * SENT)
+    assert (problem.fault if problem else "") == wanted
+
+
+@pytest.mark.parametrize(("number", "remarks"), [(3, 0), (4, 1), (5, 1)])
+def test_an_engine_is_idle_if_each_could_have_had_two_requests(number, remarks):
+    found = []
+    roles = {"prefill": ["p", "q"], "decode": ["d"]}
+    plan = types.SimpleNamespace(role=lambda role: [types.SimpleNamespace(name=name) for name in roles.get(role, [])])
+    probe = types.SimpleNamespace(plan=plan, remark=lambda hop, problem: found.append(problem.text))
+    load._remark_idle(probe, Window({"p": engine(), "q": engine(0), "d": engine()}, [], SENT, TOKENS), number)
+    assert len(found) == remarks
+    assert not found or f"none of {number} concurrent requests was sent to q, 1 of 2 prefill engines" in found[0]
+
+
+def test_a_probe_has_more_than_two_blocks():
+    sizes = [types.SimpleNamespace(block_size=BLOCK, min_prompt_tokens=least) for least in (0, 32, 33, 34)]
+    assert [needed_tokens(plan) for plan in sizes] == [33, 33, 33, 34]
 
 
 class Pool:

@@ -146,10 +146,14 @@ def test_too_small_a_disk_of_the_engine_is_named_before_loading(tmp_path, run_mo
     from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_images
 
     image = made(tmp_path / "cache")
-    monkeypatch.setattr(bundle_images, "free", lambda path: 10)
+    needed = 2 * sum(file.stat().st_size for file in (tmp_path / "cache").iterdir())
+    monkeypatch.setattr(bundle_images, "free", lambda path: needed - 1)
     with pytest.raises(bundle_images.ImagesError, match=r"\[bundle_space\]"):
         bundle_images.load(engine, str(tmp_path / "cache"), [image], 60)
     assert not os.path.exists(str(tmp_path / "state.json"))
+    monkeypatch.setattr(bundle_images, "free", lambda path: needed)
+    bundle_images.load(engine, str(tmp_path / "cache"), [image], 60)
+    assert os.path.exists(str(tmp_path / "state.json"))
 
 
 def test_parts_of_images_that_the_engine_has_are_not_copied(tmp_path, run_module, engine):

@@ -346,6 +346,14 @@ def test_what_cannot_change_by_halves_says_why(old, new, why):
     )
 
 
+def test_a_router_without_a_balancer_is_no_second_reason():
+    """The balancer comes with a second router, so one reason says all."""
+    reasons = " ".join(halves.half_obstacles(cpu(inference_router={}, **BLOCK), cpu(inference_router={})))
+    assert "no balancer" in reasons and "there is one" not in reasons
+    reasons = " ".join(halves.half_obstacles(cpu(1, **BLOCK), cpu(1)))
+    assert "there is one prefill instance, and each half needs one" in reasons and "no balancer" not in reasons
+
+
 def test_the_plan_says_which_mode_an_upgrade_takes():
     old = cpu()
     assert planned_mode(old, old) == [] and planned_mode(old, {}) == []

@@ -13,7 +13,12 @@ from ansible_collections.ascend.inference.plugins.filter.change_steps import cha
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import planned_steps, steps
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
+    BEFORE_ROUTERS,
+    other_software,
+    planned_steps,
+    steps,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
 
@@ -82,6 +87,18 @@ def test_another_release_or_software_is_never_mixed():
     deployed["release"] = "cpu-0.1"
     assert "cannot exchange KV cache" in steps(found(ENGINES), plan(), deployed)["refusals"][0]
     assert "cannot exchange KV cache" in steps(found(ENGINES), plan(), {})["refusals"][0]
+
+
+def test_any_part_of_the_software_counts_but_what_is_in_front_of_the_routers():
+    software = {"router": {"kind": "vllm_router", "version": "1"}, "engine": {"release": "1"}, "torch": {"torch": "1"}}
+    deployed = {**plan(), "software": software}
+    for key in software:
+        changed = {**deployed, "software": {**software, key: {**software[key], "version": "2"}}}
+        assert other_software(changed, deployed), key
+    for key in BEFORE_ROUTERS:
+        changed = {**deployed, "software": {**software, "router": {**software["router"], key: "2"}}}
+        assert not other_software(changed, deployed), key
+    assert not other_software(deployed, copy.deepcopy(deployed))
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():

@@ -14,6 +14,7 @@ from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.
     ROUTER,
     STORE,
     TWO,
+    C,
     D,
     P,
 )
@@ -49,10 +50,24 @@ def _folder(number: int) -> str:
 
 
 SPECULATIVE = {f"{pool}.args.speculative-config": {"method": "mtp", "num_speculative_tokens": 1} for pool in (P, D)}
+UNROUTED = {f"{ROUTER}.flavour": "none", f"{C}.load_balancing": "external"}
+FUSED = {f"{P}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 1}
+PREFILL_CONTEXT = f"{P}.prefill_context_parallel_size"
 BOUND = {f"{P}.args.additional-config": {"enable_cpu_binding": True}}
 KV_PORTS = {f"{P}.ports.kv": 30000}  # of two instances, four ports each: 30000 to 30003 and 30100 to 30103
 
 EDGES = (
+    # one rank or stage, and two, beside what the rule forbids for several
+    Edge("ROUTER-BALANCE", "pooled", f"{C}.data_parallel_size", 1, 2, more=UNROUTED),
+    Edge("DENSE-DP", "pooled", f"{C}.data_parallel_size", 1, 2, more={"inference_model.moe": "false"}),
+    Edge("FUSED-MC2", "p2p-0.18", f"{P}.data_parallel_size", 1, 2, more=FUSED),
+    Edge("LAYERWISE-PP", "layerwise-0.11", f"{P}.pipeline_parallel_size", 1, 2, more={f"{P}.tensor_parallel_size": 4}),
+    Edge(
+        "PP-PCP", "p2p", f"{P}.pipeline_parallel_size", 1, 2, more={PREFILL_CONTEXT: 2, f"{P}.tensor_parallel_size": 2}
+    ),
+    Edge(
+        "PP-PCP", "p2p", PREFILL_CONTEXT, 1, 2, more={f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 2}
+    ),
     # ports: the first and the last of a range
     Edge("PORT-RANGE", "p2p", f"{D}.ports.kv", 65504, 65505),  # 32 workers
     Edge("PORT-PRIVILEGED", "p2p", f"{ROUTER}.port", 1024, 1023),

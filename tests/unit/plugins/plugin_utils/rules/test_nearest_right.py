@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import APART, family, hosts
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
 P, D = "inference_pools.prefill", "inference_pools.decode"
 DIGEST = "sha256:" + 64 * "a"
@@ -145,6 +146,12 @@ def test_hosts_of_unequal_size_share_an_instance():
         "--data-parallel-start-rank": ["16", "24"],
     }
     assert plan["findings"] == []
+
+
+def test_a_wanted_number_of_hosts_is_not_changed_by_unequal_ones():
+    """Four hosts with eight ranks each do not fit: three are there, and the user wants four."""
+    found = judged("p2p", unequal(**{f"{D}.hosts_per_instance": 4}))
+    assert [item["id"] for item in found] == ["PLACE-SPAN"]
 
 
 def test_hosts_of_unequal_size_carry_external_ranks():

@@ -1,0 +1,105 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rule about releases changes at the release that it names: the last one before it in the matrix, and the first one of the others."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import typing as t
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.matrix import ROWS
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.mistakes import (
+    MASTER,
+    ROUTER,
+    STORE,
+    D,
+    P,
+)
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
+
+
+class Step(t.NamedTuple):
+    """``first`` is the first release with ``since``, the release before it in the matrix has ``until``; empty: no finding."""
+
+    rule: str
+    family: str
+    changes: dict[str, t.Any]
+    until: str
+    first: str
+    since: str
+
+
+PIPELINE = {f"{P}.pipeline_parallel_size": 2, f"{P}.tensor_parallel_size": 4}
+PREFILL_CONTEXT = {f"{P}.prefill_context_parallel_size": 2, f"{P}.tensor_parallel_size": 4}
+KEY_OF_GRAPHS = {f"{D}.args.compilation-config": {"cudagraph_mod": "FULL"}}
+EPLB = {f"{D}.args.additional-config.eplb_config": {"dynamic_eplb": True}}
+SSD = {
+    f"{STORE}.options.enable_ssd_offload": True,
+    f"{STORE}.options.ssd_offload_path": "/ssd",
+    f"{MASTER}.enable_offload": True,
+}
+
+STEPS = (
+    Step("BLOCK-SIZE", "p2p", {f"{D}.args.block-size": 64}, "error", "0.20.2rc1", "warning"),
+    Step("RECOMPUTE-RELEASE", "p2p", {}, "error", "0.11.0rc0", ""),
+    Step("JSON-KEY", "p2p", KEY_OF_GRAPHS, "warning", "0.18.0rc1", "error"),
+    Step("ROUTER-BIND", "layerwise", {f"{ROUTER}.bind": "0.0.0.0"}, "warning", "0.18.0rc1", "error"),
+    Step("LAYERWISE-PP", "layerwise", PIPELINE, "error", "0.12.0rc1", ""),
+    Step("CONTEXT-PARALLEL", "p2p", PREFILL_CONTEXT, "error", "0.12.0rc1", ""),
+    Step("CONTEXT-PARALLEL", "p2p", {f"{D}.decode_context_parallel_size": 2}, "error", "0.11.0rc0", ""),
+    Step("LLMDATADIST-TP", "llmdatadist", {f"{D}.tensor_parallel_size": 4}, "", "0.10.2rc1", "warning"),
+    Step("KV-KEY", "p2p", {f"{P}.kv.made_up": 1}, "warning", "0.18.0rc1", "error"),
+    Step("KV-MODULE-PATH", "p2p", {f"{P}.kv.kv_connector_module_path": "x.y"}, "warning", "0.20.2rc1", "error"),
+    Step("FABRIC-MEMORY", "p2p", {f"{P}.env.ASCEND_ENABLE_USE_FABRIC_MEM": 1}, "error", "0.20.2rc1", ""),
+    Step("FUSED-MC2", "p2p", {f"{P}.env.VLLM_ASCEND_ENABLE_FUSED_MC2": 1}, "warning", "0.19.1rc1", ""),
+    Step("STORE-KEY", "both", {f"{STORE}.options.preferred_segment": "x"}, "warning", "0.21.0rc1", ""),
+    Step("SSD-OFFLOAD", "both", SSD, "error", "0.23.0rc1", ""),
+    Step("STORE-HA-BUILD", "ha", {}, "error", "0.23.0rc1", ""),
+    Step("DEV-PAIRS", "p2p", {f"{D}.load_balancing": "external"}, "warning", "0.16.0rc1", ""),
+    Step("ADDRESS-IPV6", "p2p", {"node1.inference_address": "fd00::1"}, "error", "0.15.0rc1", "warning"),
+    Step("CONFIG-ROLE", "p2p", {f"{D}.args.additional-config.layer_sharding": ["o_proj"]}, "", "0.19.1rc1", "error"),
+    Step("EPLB-ENVIRONMENT", "p2p", EPLB, "", "0.18.0rc1", "error"),
+)
+# Rules that compare a version and have no row, and why.
+WITHOUT = {
+    "JSON-SYNTAX": "each option has a release of its own",
+    "TTL-TIMEOUT": "no release of the matrix has Mooncake 0.3.12, whose default differs",
+}
+VERSIONS = ("vllm_version", "mooncake_version", "cann_version")
+
+
+def severity(step: Step, release: str) -> str:
+    found = judged(step.family, {**step.changes, "inference_release": release})
+    return "/".join(sorted({item["severity"] for item in found if item["id"] == step.rule}))
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.rule}-{step.first}")
+def test_the_release_before_differs(step):
+    names = [row[0] for row in ROWS]
+    before = names[names.index(step.first) - 1]
+    assert {before: severity(step, before), step.first: severity(step, step.first)} == {
+        before: step.until,
+        step.first: step.since,
+    }
+
+
+def compares_versions(node: ast.AST) -> bool:
+    """``release.vllm_version < (0, 12)``."""
+    if not isinstance(node, ast.Compare) or not any(name in ast.unparse(node) for name in VERSIONS):
+        return False
+    return any(isinstance(operator, ast.Lt | ast.LtE | ast.Gt | ast.GtE) for operator in node.ops)
+
+
+def test_each_rule_with_a_version_has_both_releases():
+    with_version = {
+        rule.id
+        for rule in RULES
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(rule.check))))
+        if compares_versions(node)
+    }
+    assert with_version - {step.rule for step in STEPS} == set(WITHOUT)
