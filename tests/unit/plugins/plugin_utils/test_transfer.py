@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.transfer_pairs import where
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
 
 PIPELINE = {
@@ -83,3 +85,23 @@ def test_what_a_pool_says_counts_more_than_what_the_deployment_says():
     plan = launch_plan(*family("p2p", changes))
     assert connector(plan, "prefill-0")["kv_connector"] == "MultiConnector"
     assert connector(plan, "decode-0-0")["kv_connector"] == "MooncakeConnectorV1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "place"),
+    [
+        ("prefill", ("prefill", "decode"), "inference_pools.prefill.kv_transfer"),
+        ("decode", ("prefill", "decode"), "inference_pools.decode.kv_transfer"),
+        ("prefill", ("decode",), "inference_pools.decode.kv_transfer"),
+        ("decode", ("prefill",), "inference_pools.prefill.kv_transfer"),
+        ("decode", (), "inference_kv_transfer"),
+    ],
+)
+def test_a_finding_names_the_variable_that_sets_the_connector(kind, written, place):
+    """That of the engine's own pool, else that of the other side, which differs from the common one."""
+    pools = {
+        name: types.SimpleNamespace(kv_transfer="mooncake" if name in written else "") for name in ("prefill", "decode")
+    }
+    description = types.SimpleNamespace(pools=types.SimpleNamespace(**pools))
+    case = types.SimpleNamespace(context=types.SimpleNamespace(description=description))
+    assert where(case, types.SimpleNamespace(kind=kind, table={})) == place

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A user may write down the default of any variable: it is within the variable's own limits."""
+"""A user may write down the default of any variable, and keys of any kind in any order."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pathlib
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.loader import in_order
 
 FOLDER = pathlib.Path(variables.__file__).parent
 MODULES = [importlib.import_module(f"{variables.__package__}.{path.stem}") for path in sorted(FOLDER.glob("[a-z]*.py"))]
@@ -34,3 +35,9 @@ def test_a_default_is_within_its_limits(name):
 
 def test_defaults_of_all_folders_are_known():
     assert {"Kubernetes.devices_per_node", "Pool.instances", "Description.start_timeout"} <= set(NUMBERS)
+
+
+def test_keys_of_several_kinds_have_an_order():
+    """YAML has numbers and null as keys, which Python does not compare with texts."""
+    made = in_order({"b": [{2: 1, "1": 2, None: 3}], 1: 0, "a": 0})
+    assert list(made) == [1, "a", "b"] and list(made["b"][0]) == ["1", 2, None]
