@@ -28,6 +28,7 @@ from ansible_collections.ascend.inference.tests.mutation.sample import FOLDERS, 
 
 HERE = pathlib.Path(__file__).resolve().parent
 AIMS = {"planner": 85, "rules": 85, "renderers": 85, "verify": 85}  # percent
+SINCE = "missing test, written since"  # how the reason of a survivor begins that a test notices now
 HEAD = """# Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -125,19 +126,22 @@ def score(outcomes: list[tuple[Mutant, str]], reasons: t.Mapping[t.Any, str]) ->
     noticed = sum(bool(test) for _mutant, test in outcomes)
     low, high = interval(noticed, len(outcomes))
     survivors = [mutant for mutant, test in outcomes if not test]
+    why = [reasons.get((one.path, one.before, one.after), "") for one in survivors]
+    since = sum(reason.startswith(SINCE) for reason in why)
     return {
         "mutants": len(outcomes),
         "noticed": noticed,
         "percent": round(100 * noticed / len(outcomes)),
+        "percent_with_tests_written_since": round(100 * (noticed + since) / len(outcomes)),
         "interval": f"{low} to {high} % of all mutants of the folder, with 95 % confidence",
         "survivors": [
             {
                 "file": one.path,
                 "before": one.before,
                 "after": one.after,
-                "reason": reasons.get((one.path, one.before, one.after), ""),
+                "reason": reason,
             }
-            for one in survivors
+            for one, reason in zip(survivors, why, strict=True)
         ],
     }
 
