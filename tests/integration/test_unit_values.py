@@ -51,7 +51,6 @@ GOOD = [
     ("service_docker_log_size", "-1"),
     ("service_docker_log_size", "1gb"),
     ("service_supervisor_log_size", "10MB"),
-    ("service_supervisor_version", "4.3.0.post1"),
     ("service_driver_group", ""),
     ("service_driver_group", "HwHiAiUser"),
     ("service_user", "_x.y-z"),

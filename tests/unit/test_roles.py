@@ -8,6 +8,7 @@ All offences are reported at once, each with its file, so that these tests say s
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,17 +120,52 @@ def test_tasks_inside_blocks_count():
 
 def installed_by(role, module="ascend.inference.python_venv"):
     """Options of the role's first task that creates an environment."""
-    file = "supervisor/apply.yml" if role == "service" else "main.yml"
-    return next(task[module] for task in load(ROOT / "roles" / role / "tasks" / file) if module in task)
+    return next(task[module] for task in load(ROOT / "roles" / role / "tasks" / "main.yml") if module in task)
 
 
-@pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu", "service"])
+@pytest.mark.parametrize("role", ["torch_npu", "vllm_ascend", "mooncake", "router", "vllm_cpu"])
 def test_packages_are_resolved_as_they_are_installed(role):
     variables = load(ROOT / "roles" / role / "vars" / "main.yml")
     wanted = variables.get(f"__{role}_environment") or variables[f"{role}_environments"][0]
     installed = installed_by(role)
     assert {name: installed.get(name) for name in wanted} == wanted
     assert set(installed) - set(wanted) <= {"build_user", "sdists", "installed", "tools", "sources"}
+
+
+def test_environments_of_a_runtime_are_those_of_the_plan():
+    assert load(ROOT / "roles/service/vars/main.yml")["service_environments"].startswith(
+        "{{ service_plan.runtime_settings.environments"
+    )
+    tasks = [task for path in (ROOT / "roles/service/tasks").rglob("*.yml") for task in load(path)]
+    installing = [task for task in tasks if "ascend.inference.python_venv" in task]
+    assert [task["loop"] for task in installing] == ["{{ service_environments }}"]
+
+
+COMPOSED = re.compile(r"\b\w*_(plan|selection)\.(root|directory) *(\}\}/|~ *['\"]/)|\| dirname ~ *['\"]/")
+
+
+def test_no_role_or_playbook_composes_a_path_of_the_plan():
+    paths = [
+        path
+        for folder in ("roles", "playbooks")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".yml", ".j2")
+    ]
+    lines = [(path, line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    found = [f"{path.relative_to(ROOT)}: {line.strip()}" for path, line in lines if COMPOSED.search(line)]
+    assert found == [], "let the plan state it: folders, runtime_settings or a key of the service"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "path: '{{ service_plan.root }}/cache'",
+        "x: \"{{ inference_plan.directory ~ '/run' }}\"",
+        "starts={{ (item.digest_file | dirname ~ '/' ~ item.name ~ '.starts') | quote }}",
+    ],
+)
+def test_the_search_for_composed_paths_sees_them(text):
+    assert COMPOSED.search(text)
 
 
 def test_prepare_asks_for_the_user_that_units_get():

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs of the deployment's own supervisord.
 
-Settings: ``socket``, ``config`` and ``log`` of supervisord; from the role ``command``, the program to start it with.
+Settings: ``socket``, ``config`` and ``log`` of supervisord, and ``command``, the program to start it with.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def _huge_pages(tune: Record, state: Record, found: Wanted) -> None:
 def _latency(case: Observed, host: Record, tune: Record, state: Record, found: Wanted) -> None:
     nodes = {int(node): parse_cpus(cpus) for node, cpus in state["nodes"].items()}
     count = int(tune["housekeeping"])
-    if count and "target" not in case.plan["runtime_settings"]:
+    if count and not case.plan["runtime_settings"].get("drop_ins"):
         text = "only units of systemd can be kept off housekeeping CPUs, so there are none"
         found.add("TUNE-HOUSEKEEPING", None, str(count), text)
         count = 0  # vLLM-Ascend divides the CPUs that an engine may use, so ours must be the same
@@ -185,9 +185,10 @@ def _excluding(numbers: t.Sequence[int], bound: t.Iterable[int]) -> str:
 
 def _services(case: Observed, host: Record, kept: t.Sequence[int], allowed: t.Sequence[int], found: Wanted) -> None:
     """Drop-ins with the CPUs of each service: all engines get the same ones, or vLLM-Ascend's slices would overlap."""
+    folder = case.plan["runtime_settings"]["drop_ins"]
     for service in case.services(host["name"]):
         cpus = allowed if service["kind"] in ENGINES else kept
-        found.files[f"{UNITS}/{service['unit']}.d/{DROP_IN}"] = f"{HEAD}CPUAffinity={spell_cpus(cpus)}\n"
+        found.files[f"{folder}/{service['unit']}.d/{DROP_IN}"] = f"{HEAD}CPUAffinity={spell_cpus(cpus)}\n"
 
 
 def _as_root(case: Observed, host: Record) -> bool:

@@ -107,7 +107,11 @@ class Context:
     @functools.cached_property
     def directory(self) -> str:
         """The deployment's folder on every host."""
-        return posixpath.join(self.description.root, "deployments", self.description.deployment)
+        return posixpath.join(self.shared_directory("deployments"), self.description.deployment)
+
+    def shared_directory(self, name: str) -> str:
+        """A folder below the root that deployments share: ``deployments``, ``cache`` or ``venvs``."""
+        return posixpath.join(self.description.root, name)
 
     def service_directory(self, name: str) -> str:
         """The folder of one service's files."""
@@ -115,12 +119,27 @@ class Context:
 
     def log(self, name: str) -> str:
         """A service's log file, if the runtime writes one."""
-        return f"{self.directory}/logs/{name}.log"
+        return f"{self.folder('logs')}/{name}.log"
 
     def digest_file(self, name: str) -> str:
         """The file in which a service records its configuration digest at startup."""
-        return f"{self.directory}/run/{name}.digest"
+        return f"{self.folder('run')}/{name}.digest"
+
+    def folder(self, name: str) -> str:
+        """A folder of the deployment that its services write to: ``logs`` or ``run``."""
+        return posixpath.join(self.directory, name)
+
+    @functools.cached_property
+    def folders(self) -> dict[str, str]:
+        """The folders of every host, for roles and playbooks, by their names in the plan."""
+        return {
+            "deployments": self.shared_directory("deployments"),
+            "caches": self.shared_directory("cache"),
+            "environments": self.shared_directory("venvs"),
+            "logs": self.folder("logs"),
+            "run": self.folder("run"),
+        }
 
     def venv(self, name: str) -> str:
         """A virtual environment below the root."""
-        return posixpath.join(self.description.root, "venvs", name)
+        return posixpath.join(self.shared_directory("venvs"), name)

@@ -122,6 +122,7 @@ class Service:
     unit: str = ""
     log: dict[str, str] = field(default_factory=dict)
     digest_file: str = ""
+    starts_file: str = ""  # only of a runtime whose script counts starts
     members: MembersFiles | None = None
     link_watch: LinkWatch | None = None
 
@@ -166,6 +167,7 @@ class Service:
             "unit": self.unit,
             "log": dict(self.log),
             "digest_file": self.digest_file,
+            **({"starts_file": self.starts_file} if self.starts_file else {}),
             "health": dict(vars(self.health)) if self.health else None,
             "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
             "stop": dict(vars(self.stop)),

@@ -48,8 +48,12 @@ class Runtime:
         """
         raise NotImplementedError
 
-    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
-        """Further settings of the runtime on the target: option ``settings`` of service_state."""
+    def settings(self, context: Context) -> dict[str, t.Any]:
+        """Settings of the runtime on hosts, ``runtime_settings`` of the plan: option ``settings`` of service_state, and paths for the role.
+
+        Two keys are read by all: ``environments``, the Python environments that the role installs for the runtime, as options of
+        python_venv; ``drop_ins``, a folder in which files in ``UNIT.d`` extend the unit of a service.
+        """
         return {}
 
     def rules(self) -> t.Iterable[Rule]:

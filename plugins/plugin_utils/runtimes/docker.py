@@ -42,8 +42,8 @@ class Docker(Runtime):
         mark = posixpath.join(service.scratch_directory, "started.digest")
         return dataclasses.replace(found, digest_file=mark, env={**own, **found.env})
 
-    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
-        return {"deployment": deployment}
+    def settings(self, context: Context) -> dict[str, t.Any]:
+        return {"deployment": context.description.deployment}
 
 
 RUNTIME = Docker()

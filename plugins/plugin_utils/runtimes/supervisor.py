@@ -12,7 +12,11 @@ from ..description.findings import Finding
 from ..plan.rules.base import Case, Rule, Rules
 from .base import Runtime
 
+if t.TYPE_CHECKING:
+    from ..plan.deployment import Context
+
 RULES = Rules()
+VERSION = "4.3.0"  # of the package supervisor on the package index
 SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the terminator
 BEFORE_LINK = ".4194304"  # supervisor binds a name with its process id and links it (supervisor/http.py)
 
@@ -27,11 +31,24 @@ class Supervisor(Runtime):
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "file", "path": path}
 
-    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
+    def settings(self, context: Context) -> dict[str, t.Any]:
+        venv = context.venv(
+            f"supervisor-{VERSION}"
+        )  # a new version beside the old one, which other deployments may run from
         return {
-            "socket": posixpath.join(directory, "run", "supervisor.sock"),
-            "config": posixpath.join(directory, "supervisord.conf"),
-            "log": posixpath.join(directory, "logs", "supervisord.log"),
+            "socket": posixpath.join(context.folder("run"), "supervisor.sock"),
+            "pid_file": posixpath.join(context.folder("run"), "supervisord.pid"),
+            "config": posixpath.join(context.directory, "supervisord.conf"),
+            "log": posixpath.join(context.folder("logs"), "supervisord.log"),
+            "command": posixpath.join(venv, "bin", "supervisord"),
+            "environments": [
+                {
+                    "path": venv,
+                    "layer": "supervisor",
+                    "requirements": [f"supervisor=={VERSION}"],
+                    "imports": ["supervisor.supervisord"],
+                }
+            ],
         }
 
     def rules(self) -> t.Iterable[Rule]:
@@ -50,7 +67,7 @@ def socket_path(case: Case) -> t.Iterator[Finding]:
     description = case.context.description
     if case.context.runtime is not RUNTIME:
         return
-    socket = RUNTIME.settings(description.deployment, case.context.directory)["socket"]
+    socket = RUNTIME.settings(case.context)["socket"]
     length, allowed = len(socket.encode()), SOCKET - len(BEFORE_LINK)
     if length > allowed:
         message = f"{socket} has {length} bytes; the maximum for supervisor's socket is {allowed}"

@@ -5,9 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 
 from .base import Runtime
+
+if t.TYPE_CHECKING:
+    from ..plan.deployment import Context
+    from ..plan.service import Service
 
 UNITS = "/etc/systemd/system"
 
@@ -25,8 +30,14 @@ class Systemd(Runtime):
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "journald", "unit": unit}
 
-    def settings(self, deployment: str, directory: str) -> dict[str, t.Any]:
-        return {"target": f"{deployment}.target", "directory": UNITS}
+    def named(self, context: Context, service: Service) -> Service:
+        """The service as in ``Runtime``; where its delay of restarts cannot grow, its script counts its starts in a file."""
+        return dataclasses.replace(
+            super().named(context, service), starts_file=f"{context.folder('run')}/{service.name}.starts"
+        )
+
+    def settings(self, context: Context) -> dict[str, t.Any]:
+        return {"target": f"{context.description.deployment}.target", "directory": UNITS, "drop_ins": UNITS}
 
 
 RUNTIME = Systemd()

@@ -20,18 +20,15 @@ Service = t.Mapping[str, t.Any]
 
 def folders(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
     """``[{path, service_owned, mode}]``, parents first. Folders shared by deployments are created only if missing."""
-    root, base = plan["root"], plan["directory"]
-    found = [{"path": root, "service_owned": False, "mode": "0755"}]
-    found += [
-        {"path": posixpath.join(root, name), "service_owned": False, "mode": "0755"}
-        for name in ("deployments", "cache")
-    ]
-    found += [{"path": posixpath.join(root, "cache", "vllm"), "service_owned": True, "mode": "0755"}]
+    base, planned = plan["directory"], plan["folders"]
+    shared = (plan["root"], planned["deployments"], planned["caches"])
+    found = [{"path": path, "service_owned": False, "mode": "0755"} for path in shared]
+    found += [{"path": posixpath.join(planned["caches"], "vllm"), "service_owned": True, "mode": "0755"}]
     found += [
         {"path": base, "service_owned": False},
         {"path": posixpath.join(base, "services"), "service_owned": False},
     ]
-    found += [{"path": posixpath.join(base, name), "service_owned": True} for name in ("logs", "run")]
+    found += [{"path": planned[name], "service_owned": True} for name in ("logs", "run")]
     for service in services:
         found.append({"path": service["work_directory"], "service_owned": False})
         found.append({"path": service["scratch_directory"], "service_owned": True})

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import posixpath
-
 from ..description.findings import Finding
 from ..plan.rules.base import Rules
 from .base import Runtime
@@ -27,8 +25,8 @@ class Processes(Runtime):
     def log_of(self, unit, path):
         return {"kind": "processes", "unit": unit}
 
-    def settings(self, deployment, directory):
-        return {"folder": posixpath.join(directory, "run")}
+    def settings(self, context):
+        return {"folder": context.folder("run")}
 
     def rules(self):
         return RULES

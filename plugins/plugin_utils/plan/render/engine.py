@@ -122,7 +122,7 @@ def _cpu(context: Context, instance: Instance, process: Process) -> dict[str, t.
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "PYTHONPATH": plugin_path(context),
-        "VLLM_CACHE_ROOT": posixpath.join(context.description.root, "cache", "vllm"),
+        "VLLM_CACHE_ROOT": posixpath.join(context.shared_directory("cache"), "vllm"),
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         "VLLM_NO_USAGE_STATS": "1",
         # An engine imports torch and vLLM once instead of three times: 30 s of processor time instead of 51. Our plugin keeps the

@@ -90,7 +90,7 @@ def ec_transfer_config(context: Context, instance: Instance) -> dict[str, t.Any]
         "ec_connector": encoder_cache.connector,
         "ec_role": "ec_producer" if instance.kind == "encode" else "ec_consumer",
         "ec_connector_extra_config": {
-            "shared_storage_path": encoder_cache.path or posixpath.join(context.description.root, "cache", "encoder"),
+            "shared_storage_path": encoder_cache.path or posixpath.join(context.shared_directory("cache"), "encoder"),
         },
     }
 

@@ -51,6 +51,12 @@ def script_path(context: Context) -> str:
     return posixpath.join(context.venv(router_venv(context)), "share", "proxy", posixpath.basename(source))
 
 
+def script_files(context: Context) -> tuple[str, ...]:
+    """The files that the role router writes for a proxy script: itself, and the logger that it imports from vLLM."""
+    script = script_path(context)
+    return (script, posixpath.join(posixpath.dirname(script), "vllm", "logger.py")) if script else ()
+
+
 def router_name(number: int) -> str:
     """The first router keeps its name when others are added, so that it need not restart for that."""
     return f"{NAME}-{number}" if number else NAME

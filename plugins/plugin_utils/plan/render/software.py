@@ -17,7 +17,7 @@ from ..routers.registry import flavour_of
 from .engine import plugin_path
 from .mooncake import engine_venv
 from .npu import sources
-from .router import router_venv, script_path, script_source
+from .router import router_venv, script_files, script_path, script_source
 from .store_ha import PROGRAM
 
 NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
@@ -41,6 +41,7 @@ def software(context: Context) -> dict[str, t.Any]:
             **({"balancer": context.description.router.balancer} if context.balanced else {}),
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
+            "files": list(script_files(context)),
             "source": script_source(context),
             "source_release": release.name if release.proxy_paths else NEWEST.name,
             "sha256": (release if release.proxy_paths else NEWEST).proxy_sha256.get(router.name, ""),
@@ -51,6 +52,7 @@ def software(context: Context) -> dict[str, t.Any]:
     if context.etcd and context.store:
         found["etcd"] = {"program": PROGRAM}
     if context.description.engine == "vllm_ascend":
+        found["engine"]["link"] = context.venv(f"current-{context.description.deployment}")  # to the environment in use
         found["engine"]["overrides"] = list(release.overrides)
         found["package_indexes"] = {} if context.description.index_url else INDEXES
         found["engine"].update(release=release.name, python=release.python, builds=_builds(context))

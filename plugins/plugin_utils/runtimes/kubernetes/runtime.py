@@ -53,12 +53,12 @@ class Kubernetes(Runtime):
     def section(
         self, context: Context, services: t.Sequence[Service], hosts: t.Sequence[dict[str, t.Any]]
     ) -> dict[str, t.Any]:
-        deployment, on_host = context.description.deployment, registry.runtime(ON_HOST)
+        on_host = registry.runtime(ON_HOST)
         part = cluster_part(context, services, hosts)
         part["kubernetes"]["router"]["on_host"] = {
             "runtime": on_host.name,
             "runtime_facts": on_host.facts(),
-            "runtime_settings": on_host.settings(deployment, context.directory),
+            "runtime_settings": on_host.settings(context),
             "hosts": part["kubernetes"]["router"]["hosts"],
         }
         return part

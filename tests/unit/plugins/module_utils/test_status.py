@@ -54,7 +54,7 @@ def plan(directory="/d", **more):
     verify = {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}}
     software = {"engine": {"version": "0.32.0"}}
     made = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
-    made.update(plan_version=2, runtime_settings={})
+    made.update(plan_version=3, runtime_settings={})
     return {**made, "verify": verify, "software": software, **more}
 
 

@@ -69,7 +69,7 @@ def test_a_name_that_no_service_has():
 
 def unit(name, version, connector="llmdatadist"):
     """A service's unit as lines."""
-    given = {**plan(connector), "root": "/opt/ascend-inference"}
+    given = {**plan(connector), "root": "/opt/x", "folders": {"caches": "/opt/x/cache", "run": "/opt/x/run"}}
     words = {
         "service_plan": given,
         "__service_here": given["services"],

@@ -45,7 +45,7 @@ PLAN = {
     "directory": "/d",
     "runtime": "systemd",
     "digest": "p",
-    "plan_version": 2,
+    "plan_version": 3,
     "runtime_settings": {},
     "services": [SERVICE, {**SERVICE, "name": "router", "kind": "router", "unit": "x-router"}],
     "verify": {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}},
