@@ -15,6 +15,7 @@ from pathlib import Path
 
 import environments
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.vllm_router import METRICS
 
 sys.path.append(str(environments.ROOT / "tests" / "releases"))
 import vllm_metrics  # noqa: E402
@@ -55,4 +56,4 @@ def of_router(version: str) -> t.Iterator[str]:
         path for path in environments.router(version).parent.parent.rglob("*.so") if "router" in path.name
     ]
     texts = b"".join(path.read_bytes() for path in libraries)
-    yield from (f"it has no metric {name}" for name in metrics.ROUTER if ENDS.sub("", name).encode() not in texts)
+    yield from (f"it has no metric {name}" for name in METRICS if ENDS.sub("", name).encode() not in texts)

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ...module_utils.collector.metrics import HELP, LOG_HELP, PROXY_HELP
+from ..plan.routers.registry import FLAVOURS
 from ..releases.metric_names import of_vllm
 from ..releases.version import numbers
 
@@ -35,19 +36,6 @@ MASTER = {
     "ha_oplog_standby_lag": "0.3.11",
     "ha_standby_state": "0.3.11",
 }
-# vllm-router 0.1.17; the plan installs no other version.
-ROUTER = (
-    "vllm_router_worker_health",
-    "vllm_router_pd_requests_total",
-    "vllm_router_pd_decode_errors_total",
-    "vllm_router_pd_prefill_errors_total",
-    "vllm_router_pd_stream_errors_total",
-    "vllm_router_pd_errors_total",
-    "vllm_router_pd_request_duration_seconds_bucket",
-    "vllm_router_request_errors_total",
-    "vllm_router_requests_total",
-    "vllm_router_retries_total",
-)
 # MooncakeConnectorV2 of vLLM-Ascend, from 0.30.0rc1 on; other connectors of it export nothing.
 TRANSFER = (
     "vllm:mooncake_num_failed_transfers_total",
@@ -94,8 +82,8 @@ def exported(
     found = of_vllm(plan["release_facts"]["vllm"]) - set(TRANSFER) | {"up"}
     if "mooncake_master" in kinds:
         found |= of_master(plan["release_facts"]["mooncake"])
-    if any(service["kind"] == "router" and _has_metrics(service) for service in plan["services"]):
-        found |= set(ROUTER)
+    if "router" in kinds:
+        found |= set(FLAVOURS[plan["software"]["router"]["flavour"]].metrics)
     if any("MooncakeConnectorV2" in " ".join(service["argv"]) for service in plan["services"]):
         found |= set(TRANSFER)
     if npu != "none":
@@ -105,10 +93,6 @@ def exported(
     if logs:
         found |= set(LOGS)
     return frozenset(found | set(PROBE if probe or "probe" in kinds else ()))
-
-
-def _has_metrics(service: Record) -> bool:
-    return any(port["name"] == "metrics" for port in service["ports"])
 
 
 def names_in(expression: str) -> set[str]:

@@ -20,6 +20,8 @@ ANSWERED = frozenset({"mooncake", "mooncake_hybrid", "mooncake_v2", "mooncake_pu
 CALLED_BACK = frozenset({"mooncake_layerwise"})
 EITHER = frozenset({"sfa_remote_d2h"})
 
+AMOUNT = (r"\d+(\.\d*)?|\.\d+", "a number from 0 on")  # values of an option, as in Package.takes
+
 DISAGGREGATED = frozenset({"prefill", "decode"})
 COLOCATED = frozenset({"colocated"})
 
@@ -33,13 +35,22 @@ class Script(t.NamedTuple):
     options: tuple[str, ...]
 
 
+def nothing_known(_option: str) -> tuple[str, str]:
+    """For a program whose options' values are not recorded."""
+    return "", ""
+
+
 class Package(t.NamedTuple):
-    """A proxy in a Python package: requirement, module to import as a test, program and options."""
+    """A proxy in a Python package: requirement, module to import as a test, program and options.
+
+    ``takes``: the pattern of the values that an option takes, and its description; empty if nothing is known.
+    """
 
     requirement: str
     module: str
     program: str
     options: frozenset[str]
+    takes: t.Callable[[str], tuple[str, str]] = nothing_known
 
 
 class Members(t.NamedTuple):
@@ -137,7 +148,7 @@ class Flavour:
     function of your own lists all engines. ``tail`` are arguments behind the user's own options.
 
     Operation: ``health_path`` answers 200 while it runs; ``metrics_port`` is the default port of its own metrics,
-    0 without. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they
+    0 without; ``metrics`` are their names. ``members`` finds, from the final command line, how engines are added and removed while it runs; None if they
     cannot be. ``membership`` are paths that add and remove engines at run time, ``admin`` others that change
     it or its engines; none of them is for clients. With ``called_back`` decode connects to the address that it binds.
 
@@ -158,6 +169,7 @@ class Flavour:
     tail: t.Callable[[Place], list[str]] = no_tail
     health_path: str = "/healthcheck"
     metrics_port: int = 0
+    metrics: tuple[str, ...] = ()
     admin: tuple[str, ...] = ()
     membership: tuple[str, ...] = ()
     members: t.Callable[[Flavour, Release, t.Sequence[str]], Members | None] = no_members

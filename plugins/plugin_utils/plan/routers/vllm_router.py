@@ -5,19 +5,46 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ...releases import options
 from ...releases.release import Release
 from ..deployment import Context
-from .base import COLOCATED, DISAGGREGATED, Flags, Flavour, Members, Package, Place, url
+from .base import AMOUNT, COLOCATED, DISAGGREGATED, Flags, Flavour, Members, Package, Place, url
 
 VERSION = "0.1.17"
+NUMERIC = re.compile(r".*-(secs|ms|size|threshold|requests|retries|port|tokens|factor|multiplier)$")
+# make parsers looks for them in the program
+METRICS = (
+    "vllm_router_worker_health",
+    "vllm_router_pd_requests_total",
+    "vllm_router_pd_decode_errors_total",
+    "vllm_router_pd_prefill_errors_total",
+    "vllm_router_pd_stream_errors_total",
+    "vllm_router_pd_errors_total",
+    "vllm_router_pd_request_duration_seconds_bucket",
+    "vllm_router_request_errors_total",
+    "vllm_router_requests_total",
+    "vllm_router_retries_total",
+)
 
 
 def _options() -> frozenset[str]:
     known = options.known("vllm_router", VERSION)
     return frozenset(known) | {f"no-{name}" for name in known}
+
+
+def _takes(name: str) -> tuple[str, str]:
+    """Version 0.1.17 --help does not list the choices of --policy; they are those of --decode-policy."""
+    option = options.known("vllm_router", VERSION).get("decode-policy" if name == "policy" else name)
+    if option is None:
+        return "", ""
+    if option.choices:
+        return "|".join(map(re.escape, option.choices)), f"one of {', '.join(option.choices)}"
+    if option.kind in ("flag", "bool") or not NUMERIC.fullmatch(name):
+        return "", ""
+    return AMOUNT
 
 
 def _flags(flavour: Flavour, place: Place) -> Flags:
@@ -61,12 +88,13 @@ FLAVOUR = Flavour(
     name="vllm_router",
     pools=(COLOCATED, DISAGGREGATED),
     preferred=_preferred,
-    package=Package(f"vllm-router=={VERSION}", "vllm_router", "vllm-router", _options()),
+    package=Package(f"vllm-router=={VERSION}", "vllm_router", "vllm-router", _options(), _takes),
     flags=_flags,
     urls={"prefill": "prefill", "decode": "decode", "worker-urls": "colocated"},
     tail=_tail,
     health_path="/health",
     metrics_port=8010,
+    metrics=METRICS,
     admin=("/flush_cache", "/workers", "/list_workers", "/get_loads"),
     membership=("/add_worker", "/remove_worker"),
     members=_members,

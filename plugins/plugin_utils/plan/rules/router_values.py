@@ -9,14 +9,13 @@ import re
 import typing as t
 
 from ...description.findings import Finding
-from ...releases import options
+from ..routers.base import AMOUNT
 from ..routers.registry import flavour_of
-from ..routers.vllm_router import VERSION
 from .base import Case, Rules
 from .router import flags, path
 
 RULES = Rules()
-WHOLE, AMOUNT = (r"\d+", "a whole number from 0 on"), (r"\d+(\.\d*)?|\.\d+", "a number from 0 on")
+WHOLE = (r"\d+", "a whole number from 0 on")
 # argparse types of the proxies in vLLM-Ascend's examples, equal in all releases that have the option
 SCRIPTS = {
     "max-retries": WHOLE,
@@ -27,9 +26,6 @@ SCRIPTS = {
     "log-level": ("DEBUG|INFO|WARNING|ERROR|CRITICAL", "one of DEBUG, INFO, WARNING, ERROR, CRITICAL"),
     "max-request-tokens": WHOLE,
 }
-POLICIES = "policy"
-# vllm-router 0.1.17 --help does not list the choices of --policy; they are those of --decode-policy
-NUMERIC = re.compile(r".*-(secs|ms|size|threshold|requests|retries|port|tokens|factor|multiplier)$")
 
 
 @RULES.rule(
@@ -49,27 +45,7 @@ def value(case: Case) -> t.Iterator[Finding]:
         own = path(case, name)
         if own == "inference_router.flavour":
             continue
-        pattern, expected = KNOWN.get(found.name, _unknown)(name) if found.package else SCRIPTS.get(name, ("", ""))
+        pattern, expected = found.package.takes(name) if found.package else SCRIPTS.get(name, ("", ""))
         for text in given if pattern else ():
             if not re.fullmatch(pattern, text):
                 yield Finding.at(own, text, f"--{name} takes {expected}, not '{text}'")
-
-
-def _expected(name: str) -> tuple[str, str]:
-    """Pattern and description of an option of vllm-router; empty if nothing is known."""
-    known = options.known("vllm_router", VERSION)
-    option = known.get("decode-policy" if name == POLICIES else name)
-    if option is None:
-        return "", ""
-    if option.choices:
-        return "|".join(map(re.escape, option.choices)), f"one of {', '.join(option.choices)}"
-    if option.kind in ("flag", "bool") or not NUMERIC.fullmatch(name):
-        return "", ""
-    return AMOUNT
-
-
-def _unknown(_name: str) -> tuple[str, str]:
-    return "", ""
-
-
-KNOWN = {"vllm_router": _expected}  # flavours of a package whose options are recorded

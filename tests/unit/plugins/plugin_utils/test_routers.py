@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import pathlib
 import re
 import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.metrics import exported
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.render.client_paths import refused_path
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import registry
@@ -39,6 +42,7 @@ MADE_UP = Flavour(
     },
     health_path="/alive",
     metrics_port=9999,
+    metrics=("made_up_requests_total",),
     membership=("/workers/add",),
     admin=("/cache/drop",),
     sends_key=lambda place: False,
@@ -50,6 +54,43 @@ MADE_UP = Flavour(
 def made_up(monkeypatch):
     """A router flavour that does not exist, registered."""
     monkeypatch.setitem(FLAVOURS, MADE_UP.name, MADE_UP)
+
+
+PLUGINS = pathlib.Path(__file__).resolve().parents[4] / "plugins" / "plugin_utils"
+NAMES = set(FLAVOURS) - {"none", "dp"}  # "none" is a word of other variables, "dp" of parallel sizes
+
+
+def compared_in(text):
+    """Lines of Python that compare with a flavour's name, or have it as a key of a dict."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Dict):
+            parts = [key for key in node.keys if key]
+        elif isinstance(node, ast.Compare):
+            parts = [node]
+        else:
+            parts = [node.value] if isinstance(node, ast.MatchValue) else []
+        words = {item.value for part in parts for item in ast.walk(part) if isinstance(item, ast.Constant)}
+        if words & NAMES:
+            yield node.lineno
+
+
+def test_nothing_else_tests_a_flavour_s_name():
+    paths = [path for path in sorted(PLUGINS.rglob("*.py")) if path.parent.name not in ("routers", "releases")]
+    found = {str(path.relative_to(PLUGINS)): list(compared_in(path.read_text(encoding="utf-8"))) for path in paths}
+    assert {name: lines for name, lines in found.items() if lines} == {}, "let the record Flavour state the fact"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = x.flavour == 'vllm_router'",
+        "a = x in ('layerwise', 'b')",
+        "K = {'epd': 1}",
+        "match x:\n    case 'hybrid':\n        pass",
+    ],
+)
+def test_the_search_for_a_flavour_s_name_sees_it(text):
+    assert list(compared_in(text))
 
 
 def router(plan):
@@ -103,6 +144,8 @@ def test_a_new_flavour_is_a_record_and_an_entry_of_the_registry(made_up):
     assert "/workers/add" not in frontend and "/cache/drop" not in frontend
     assert "/health { proxy_pass http://10.1.0.1:8000/alive; }" in frontend
     assert plan["findings"] == []
+    watched = {name for name in exported(plan) if "router" in name or "made_up" in name}
+    assert watched == {"made_up_requests_total"}
 
 
 def test_the_rules_judge_a_new_flavour_by_its_record(made_up):
@@ -181,6 +224,16 @@ def test_the_command_line_of_a_flavour_names_every_engine_and_known_options_only
         assert releases, "no release has this proxy: a package, or a line in PROXIES of matrix.py"
         given = set(flags) | {word[2:] for word in tail if word.startswith("--")}
         assert given <= flavour.options(releases[-1]), "options that the program does not have"
+
+
+def test_every_packaged_router_has_a_judge():
+    """``make parsers`` passes command lines to the function of that name."""
+    path = PLUGINS.parents[1] / "tests" / "parsers" / "judges.py"
+    judges = {
+        node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)
+    }
+    packaged = {flavour.name for flavour in FLAVOURS.values() if flavour.package}
+    assert packaged - judges == set(), "write a function of this name in tests/parsers/judges.py"
 
 
 FRONTED = {
