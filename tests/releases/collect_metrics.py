@@ -31,7 +31,7 @@ HEAD = '''# Copyright (c) 2026 the ascend.inference contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The metrics of vLLM by version, as Prometheus stores them; written by tests/releases/collect_metrics.py.
 
-VLLM: ``name|first|last`` version that has it; an empty bound is open.
+VLLM: ``name|first|last`` version that has it; an empty bound is open. VERSIONS: the versions that it covers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def main() -> None:
     """Collect and write."""
     versions = [version for version in options_data.VLLM_VERSIONS if version not in WITHOUT_SDIST]
     lines = compare.spans({version: vllm_metrics.read(unpacked(version)) for version in versions})
-    TARGET.write_text(HEAD + 'VLLM = """\n' + "\n".join(lines) + '\n"""\n', encoding="utf-8")
+    listed = "".join(f'    "{version}",\n' for version in options_data.VLLM_VERSIONS)
+    text = HEAD + f"VERSIONS = [\n{listed}]\n\n" + 'VLLM = """\n' + "\n".join(lines) + '\n"""\n'
+    TARGET.write_text(text, encoding="utf-8")
     print(f"{TARGET}: {len(lines)} lines")
 
 

@@ -50,6 +50,10 @@ def compared_in(text):
             yield node.lineno
 
 
+# In YAML, a runtime's name as a key: {supervisor: ...}[plan.runtime].
+KEYED = re.compile(r"^ +({0}):(?! *\S*: )|[{{,] *({0}): ".format("|".join(NAMES)))
+
+
 def test_nothing_outside_compares_with_a_runtime_s_name():
     found = []
     for path in sorted((ROOT / "plugins").rglob("*.py")):
@@ -95,6 +99,21 @@ def test_the_search_sees_each_form_in_yaml(text):
     assert COMPARED.search(text)
 
 
+def test_roles_and_playbooks_have_no_table_by_runtime():
+    found = []
+    for path in sorted(path for part in ("playbooks", "roles") for path in (ROOT / part).rglob("*.yml")):
+        name = str(path.relative_to(ROOT))
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if not name.startswith(OWN) and "/".join(name.split("/")[3:4]) not in NAMES:
+            found += [f"{name}:{number}" for number, line in lines if KEYED.search(line)]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ["  supervisor: [x]", "  docker:", "x: {systemd: 1}", "x: {a: 1, docker: 2}"])
+def test_the_search_sees_a_table_by_runtime(text):
+    assert KEYED.search(text)
+
+
 def test_the_search_lets_sections_of_the_plan_pass():
     assert not list(compared_in("a = plan['kubernetes']['name'] == name"))
 
@@ -115,7 +134,7 @@ def test_each_runtime_has_its_record_its_target_and_its_tasks():
         assert sorted(host.facts()) == sorted(FACTS)
 
 
-@pytest.mark.parametrize("verb", ["states", "log", "apply", "start", "stop", "remove"])
+@pytest.mark.parametrize("verb", ["states", "pids", "log", "apply", "start", "stop", "remove"])
 @pytest.mark.parametrize("name", sorted(RUNTIMES))
 def test_each_runtime_of_hosts_has_all_verbs(name, verb):
     assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb)
@@ -129,6 +148,13 @@ def test_each_verb_takes_the_arguments_of_the_base_class(name, verb):
     """Callers leave out arguments that have defaults; a runtime that lacks one works until somebody passes it."""
     expected = list(inspect.signature(getattr(TargetRuntime, verb)).parameters)
     assert list(inspect.signature(getattr(RUNTIMES[name], verb)).parameters) == expected
+
+
+@pytest.mark.parametrize("name", sorted(RUNTIMES))
+def test_each_kind_of_log_that_is_no_file_has_its_commands(name):
+    """The verification and the support archive read logs of the plan with them."""
+    kind = RUNTIMES[name].log_kind
+    assert kind == "file" or RUNTIMES[name].log_commands is not TargetRuntime.log_commands
 
 
 def test_only_the_registry_imports_the_module_of_a_runtime():
@@ -168,6 +194,16 @@ REGISTRATIONS = {
     "plugins/plugin_utils/runtimes/registry.py": ('    "docker": "docker",\n', '    "processes": "processes",\n'),
     "plugins/module_utils/runtime/registry.py": ('    "docker": Docker,\n', '    "processes": Processes,\n'),
 }
+
+
+def test_the_made_up_runtime_is_a_complete_example():
+    (target,) = [
+        node
+        for node in ast.parse((MADE_UP / "target.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    verbs = {node.name for node in target.body if isinstance(node, ast.FunctionDef)}
+    assert {"states", "pids", "log", "log_commands", "apply", "start", "stop", "remove"} <= verbs
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +248,7 @@ def test_a_made_up_runtime_keeps_services_running(collection, tmp_path):
         "started ['pid.x.a']",
         "again False",
         "log hello",
+        "pids [True]",
         "changed ['pid.x.a']",
         "status running",
         "absent ['pid.x.a']",

@@ -3,10 +3,40 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The metrics of vLLM by version, as Prometheus stores them; written by tests/releases/collect_metrics.py.
 
-VLLM: ``name|first|last`` version that has it; an empty bound is open.
+VLLM: ``name|first|last`` version that has it; an empty bound is open. VERSIONS: the versions that it covers.
 """
 
 from __future__ import annotations
+
+VERSIONS = [
+    "0.9.1",
+    "0.9.2",
+    "0.10.0",
+    "0.10.1.1",
+    "0.10.2",
+    "0.11.0",
+    "0.12.0",
+    "0.13.0",
+    "0.14.1",
+    "0.15.0",
+    "0.16.0",
+    "0.17.0",
+    "0.18.0",
+    "0.19.1",
+    "0.20.2",
+    "0.21.0",
+    "0.22.1",
+    "0.23.0",
+    "0.24.0",
+    "0.25.1",
+    "0.26.0",
+    "0.27.1",
+    "0.28.0",
+    "0.29.0",
+    "0.30.0",
+    "0.31.0",
+    "0.32.0",
+]
 
 VLLM = """
 vllm:admission_rejections_total|0.32.0

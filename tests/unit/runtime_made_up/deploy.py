@@ -33,6 +33,7 @@ try:
         time.sleep(0.05)
     print("again", call("started")["changed"])
     print("log", runtime.log(SERVICE, 9))
+    print("pids", [number > 1 for number in runtime.pids([SERVICE]).values()])
     print("changed", call("started", digest="2")["restarted"])
     print("status", runtime.states([])["pid.x.a"]["state"])
 finally:

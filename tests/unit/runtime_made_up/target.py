@@ -37,9 +37,16 @@ class Processes(Runtime):
         alive = bool(number) and os.path.exists(f"/proc/{number}")
         return state("running" if alive else "stopped", alive, start_id=number)
 
+    def pids(self, services):
+        return {unit: self._state(unit)["start_id"] for unit in self._units() if self._state(unit)["up"]}
+
     def log(self, service, lines):
         with open(self._path(service["unit"]) + ".log") as stream:
             return stream.read().strip()
+
+    @staticmethod
+    def log_commands(log, lines, since):
+        return ["tail", f"--lines={lines}", log["unit"] + ".log"], ["cat", log["unit"] + ".log"]
 
     def apply(self, services, check, remove=True):
         new = [service["unit"] for service in services if service["unit"] not in self._units()]

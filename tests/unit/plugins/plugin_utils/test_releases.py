@@ -11,7 +11,12 @@ import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import matrix as data
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases import options_data, sources_data, values_data
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases import (
+    metrics_data,
+    options_data,
+    sources_data,
+    values_data,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import (
     ORDER,
     RELEASES,
@@ -127,6 +132,7 @@ def not_collected(rows):
         "python tests/parsers/collect_flags.py mooncake_master=VERSION": {row[7] for row in final}
         - {"", *options_data.MOONCAKE_MASTER_VERSIONS},
         "python tests/releases/collect_values.py": {*known, *(row[1] for row in final)} - set(values_data.VERSIONS),
+        "python tests/releases/collect_metrics.py": {*known, *(row[1] for row in final)} - set(metrics_data.VERSIONS),
     }
     return {f"run: {command}": sorted(names) for command, names in missing.items() if names}
 
@@ -143,6 +149,7 @@ def test_each_collector_that_was_not_run_is_named():
         "run: python tests/parsers/collect_flags.py vllm=VERSION": ["98.0.0"],
         "run: python tests/parsers/collect_flags.py mooncake_master=VERSION": ["97.0.0"],
         "run: python tests/releases/collect_values.py": ["98.0.0"],
+        "run: python tests/releases/collect_metrics.py": ["98.0.0"],
     }
 
 
