@@ -134,7 +134,7 @@ def group_empty(case: Case) -> t.Iterator[Finding]:
 def bind_address(case: Case) -> t.Iterator[Finding]:
     """The router, the frontend or the balancer is to listen on something that is not an address of its host.
 
-    It ends at start, and no request is answered.
+    The program ends at start, and no request is answered.
     """
     router = case.context.description.router
     for kind, name, address in (
@@ -212,7 +212,7 @@ def shm_size(case: Case) -> t.Iterator[Finding]:
     if case.context.contained and not SIZE.fullmatch(size):
         yield Finding.at("inference_container.shm_size", size, f"'{size}' is not a size such as 64g")
     elif case.context.contained and bytes_of(size) < LEAST_SHM:
-        yield Finding.at("inference_container.shm_size", size, f"{size} are {bytes_of(size)} bytes, less than 64m")
+        yield Finding.at("inference_container.shm_size", size, f"'{size}' means {bytes_of(size)} bytes, less than 64m")
 
 
 def bytes_of(text: str) -> int:

@@ -96,7 +96,7 @@ def keys(case: Case) -> t.Iterator[Finding]:
 def values(case: Case) -> t.Iterator[Finding]:
     """A value in MemCache's configuration is not valid.
 
-    Its services fail to start, or the engines contribute no memory.
+    MemCache's services fail to start, or the engines contribute no memory.
     """
     description = case.context.description
     if not used(case, "memcache"):

@@ -113,7 +113,10 @@ def model_path(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "MODEL-NAME", "Set inference_model.name.", "vLLM serves the basename of the path; HTTP clients send it", "warning"
+    "MODEL-NAME",
+    "Set inference_model.name to letters, digits and any of . / : + - _, such as qwen-3.",
+    "vLLM serves the basename of the path; HTTP clients send it",
+    "warning",
 )
 def model_name(case: Case) -> t.Iterator[Finding]:
     """The served model name contains characters that need quoting.

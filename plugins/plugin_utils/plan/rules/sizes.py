@@ -105,7 +105,7 @@ def dcp_equal(case: Case) -> t.Iterator[Finding]:
     if connected(case) and pools.prefill and pools.decode:
         prefill, decode = pools.prefill.decode_context_parallel_size, pools.decode.decode_context_parallel_size
         if prefill != decode:
-            problem = f"prefill has {prefill}, decode has {decode}"
+            problem = f"decode_context_parallel_size differs: prefill has {prefill}, decode has {decode}"
             yield Finding.at("inference_pools.decode.decode_context_parallel_size", decode, problem)
 
 
@@ -197,5 +197,5 @@ def llmdatadist_tp(case: Case) -> t.Iterator[Finding]:
         getattr(case.context.description.pools, name).tensor_parallel_size for name in ("prefill", "decode")
     )
     if prefill != decode and case.context.release.vllm_version >= (0, 10, 2):
-        problem = f"prefill has {prefill}, decode has {decode}"
+        problem = f"tensor_parallel_size differs: prefill has {prefill}, decode has {decode}"
         yield Finding.at("inference_pools.decode.tensor_parallel_size", decode, problem)

@@ -62,10 +62,12 @@ def runtime(case: Case) -> t.Iterator[Finding]:
     """
     ha, name = wish(case), case.context.description.runtime
     if ha and case.in_pods:
-        yield Finding.at(HA, name, f"runtime {name} runs one master; Kubernetes starts it again when it dies")
+        yield Finding.at(
+            HA, "", f"ha is set, and runtime {name} runs one master; Kubernetes starts it again when it dies"
+        )
     elif ha and case.context.contained and not ha.etcd_endpoints:
         yield Finding.at(
-            f"{HA}.etcd_endpoints", name, f"no etcd_endpoints are set, and with runtime {name} there is no etcd"
+            f"{HA}.etcd_endpoints", "", f"no etcd_endpoints are set, and with runtime {name} there is no etcd"
         )
 
 

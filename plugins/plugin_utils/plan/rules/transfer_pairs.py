@@ -71,7 +71,9 @@ def pair(case: Case) -> t.Iterator[Finding]:
     for prefill, decode, sent, taken in _sides(case):
         if sent != taken and not names(prefill) & names(decode) & STORES:
             text = f"prefill has {shown(names(prefill))}, decode has {shown(names(decode))}"
-            yield Finding.at(where(case, decode), shown(names(decode)), text)
+            place = where(case, decode)
+            own = prefill if place.startswith("inference_pools.prefill.") else decode
+            yield Finding.at(place, shown(names(own)), text)
 
 
 @RULES.rule(

@@ -39,7 +39,8 @@ def frontend(case: Case) -> t.Iterator[Finding]:
         ]
     given = [name for name in names if getattr(router, name) != getattr(usual, name)]
     if given:
-        yield Finding.at(f"inference_router.{given[0]}", "", f"{', '.join(given)} is set without a frontend")
+        verb = "is" if len(given) == 1 else "are"
+        yield Finding.at(f"inference_router.{given[0]}", "", f"{', '.join(given)} {verb} set without a frontend")
 
 
 @RULES.rule(

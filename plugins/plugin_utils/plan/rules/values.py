@@ -35,7 +35,7 @@ NUMERIC = re.compile(r"[\d.]+|.*:.*")
 
 @RULES.rule(
     "ARG-POSITIVE",
-    "Set a number in this span, or leave it out.",
+    "Set a number that is allowed, or leave it out.",
     "vLLM config/scheduler.py, config/cache.py, config/model.py, config/lora.py, config/multimodal.py",
 )
 def counts(case: Case) -> t.Iterator[Finding]:
@@ -47,7 +47,7 @@ def counts(case: Case) -> t.Iterator[Finding]:
         for flag, (least, most) in COUNTS.items():
             found = view.integer(flag)
             if found is not None and not least <= found <= most:
-                bound = f"below {least}" if found < least else f"above {most}"
+                bound = f"below the minimum, {least}" if found < least else f"above the maximum, {most}"
                 yield Finding.at(view.path(flag), view.value(flag), f"{flag} is {bound}")
         if view.integer("max-model-len") == 0:
             yield Finding.at(view.path("max-model-len"), 0, "max-model-len is 0; only -1 means the largest that fits")

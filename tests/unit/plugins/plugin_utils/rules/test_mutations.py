@@ -143,3 +143,15 @@ def test_an_ignored_rule_is_accepted_and_the_plan_says_so():
     changes = {"inference_pools.decode.args.gpu-memory-utilization": 1.5, "inference_rules_ignore": ["GPU-MEMORY"]}
     findings = launch_plan(*family("p2p", changes))["findings"]
     assert [(finding["id"], finding["severity"]) for finding in findings] == [("GPU-MEMORY", "accepted")]
+
+
+def test_the_value_of_a_finding_is_the_one_that_is_written_there():
+    """Both pools have a connector; the finding stands at the pool that has a setting of its own."""
+    found = judged("p2p", {"inference_pools.prefill.kv_transfer": "none"})
+    assert [(item["path"], item["value"]) for item in found] == [("inference_pools.prefill.kv_transfer", "none")]
+
+
+def test_several_settings_are_and_one_is():
+    changes = {"inference_router.certificate": "/x.pem", "inference_router.certificate_key": "/y.pem"}
+    problems = [item["problem"] for item in judged("p2p", changes)]
+    assert problems == ["certificate, certificate_key are set without a frontend"]
