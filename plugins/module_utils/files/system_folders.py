@@ -27,7 +27,10 @@ WHOLLY = (
     "/sys",
     "/usr",
 )
-WITHIN = ("/usr/local/",)  # below WHOLLY and yet the administrator's
+WITHIN = (
+    "/etc/prometheus/",
+    "/usr/local/",
+)  # below WHOLLY and yet the administrator's; role monitoring writes into the first one
 # The folder itself; a folder of its own below it may be the root.
 ITSELF = (
     *("/", "/home", "/lost+found", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr/local", "/var"),
@@ -57,6 +60,7 @@ def refusal(root):
             name = root if path == root else f"{root} (a link to {path})"
             return (
                 f"{name} is a folder of the system: what the collection makes below it could not be told from what others "
-                "need. Nothing was changed. Fix: set inference_root to a folder of its own, such as /opt/ascend-inference."
+                "need. Nothing was changed. Fix: set inference_root to a folder of its own, such as /opt/ascend-inference (for the files of "
+                "monitoring inference_monitoring.directory, such as /etc/prometheus/ascend-inference)."
             )
     return ""

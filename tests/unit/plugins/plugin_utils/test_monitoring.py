@@ -16,6 +16,7 @@ import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
 from ansible_collections.ascend.inference.plugins.filter.monitoring import files_filter
+from ansible_collections.ascend.inference.plugins.module_utils.files.system_folders import is_system_folder
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring import metrics
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.alerts import ALERTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.dashboard import WIDTH, uid_of
@@ -270,6 +271,14 @@ def test_every_version_of_vllm_has_the_metrics_of_the_oldest_alerts():
 def test_metrics_of_a_master_belong_to_its_version():
     assert "master_put_start_alloc_failures_total" not in metrics.of_master("0.3.9")
     assert "master_put_start_alloc_failures_total" in metrics.of_master("0.3.11.post1")
+
+
+def test_no_folder_belongs_to_the_system():
+    """Otherwise service_files would refuse to write into it, as it looks at the folder and at the root two levels above."""
+    made = monitoring_files(planned("p2p"), {**ALL, "npu": "collector", "logs": True})
+    for directory in (made["directory"], *(made[part]["directory"] for part in ("collector", "proxies", "logs"))):
+        assert not is_system_folder(directory)
+        assert not is_system_folder(os.path.dirname(os.path.dirname(directory)))
 
 
 def test_the_collector_is_complete_without_the_collection(tmp_path):
