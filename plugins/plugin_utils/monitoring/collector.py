@@ -28,7 +28,10 @@ class Kind(t.NamedTuple):
     rights: str = ""
 
 
-NPU = Kind("ascend-inference-npu-metrics", "Metrics of NPUs for node_exporter", "collector.program", FILE)
+# The vendor's tools run as root: hccn_tool locks /etc/hccn.conf and writes its log below /var/log.
+NPU = Kind(
+    "ascend-inference-npu-metrics", "Metrics of NPUs for node_exporter", "collector.program", FILE, "ProtectSystem=true\n"
+)
 # root without capabilities: it may write the folder of root, and nothing else that root may.
 PROXIES = Kind(
     "ascend-inference-proxy-metrics",

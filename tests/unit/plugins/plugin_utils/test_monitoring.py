@@ -288,6 +288,8 @@ def test_the_collector_is_complete_without_the_collection(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file["content"], encoding="utf-8")
     unit = (tmp_path / "etc/systemd/system/ascend-inference-npu-metrics.service").read_text(encoding="utf-8")
+    # hccn_tool locks /etc/hccn.conf and writes below /var/log.
+    assert re.findall("^ProtectSystem=(.*)$", unit, re.M)[-1] == "true"
     command = re.search("^ExecStart=(.*)$", unit, re.M)[1].split()
     (tmp_path / "textfiles").mkdir()
     done = subprocess.run(
