@@ -166,6 +166,8 @@ def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
     cluster = ["localhost"] if plan["runtime_facts"]["in_cluster"] else []
     return {
         "hosts": [] if only else [host["name"] for host in plan["hosts"]],
+        "deployment": plan["deployment"],
+        "root": plan["root"],
         "directory": plan["directory"],
         "router_hosts": [] if only else [host["name"] for host in router],
         "cluster": [] if only else cluster,

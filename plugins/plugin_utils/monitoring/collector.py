@@ -30,7 +30,11 @@ class Kind(t.NamedTuple):
 
 # The vendor's tools run as root: hccn_tool locks /etc/hccn.conf and writes its log below /var/log.
 NPU = Kind(
-    "ascend-inference-npu-metrics", "Metrics of NPUs for node_exporter", "collector.program", FILE, "ProtectSystem=true\n"
+    "ascend-inference-npu-metrics",
+    "Metrics of NPUs for node_exporter",
+    "collector.program",
+    FILE,
+    "ProtectSystem=true\n",
 )
 # root without capabilities: it may write the folder of root, and nothing else that root may.
 PROXIES = Kind(
