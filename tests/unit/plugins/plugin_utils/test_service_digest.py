@@ -54,6 +54,7 @@ BESIDE = {
     "unit": "x.service",
     "log": {"kind": "file"},
     "digest_file": "/srv/x/digest",
+    "starts_file": "/srv/x/starts",
 }
 ELSEWHERE = {"members", "link_watch"}  # below, and an optional program with settings of its own
 

@@ -277,7 +277,7 @@ def test_the_report_of_a_check_has_the_state_of_tuning():
 
 def test_a_benchmark_records_the_state_and_names_what_changed():
     plan = planned()
-    bench = bench_runs(plan, {"profile": "latency", "loads": [4], "repeats": 1})
+    bench = bench_runs(plan, {"profile": "latency", "loads": [4], "repeats": 3})
     figures = {"completed": 64, "failed": 0, "empty": 0, "short": 0, "first_error": "", "ttft_p50": 50.0}
     results = [{"figures": figures, "engines": {}} for dummy in bench["runs"]]
     tuned = {"vm.swappiness": "1", "kernel.numa_balancing": "0"}
