@@ -217,6 +217,20 @@ OTHER = "engines before and after this change cannot exchange KV cache"
 KEYS = "the keys between the router and the engines change"
 
 
+def differs(registered: t.Mapping[str, t.Any], plan: Plan) -> bool:
+    """Whether a service of these hosts has to be started, restarted or removed, or its state is not known.
+
+    ``registered``: {host: what the module service_state returned with the state present, or None}.
+    """
+    for host, found in registered.items():
+        if not found or found.get("outdated") or found.get("other"):
+            return True
+        planned = {service["name"] for service in plan["services"] if service["host"] == host}
+        if not planned <= set(found.get("healthy") or ()):
+            return True
+    return False
+
+
 def _instances(plan: Plan) -> dict[tuple[str, int], set[str]]:
     found: dict[tuple[str, int], set[str]] = {}
     for service in plan["services"]:

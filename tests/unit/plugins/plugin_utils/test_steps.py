@@ -10,6 +10,7 @@ import json
 
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.change_steps import change_steps
+from ansible_collections.ascend.inference.plugins.filter.differs import differs_filter
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
@@ -370,3 +371,22 @@ def test_the_last_router_that_runs_is_restarted_at_once():
     assert [step["routers"] for step in every["roll"] if step["routers"]] == [["router"], ["router-1"]]
     started_first = steps(found(["router"], down=["router-1"]), plan(**CHANGED), plan(**TWO))
     assert [step["routers"] for step in started_first["roll"]] == [["router"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "different"),
+    [
+        ({}, False),
+        ({"outdated": ["prefill-0"]}, True),
+        ({"other": ["decode-7"]}, True),
+        ({"healthy": ["prefill-0"]}, True),
+        ({"healthy": None}, True),
+        (None, True),
+    ],
+)
+def test_services_that_are_not_known_to_be_as_planned_differ(change, different):
+    """A host whose services are all healthy and current needs no step; one that gave no answer may need all."""
+    new = plan()
+    found = {"outdated": [], "other": [], "healthy": [service["name"] for service in new["services"]]}
+    registered = None if change is None else {**found, **change}
+    assert differs_filter({"n1": {"__service_registered": registered}}, ["n1"], new) is different
