@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from . import advisories_data as data
@@ -24,6 +25,17 @@ CONDITIONS = {
 }
 
 
+EARLY = re.compile(
+    r"\d[._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)[._-]?\d*(?:$|[._-])", re.IGNORECASE
+)  # of PEP 440, the end of a pre-release
+
+
+def _padded(version: str) -> tuple[int, ...]:
+    """The numbers of a version, with zeros at the end: 0.14 is 0.14.0."""
+    found = numbers(version)
+    return found + (0,) * (4 - len(found))
+
+
 class Advisory(t.NamedTuple):
     """One advisory: its id, the versions of vLLM from ``introduced`` up to and without ``fixed``, CVSS 3 score or nothing, condition and effect."""
 
@@ -35,9 +47,13 @@ class Advisory(t.NamedTuple):
     effect: str
 
     def affects(self, vllm: str) -> bool:
-        """Whether a version of vLLM is affected; a version that is not a number (a branch) is not."""
-        version = numbers(vllm)
-        return bool(version) and numbers(self.introduced) <= version < numbers(self.fixed)
+        """Whether a version of vLLM is affected; a version that is not a number (a branch) is not.
+
+        A pre-release of the fixed version comes before the fix (PEP 440), and one of the first affected version may have the defect.
+        """
+        version, first, fixed = (_padded(text) for text in (vllm, self.introduced, self.fixed))
+        before = EARLY.search(vllm.split("+")[0]) is not None
+        return bool(numbers(vllm)) and first <= version and (version < fixed or (before and version == fixed))
 
 
 ADVISORIES = tuple(Advisory(*row) for row in data.ROWS)

@@ -91,3 +91,27 @@ def test_the_finding_says_which_release_has_the_fix():
     findings = [item for item in launch_plan(*family("p2p-0.13", {}))["findings"] if item["id"] == "ADVISORY"]
     assert all(item["fix"].startswith("Set inference_release to 0.18.0.") for item in findings)
     assert {item["severity"] for item in findings} == {"warning"}
+
+
+# CVE-2025-59425 is fixed in 0.11.0, CVE-2026-22807 came with 0.10.1.
+@pytest.mark.parametrize(
+    ("version", "affected"),
+    [
+        *((version, True) for version in ("0.11.0rc3", "0.11.0.dev12+g1a2b3c4", "0.11.0a1", "0.11.0-rc.1", "0.11rc1")),
+        *(
+            (version, False)
+            for version in ("0.11", "0.11.0+empty", "0.11.0.post1", "0.11.0+rc1", "0.11.0.1", "0.11.1rc1")
+        ),
+    ],
+)
+def test_a_pre_release_of_the_fixed_version_is_before_the_fix(version, affected):
+    assert KNOWN["CVE-2025-59425"].affects(version) is affected
+
+
+def test_a_pre_release_of_the_first_affected_version_may_be_affected():
+    assert KNOWN["CVE-2026-22807"].affects("0.10.1rc1") and not KNOWN["CVE-2026-22807"].affects("0.10.0.post1")
+
+
+def test_a_known_release_with_a_pre_release_of_vllm_is_judged_by_it():
+    assert RELEASES["0.11.0rc0"].vllm == "0.11.0rc3" and KNOWN["CVE-2025-59425"].affects(RELEASES["0.11.0rc0"].vllm)
+    assert fixed_release(KNOWN["CVE-2025-59425"], RELEASES["0.11.0rc0"]) == "0.11.0"
