@@ -9,9 +9,12 @@ import contextlib
 import getpass
 import os
 import pathlib
+import shlex
 import socket
 import time
 import typing as t
+
+from ...module_utils.tools.text import visible
 
 Run = dict[str, t.Any]
 PREFIX = "ansible-local-"  # of the run's temporary folder; the process id follows (ansible/config/manager.py)
@@ -61,14 +64,16 @@ def start_of(process: int) -> str:
 def ended(holder: t.Mapping[str, t.Any], here: Run) -> bool:
     """Whether the run that holds a lock has ended for certain: it ran where this run does, and its process is gone."""
     known = holder.get("process") and holder.get("start") and holder.get("space")
-    return bool(known and holder["space"] == here["space"] and start_of(int(holder["process"])) != holder["start"])
+    # A record that a disk or somebody damaged proves nothing.
+    sound = known and isinstance(holder["process"], int) and isinstance(holder["start"], str)
+    return bool(sound and holder["space"] == here["space"] and start_of(holder["process"]) != holder["start"])
 
 
 def refusal(host: str, directory: str, holder: t.Mapping[str, t.Any]) -> str:
     """The error for a deployment that another run is changing."""
-    name, run = os.path.basename(directory.rstrip("/")), holder["id"]
-    return (
+    name, run = os.path.basename(directory.rstrip("/")), str(holder["id"])
+    return visible(
         f"{host}: deployment {name} is being changed by {holder.get('owner')} on {holder.get('controller')} since {holder.get('since')} "
         f"(run {run}). Two runs at once would leave services of both; nothing was changed here. Fix: wait until that run has ended. "
-        f"If it has ended for certain, run again with -e inference_break_lock={run}"
+        f"If it has ended for certain, run again with -e inference_break_lock={shlex.quote(run)}"
     )

@@ -51,3 +51,15 @@ def test_the_refusal_says_who_and_what_to_do():
     )
     assert "h1: deployment sample is being changed by anna on bastion since 20" in text
     assert text.endswith("-e inference_break_lock=r1")
+
+
+@pytest.mark.parametrize("odd", [{"process": "12x"}, {"process": [1]}, {"process": 1.5}, {"start": 7}, {"start": {}}])
+def test_a_damaged_record_of_a_lock_proves_no_end(odd):
+    assert run.ended({**HERE, "process": 2**30, "start": "1", **odd}, HERE) is False
+
+
+def test_a_record_of_a_host_neither_moves_the_terminal_nor_adds_a_command():
+    record = {**HERE, "owner": "anna\x1b[2J\u202e", "controller": "b\x07", "id": "r1; reboot"}
+    text = run.refusal("h1", "/opt/x/deployments/sample", record)
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert text.endswith("-e inference_break_lock='r1; reboot'")
