@@ -24,8 +24,15 @@ LINE = 4096  # bytes of a line's beginning that are kept
 KNOWN = 256  # bytes before the position by which its file is known again: a number of an inode is used again, and copytruncate keeps it
 
 
+WIDEST = 64 * 1024  # bytes of a line that are read from a container's log
+
+
 class Unread(Exception):
     """Why a log was not read. Its position stays."""
+
+
+class Endless(Unread):
+    """The first line is longer than what is read in one round."""
 
 
 def new_lines(log, position, now):
@@ -132,7 +139,12 @@ def _journal(log, position, now):
         "--after-cursor=" + position["cursor"] if position.get("cursor") else "--since=@{}".format(position["since"])
     )
     lines, after = [], dict(position)
-    for row in _command([*base, begin]):  # whole rows: one that the limit cuts off is the first of the next round
+    try:
+        rows = _command([*base, begin])  # whole rows: one that the limit cuts off is the first of the next round
+    except Endless:  # an entry may have 768 MiB, and its cursor may be printed after its text: ask for the cursor alone, and go on behind it
+        short = [word.replace("=MESSAGE", "=PRIORITY") for word in base]
+        return [], {"cursor": json.loads(_command([*short, begin])[0])["__CURSOR"]}, True
+    for row in rows:
         entry = json.loads(row)
         after = {"cursor": entry["__CURSOR"]}
         for message in _messages(entry.get("MESSAGE") or ""):
@@ -180,13 +192,15 @@ def _order(moment, row=""):
 
 def _command(argv, merged=False):
     """Whole lines of the output, at most MOST bytes of it. Raises :class:`Unread`."""
-    words = ["sh", "-c", '"$@" 2>&1 | head -c "$0"' if merged else '"$@" | head -c "$0"', str(MOST), *argv]
+    # cut reads a longer line to its end and passes on its beginning. The journal's rows are JSON, whose beginning is of no use.
+    script = f'"$@" 2>&1 | cut -b -{WIDEST} | head -c "$0"' if merged else '"$@" | head -c "$0"'
+    words = ["sh", "-c", script, str(MOST), *argv]
     done = execute(words, TIMEOUT, dict(os.environ, LC_ALL="C"), most=2 * MOST)
     if done.timed_out or done.stderr.strip():
         raise Unread("{}: {}".format(argv[0], done.stderr.strip()[-200:] or f"no end after {TIMEOUT} s"))
     rows = done.stdout.split("\n")[:-1]
     if done.stdout and not rows:
-        raise Unread(f"{argv[0]}: a line without an end within {MOST} bytes")
+        raise Endless(f"{argv[0]}: a line without an end within {MOST} bytes")
     return rows
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import textwrap
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.collector import logs, positions
@@ -37,7 +38,9 @@ JOURNALCTL = """\
         if text and len(text) > 4096 and not given.all:
             text = None
         # As the real one, which prints what counts as printable, such as U+2028, as it is.
-        print(json.dumps({"__CURSOR": row["__CURSOR"], "__REALTIME_TIMESTAMP": "1", "MESSAGE": text}, ensure_ascii=False))
+        # The order of fields is that of a table of hashes; the cursor is printed whatever fields are asked for.
+        shown = {name: {"MESSAGE": text, "PRIORITY": "6"}[name] for name in given.output_fields.split(",")}
+        print(json.dumps({**shown, "__CURSOR": row["__CURSOR"], "__REALTIME_TIMESTAMP": "1"}, ensure_ascii=False))
 """
 DOCKER = """\
     import sys
@@ -278,14 +281,20 @@ def test_no_character_of_a_client_ends_the_reading_of_a_journal(rounds, tmp_path
     assert (failed(found), found["read"]) == (2, 1)
 
 
-def test_an_entry_that_is_longer_than_a_round_is_said(rounds, tmp_path, monkeypatch):
+def test_an_entry_that_no_round_can_read_is_a_gap_and_not_the_end(rounds, tmp_path, monkeypatch):
+    """A service may write 768 MiB to the journal's own socket."""
     log = {"kind": "journald", "path": "", "unit": "inference-decode-0.service"}
-    monkeypatch.setattr(positions, "MOST", 300)
+    monkeypatch.setattr(positions, "MOST", 1000)
     (tmp_path / "journal").write_text("")
     rounds(log)
-    row = {"unit": "inference-decode-0", "__CURSOR": "s=1;i=0", "MESSAGE": "y" * 400, "at": 2e9}
-    (tmp_path / "journal").write_text(json.dumps(row) + "\n")
-    assert rounds(log)["read"] == 0
+    unit = "inference-decode-0"
+    texts = [FAILED, "x" * 3000, FAILED]
+    rows = [
+        {"__CURSOR": f"s=1;i={number}", "at": 2e9, "unit": unit, "MESSAGE": text} for number, text in enumerate(texts)
+    ]
+    (tmp_path / "journal").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = [rounds(log) for _round in range(4)]
+    assert (failed(found[-1]), found[-1]["gaps_total"], found[-1]["read"]) == (2, 1, 1)
 
 
 def test_no_character_of_a_client_ends_the_reading_of_a_container(rounds, tmp_path):
@@ -346,3 +355,14 @@ def test_flags_and_transfers_of_lines():
     assert transfers_of(TOOK, "") == (0, 0.0)
     line = "KV Transfer metrics: Num successful transfers=4, Avg xfer time (ms)=2.5, Num failed transfers=1"
     assert transfers_of(line, "x") == (4, 10.0) and flags_of(line) == ["transfer_counted"]
+
+
+def test_a_line_of_a_container_without_an_end_is_read_to_its_beginning(rounds, tmp_path, monkeypatch):
+    log = {"kind": "docker", "path": "", "unit": "inference-decode-0"}
+    monkeypatch.setattr(positions, "MOST", 200_000)
+    (tmp_path / "container").write_text("")
+    rounds(log)
+    first, second = (positions._utc(time.time()) + " " for _line in range(2))
+    (tmp_path / "container").write_text(first + FAILED.rstrip() + "x" * 400_000 + "\n" + second + FAILED)
+    found = [rounds(log) for _round in range(2)]
+    assert [(failed(one), one["read"], one["gaps_total"]) for one in found] == [(2, 1, 0), (2, 1, 0)]
