@@ -14,6 +14,7 @@ import re
 import stat
 
 from ..host.model_facts import read_config
+from ..tools import foreign_file
 from ..tools.runner import ToolMissing, find_executable, run
 from . import cann
 from .sdist import origin_path
@@ -22,6 +23,7 @@ from .venv import STAMPS, read_stamp
 TIMEOUT = 30
 CHIP = re.compile(r"^__device_type__\s*=\s*(['\"])(.*?)\1\s*$", re.MULTILINE)
 MARK = ".ascend-inference-"
+PART = 1024 * 1024  # bytes of a file that are in memory at once
 
 
 def environments(paths):
@@ -72,9 +74,10 @@ def file(path):
     # type: (str) -> t.Optional[t.Dict[str, str]]
     """``{sha256, mode, owner, origin}`` of a file, None if it does not exist; ``origin`` is the archive that the collection took it from."""
     try:
-        with open(path, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            content = stream.read() if stat.S_ISREG(status.st_mode) else b""
+        with foreign_file.opened(path, follow=True) as stream:
+            status, content = os.fstat(stream.fileno()), hashlib.sha256()
+            for part in iter(lambda: stream.read(PART), b""):
+                content.update(part)
     except OSError:
         return None
     try:
@@ -82,7 +85,7 @@ def file(path):
     except KeyError:
         owner = str(status.st_uid)
     return {
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "sha256": content.hexdigest(),
         "mode": f"{stat.S_IMODE(status.st_mode):04o}",
         "owner": owner,
         "origin": _text(origin_path(path)).strip(),
@@ -108,7 +111,7 @@ def gather(venvs, models, files, cann_roots):
 def _text(path):
     # type: (str) -> str
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        with foreign_file.opened(path, follow=True) as stream:
+            return stream.read(foreign_file.MOST).decode("utf-8", "replace")
     except OSError:
         return ""

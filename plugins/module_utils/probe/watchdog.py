@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..files.journal import WATCHDOG, Folder
+from ..tools.foreign_json import number
 from .answer import numbers_of
 
 HOUR = 3600.0
@@ -47,7 +49,7 @@ def decide(
     findings += [f"{name} is stuck and is in no plan. Fix: run deploy" for name in stuck if name not in engines]
     if not (known and restart):
         return Decision(findings)
-    recent = [action for action in actions if now - float(action.get("at", 0)) < HOUR]
+    recent = [action for action in actions if _recent(action.get("at"), now)]
     if len(recent) >= per_hour:
         names = ", ".join(str(action.get("engine")) for action in recent)
         text = f"{names} restarted within the last hour, so nothing is restarted (inference_watchdog_per_hour: {per_hour}). Fix: read the logs of {known[0]}"
@@ -55,6 +57,11 @@ def decide(
     often = [action.get("engine") for action in recent]
     chosen = min(known, key=lambda name: (often.count(name), name))
     return Decision(findings, chosen, tuple(engines[chosen]))
+
+
+def _recent(at: Any, now: float) -> bool:
+    """Whether an action is of the last hour. One without a time may be: what is unknown allows no restart."""
+    return number(at) is None or now - at < HOUR
 
 
 def _unknown(page: Mapping[str, Any]) -> str:
@@ -75,7 +82,7 @@ def proven(metrics: str, engine: str, since: float) -> str:
     """Empty if the probe shows that clients get answers and that the engine takes part since that moment; else what is missing."""
     seen: dict[str, dict[str, float]] = {}
     for name, path, value in _SUCCESS.findall(metrics):
-        seen.setdefault(path, {})[name] = float(value)
+        seen.setdefault(path, {})[name] = _float(value)
     new = {path: row.get("success") for path, row in seen.items() if row.get("path_timestamp_seconds", 0.0) > since}
     own = [path for path in seen if engine in path.split("->")]
     bad = sorted(path for path in new if new[path] != 1.0 and (path in own or path == "clients"))
@@ -86,6 +93,14 @@ def proven(metrics: str, engine: str, since: float) -> str:
     if own and not any(path in new for path in own):
         return f"no request over {engine} was tried since then"
     return ""
+
+
+def _float(text: str) -> float:
+    """The number; NaN, which is neither a success nor a time after another one, for any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def actions_of(base: str) -> list[dict[str, Any]]:

@@ -86,8 +86,8 @@ def _completion(body: Any, reply: Reply) -> Answer:
         text=_text(choice, "message"),
         request_id=str(body.get("id") or ""),
         finish_reason=choice.get("finish_reason") or "",
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
         kv_transfer_params=dict(body["kv_transfer_params"]) if body.get("kv_transfer_params") else None,
         seconds=reply.seconds,
         tokens=_tokens(choice.get("logprobs")),
@@ -113,8 +113,8 @@ def _streamed(reply: Reply) -> Answer:
         text="".join(text for unused, text in spoken),
         request_id=str(chunks[0][1].get("id") or ""),
         finish_reason=reasons[-1] if reasons else "",
-        prompt_tokens=usage.get("prompt_tokens") or 0,
-        completion_tokens=usage.get("completion_tokens") or 0,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
         seconds=reply.seconds,
         ttft=spoken[0][0] if spoken else None,
     )
@@ -122,6 +122,15 @@ def _streamed(reply: Reply) -> Answer:
     if not gap and not done:
         gap = {"problem": "no_done", "detail": "the stream ended without [DONE]: it was truncated"}
     return answer._replace(**gap)
+
+
+def _count(value: Any) -> int:
+    """A number of tokens; 0 if it is missing. TypeError if it is no count."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= foreign_json.LARGEST:
+        raise TypeError("a number of tokens is no count")
+    return value
 
 
 def _text(choice: dict[str, Any], part: str) -> str:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Dict, NamedTuple
+
+from ..tools.foreign_json import number
 
 # name, {labels}, value; exemplars and time stamps after the value are ignored
 _SAMPLE = re.compile(r'^([A-Za-z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)')
@@ -21,7 +22,7 @@ Samples = Dict[str, float]
 
 
 def read_metrics(text: str) -> Samples:
-    """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). NaN and text count as absent.
+    """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). Text, NaN and infinity count as absent.
 
     Only two labels are kept: `source` of vllm:prompt_tokens_by_source_total (vLLM >= 0.16), and `engine` (the data-parallel rank)
     of vllm:request_success_total, as `vllm:request_success_total{engine=…}`.
@@ -35,7 +36,7 @@ def read_metrics(text: str) -> Samples:
             value = float(found.group(3))
         except ValueError:
             continue
-        if math.isnan(value):
+        if number(value) is None:
             continue
         names = [found.group(1)]
         labels = dict(_LABEL.findall(found.group(2) or ""))

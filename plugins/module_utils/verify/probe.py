@@ -193,12 +193,13 @@ class Probe:
             reply = ask(self.target(self.plan.engines[0]), "/tokenize", body, timeout=min(60.0, self.limits.request))
             try:
                 count = int(foreign_json.loads(reply.body)["count"])
-            except (ValueError, LookupError, TypeError):
+            except (ValueError, LookupError, TypeError, OverflowError):
                 return words
             if needed <= count <= most:
                 return words
             # The token count of the nonce varies: aim between the bounds, at most a quarter above the smaller one.
-            words = max(1, words * min(needed + needed // 4, (needed + most) // 2) // max(count, 1))
+            # A word is at least one token, whatever an engine counts: a prompt that grows with its answer could fill the memory.
+            words = min(most, max(1, words * min(needed + needed // 4, (needed + most) // 2) // max(count, 1)))
         return words
 
     @property

@@ -12,6 +12,7 @@ import os
 import socket
 import threading
 import time
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.collector import textfile
@@ -26,7 +27,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.support import ga
 from ansible_collections.ascend.inference.plugins.module_utils.support.redact import Redactor
 from ansible_collections.ascend.inference.plugins.module_utils.tools import foreign_file, foreign_json
 from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client as client
-from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, logs
+from ansible_collections.ascend.inference.plugins.module_utils.verify import answers, logs, probe
 
 DEEP = "[" * 100000
 
@@ -310,3 +311,21 @@ def test_a_file_that_grows_without_end_is_read_in_part(tmp_path):
         stream.truncate(1 << 40)  # takes no space
     assert len(foreign_file.read(str(path))) == foreign_file.MOST
     assert len(base.tail(str(path), 5)) <= foreign_file.MOST
+
+
+@pytest.mark.parametrize("count", [1, -5, 1e400, 10**400, 0.001])
+def test_an_engine_that_counts_tokens_wrongly_does_not_make_prompts_without_end(monkeypatch, count):
+    sizes = []
+
+    def ask(_target, _path, body, **_more):
+        sizes.append(len(body["prompt"]))
+        return client.Reply(200, json.dumps({"count": count}), 0.1, "", "", ())
+
+    monkeypatch.setattr(probe, "ask", ask)
+    asking = types.SimpleNamespace(
+        plan=types.SimpleNamespace(model="m", engines=["decode-0"]),
+        target=str,
+        limits=types.SimpleNamespace(request=1.0),
+    )
+    words = probe.Probe.words_for(asking, 300, 600)
+    assert words <= 600 and max(sizes) < 20_000

@@ -131,3 +131,12 @@ def test_same_text(answer, reference, exact, same):
 def test_excerpt_is_one_short_line():
     assert excerpt("a\n b") == "a b"
     assert len(excerpt("x" * 500)) == 201
+
+
+@pytest.mark.parametrize("count", [1e400, float("nan"), "9", 10**400, -1, True, [9], {"n": 1}, 9.5])
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+def test_a_number_of_tokens_that_is_no_count_is_no_completion(name, count):
+    usage = {"prompt_tokens": 9, "completion_tokens": 1, name: count}
+    assert read_answer(reply(completion(usage=usage))).problem == "not_json"
+    events = ((0.1, chunk(" river")), (0.2, chunk("", "length", usage=usage)), (0.3, "[DONE]"))
+    assert read_stream(reply("data", events=events)).problem == "not_json"

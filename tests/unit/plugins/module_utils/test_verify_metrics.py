@@ -73,3 +73,8 @@ def test_the_stores_counters_by_version():
         store_puts({"master_key_count": 4.0}, {"master_key_count": 4.0, "master_put_start_requests_total": 1.0}) == 1.0
     )
     assert store_puts({}, {}) is None
+
+
+def test_what_is_no_usable_number_counts_as_absent():
+    found = read_metrics("a +Inf\nb -Inf\nc 1e400\nd NaN\ne 1" + "0" * 400 + "\nf 2\n")
+    assert found == {"f": 2.0}

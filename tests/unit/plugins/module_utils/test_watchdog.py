@@ -128,3 +128,17 @@ def test_check_mode_and_reports_note_nothing(tmp_path, answers):
     assert noted(tmp_path) == []
     answers["/health"] = "no page"
     assert "unknown" in engine_watchdog.chosen(params(tmp_path), False)["findings"][0]
+
+
+@pytest.mark.parametrize("at", ["yesterday", None, [], "nan", float("nan"), 10**400])
+def test_an_action_without_a_usable_time_counts_as_one_of_the_last_hour(at):
+    assert decided(actions=[{"at": at, "engine": "decode-1"}], per_hour=1).engine == ""
+
+
+@pytest.mark.parametrize("value", ["x", "1.2.3", "", "NaN"])
+def test_what_is_no_number_on_the_page_proves_nothing(value):
+    text = 'inference_probe_success{path="clients"} 1\n'
+    assert watchdog.proven(f'{text}inference_probe_path_timestamp_seconds{{path="clients"}} {value}\n', "decode-0", 0)
+    times = 'inference_probe_path_timestamp_seconds{path="clients"} 9\n'
+    assert watchdog.proven(f'inference_probe_success{{path="clients"}} {value}\n{times}', "decode-0", 0)
+    assert watchdog.proven(text + times, "decode-0", 0) == ""

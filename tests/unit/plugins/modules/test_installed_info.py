@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import tracemalloc
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.tools import runner
@@ -108,3 +109,25 @@ def test_packages_of_cann_and_interrupted_ones(tmp_path, run_module):
     assert found[str(tmp_path)]["interrupted"] == ["Ascend-cann-nnal_9.1.0_linux-x.run"]
     assert list(found[str(tmp_path)]["installed"]["toolkit"]) == ["9.1.0"]
     assert found["/nowhere"] == {"installed": {"toolkit": {}, "kernels": {}, "nnal": {}}, "interrupted": []}
+
+
+def test_a_pipe_in_place_of_a_file_does_not_hold_up_the_run(tmp_path, venvs, run_module):
+    os.mkfifo(tmp_path / "key.pem")
+    build_info(venvs / "whole", "")
+    info = next((venvs / "whole").rglob("_build_info.py"))
+    info.unlink()
+    os.mkfifo(info)
+    found = run_module("installed_info", files=[str(tmp_path / "key.pem")], environments=[str(venvs)])
+    assert found["files"] == {str(tmp_path / "key.pem"): None} and set(found["chips"].values()) == {""}
+
+
+def test_a_large_file_is_not_held_in_memory(tmp_path, run_module):
+    with (tmp_path / "key.pem").open("wb") as stream:
+        stream.truncate(300 * 2**20)
+    tracemalloc.start()
+    try:
+        found = run_module("installed_info", files=[str(tmp_path / "key.pem")])
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert found["files"][str(tmp_path / "key.pem")]["mode"] == "0644"
