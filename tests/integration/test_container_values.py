@@ -10,7 +10,9 @@ import subprocess
 import uuid
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import creation
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker, creation
+from ansible_collections.ascend.inference.plugins.modules.service_state import registered
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.service_states import service_states
 from ansible_collections.ascend.inference.tests.integration.test_container_runtime import answers
@@ -73,3 +75,33 @@ def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
     assert config["WorkingDir"] == container["work_directory"]
     assert config["Labels"]["ascend.inference.service"] == service["name"]
     assert config["Labels"]["ascend.inference.digest"] == service["digest"]
+
+
+def test_a_tag_that_was_moved_is_refused_and_a_container_of_others_is_left_alone(image):
+    plan = launch_plan(*family("docker", CHANGES))
+    (service,) = service_states(plan, [next(one for one in plan["services"] if one["kind"] == "router")])
+    deployment = f"ascend-inference-test-{uuid.uuid4().hex[:8]}"
+    service.update(unit=deployment, container={**service["container"], "image": image})
+    runtime = Docker({**SETTINGS, "deployment": deployment, "pull": "never"})
+
+    def present():
+        return registered(runtime, {"state": "present", "services": [service]}, True)
+
+    def docker(*words, **more):
+        return subprocess.run(["docker", *words], check=True, capture_output=True, **more).stdout.decode().strip()
+
+    docker("create", f"--name={deployment}", "--label=ascend.inference.deployment=other", image, "/x")
+    try:
+        with pytest.raises(RuntimeProblem, match="did not create"):
+            present()
+        docker("rm", deployment)
+        docker("create", f"--name={deployment}", f"--label=ascend.inference.deployment={deployment}", image, "/x")
+        assert present()["outdated"] == []
+        before = docker("image", "inspect", "--format={{.Id}}", image)
+        docker("import", "--message=another", "-", image, input=b"\0" * 10240)
+        with pytest.raises(RuntimeProblem, match=f"docker tag {before} {image}"):
+            present()
+        docker("tag", before, image)
+        assert present()["outdated"] == []
+    finally:
+        docker("rm", "--force", deployment)

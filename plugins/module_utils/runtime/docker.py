@@ -21,11 +21,15 @@ from .base import Runtime, RuntimeProblem, state, stop_time
 
 LABEL = "ascend.inference."
 SPEC = LABEL + "container"  # the label with the digest of the command that created the container
-TEMPLATE = "[{{json .Name}},{{json .State}},{{json .RestartCount}},{{json .Config.Labels}},{{json .Image}}]"
+TEMPLATE = "[{{json .Name}},{{json .State}},{{json .RestartCount}},{{json .Config.Labels}},{{json .Image}},{{json .Config.Image}}]"
 
 
 class Docker(Runtime):
-    """A container is replaced if it was created with a different command or image than planned."""
+    """A container is replaced if it was created with a different command or image than planned.
+
+    A tag that names another image than before is not planned: such a container is started as it is, and a change is refused, unless
+    the setting ``pull`` says that tags move.
+    """
 
     log_kind = "docker"
 
@@ -52,8 +56,9 @@ class Docker(Runtime):
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))
 
     def apply(self, services, check, remove=True):
-        planned = [service["unit"] for service in services]
-        old = [name for name in self._containers([]) if name not in planned]
+        planned, found = [service["unit"] for service in services], self._containers(services)
+        self._refuse(services, found)
+        old = [name for name in found if name not in planned]
         if not check:
             if remove:
                 self._remove(old, services)
@@ -64,6 +69,7 @@ class Docker(Runtime):
 
     def start(self, services):
         found = self._containers(services)
+        self._refuse_foreign(services, found)
         # Docker's restart delay may be a minute, and a start command does not shorten it.
         self.stop(
             [service for service in services if service["unit"] in found and found[service["unit"]]["state"]["pending"]]
@@ -82,6 +88,10 @@ class Docker(Runtime):
         if services:
             self._docker("start", *[service["unit"] for service in services])
 
+    def restart(self, services):
+        self._refuse_foreign(services, self._containers(services))
+        super().restart(services)
+
     def stop(self, services):
         if services:
             self._docker("stop", *[service["unit"] for service in services], timeout=stop_time(services))
@@ -98,7 +108,7 @@ class Docker(Runtime):
             self._docker("rm", "--force", *names)
 
     def _containers(self, services):
-        """{name: {state, spec, image}} of the deployment's containers, and of others that have a planned name."""
+        """{name: {state, spec, image, named, ours}} of the deployment's containers, and of others that have a planned name."""
         names = self._docker(
             "ps", "--all", "--format={{.Names}}", f"--filter=label={LABEL}deployment={self._deployment}"
         ).split()
@@ -109,7 +119,7 @@ class Docker(Runtime):
         if not names:
             return {}
         lines = self._docker("inspect", "--type=container", "--format=" + TEMPLATE, *names).splitlines()
-        return dict(_container(*json.loads(line)) for line in lines if line.startswith("["))
+        return dict(_container(self._deployment, *json.loads(line)) for line in lines if line.startswith("["))
 
     @property
     def _deployment(self):
@@ -118,8 +128,39 @@ class Docker(Runtime):
     def _as_planned(self, service, container):
         if not container or container["spec"] != fingerprint(creation(service, self.settings)):
             return False
-        image = self._id(self._present(service["container"]["image"]))
-        return not image or image == container["image"]  # a missing image is pulled when it is needed
+        name = self._present(service["container"]["image"])
+        image = self._id(name)
+        # A missing image is pulled when it is needed.
+        return not image or image == container["image"] or self._moved(name, container)
+
+    def _refuse(self, services, found):
+        """Raise RuntimeProblem if a container is not this deployment's, or the planned name of its image names another image by now."""
+        self._refuse_foreign(services, found)
+        for service in services:
+            image, container = self._present(service["container"]["image"]), found.get(service["unit"])
+            if container and self._moved(image, container):
+                raise RuntimeProblem(
+                    "{0} is another image now ({1}) than the one that {2} was created from ({3}): other software would run under the "
+                    "same plan. Nothing was changed here. Fix: set inference_image to the digest of the image that is wanted "
+                    '(NAME@sha256:...); or give the former image its name again ("docker tag {3} {0}"); or, if tags may move, set '
+                    "service_docker_pull to always".format(image, self._id(image), service["unit"], container["image"])
+                )
+
+    @staticmethod
+    def _refuse_foreign(services, found):
+        for service in services:
+            if not found.get(service["unit"], {"ours": True})["ours"]:
+                raise RuntimeProblem(
+                    "there is a container {0} that this deployment did not create. It would have to be removed. Nothing was changed "
+                    'here. Fix: rename it ("docker rename"), or set inference_deployment to another name'.format(
+                        service["unit"]
+                    )
+                )
+
+    def _moved(self, image, container):
+        """Whether the name of a container's image names another one by now, which nobody asked for."""
+        same = container["named"] == image and self.settings.get("pull") != "always"
+        return same and self._id(image) not in ("", container["image"])
 
     def _id(self, image):
         """The id of an image; empty if it is missing."""
@@ -185,7 +226,8 @@ def fingerprint(argv):
     return hashlib.sha256("\0".join(argv).encode("utf-8")).hexdigest()
 
 
-def _container(name, now, restarts, labels, image):
+def _container(deployment, name, now, restarts, labels, image, named):
+    """``image`` is the id of its image, ``named`` the name by which it was created, ``ours`` whether it is of this deployment."""
     status, labels = now.get("Status", "unknown"), labels or {}
     up = status == "running"
     detail = "" if up else "exit code {} {}".format(now.get("ExitCode"), now.get("Error", "")).strip()
@@ -193,7 +235,14 @@ def _container(name, now, restarts, labels, image):
     found = state(
         status, up, status == "restarting", restarts, since, restarts, detail, labels.get(LABEL + "digest", "")
     )
-    return name.lstrip("/"), {"state": found, "spec": labels.get(SPEC, ""), "image": image}
+    ours = labels.get(LABEL + "deployment") == deployment
+    return name.lstrip("/"), {
+        "state": found,
+        "spec": labels.get(SPEC, ""),
+        "image": image,
+        "named": named,
+        "ours": ours,
+    }
 
 
 def seconds(stamp):

@@ -43,7 +43,19 @@ class Engine:
         for name in words:
             container = self.containers[name]
             now = {"Status": container["status"], "StartedAt": "2026-01-01T00:00:00.1Z", "ExitCode": 137, "Error": ""}
-            rows.append(json.dumps(["/" + name, now, container["restarts"], container["labels"], container["image"]]))
+            assert options[1].count("{{json") == 6  # as many as below
+            rows.append(
+                json.dumps(
+                    [
+                        "/" + name,
+                        now,
+                        container["restarts"],
+                        container["labels"],
+                        container["image"],
+                        container["named"],
+                    ]
+                )
+            )
         return 0, "\n".join(rows)
 
     def image(self, options, words):
@@ -54,8 +66,12 @@ class Engine:
         if name in self.containers:
             return 1, f"Conflict. The container name {name} is already in use"
         labels = dict(option[len("--label=") :].split("=", 1) for option in options if option.startswith("--label="))
-        self.containers[name] = {"status": "created", "labels": labels, "restarts": 0, "image": self.image_id}
+        ran = {"status": "created", "labels": labels, "restarts": 0}
+        self.containers[name] = {**ran, "image": self.image_id, "named": words[0]}
         return 0, ""
+
+    def pull(self, options, words):
+        return 0, self.image_id
 
     def start(self, options, words):
         for name in words:
@@ -87,9 +103,9 @@ def service(name, **container):
     return dict(found, digest="", container=planned, stop_signal="TERM", work_directory="/d/" + name)
 
 
-def call(engine, state, *services, check=False):
+def call(engine, state, *services, check=False, **settings):
     done = module.registered if state in ("present", "absent") else module.running
-    return done(Docker(SETTINGS, engine), {"state": state, "services": list(services)}, check)
+    return done(Docker({**SETTINGS, **settings}, engine), {"state": state, "services": list(services)}, check)
 
 
 def test_a_container_is_created_once(engine):
@@ -151,18 +167,51 @@ def test_a_read_only_container_has_a_folder_for_the_moment():
     assert "--read-only" in argv and any(word.startswith("--tmpfs=/tmp:") for word in argv)
 
 
-@pytest.mark.parametrize("why", ["mounts", "image", "foreign"])
+@pytest.mark.parametrize("why", ["mounts", "image", "pull"])
 def test_a_container_that_is_not_as_planned_is_replaced(engine, why):
     call(engine, "started", service("a"))
     engine.calls.clear()
-    planned = service("a", mounts=["/m:/m:ro", "/n:/n"]) if why == "mounts" else service("a")
-    if why == "image":
+    changes = {"mounts": {"mounts": ["/m:/m:ro", "/n:/n"]}, "image": {"image": "image:2"}}
+    planned, settings = service("a", **changes.get(why, {})), {"pull": "always"} if why == "pull" else {}
+    if why != "mounts":
         engine.image_id = "sha256:2"
-    if why == "foreign":
-        engine.containers["x-a"]["labels"] = {}
-    assert call(engine, "started", planned)["restarted"] == ["x-a"]
-    assert engine.calls == ["stop x-a", "stop x-a", "rm x-a", "create image:1 /d/a/run.sh", "start x-a"]
-    assert not call(engine, "started", planned)["changed"]
+    image = planned["container"]["image"]
+    assert call(engine, "started", planned, **settings)["restarted"] == ["x-a"]
+    assert engine.calls == ["stop x-a", "stop x-a", "rm x-a", f"create {image} /d/a/run.sh", "start x-a"]
+    assert not call(engine, "started", planned, **settings)["changed"]
+
+
+@pytest.mark.parametrize("change", [{}, {"mounts": ["/other:/other"]}])
+@pytest.mark.parametrize("check", [True, False])
+def test_a_tag_that_names_another_image_by_now_changes_nothing_unless_tags_may_move(engine, check, change):
+    call(engine, "started", service("a"))
+    engine.image_id = "sha256:2"
+    engine.calls.clear()
+    with pytest.raises(RuntimeProblem, match="image:1 is another image now .sha256:2.*docker tag sha256:1 image:1"):
+        call(engine, "present", service("a", **change), check=check)
+    assert engine.calls == []
+    assert not call(engine, "present", service("a"), pull="always", check=check)["changed"]
+    assert not call(engine, "present", service("a", image="image@sha256:2"), check=check)["changed"]
+
+
+def test_a_restart_runs_the_image_that_ran_before(engine):
+    """The watchdog restarts an engine at night: a tag that was moved meanwhile is no reason to change its software, nor to leave it."""
+    call(engine, "started", service("a"))
+    engine.image_id = "sha256:2"
+    engine.calls.clear()
+    assert not call(engine, "started", service("a"))["changed"]
+    assert call(engine, "restarted", service("a"))["restarted"] == ["x-a"]
+    assert engine.calls == ["stop x-a", "start x-a"] and engine.containers["x-a"]["image"] == "sha256:1"
+
+
+@pytest.mark.parametrize("labels", [{}, {LABEL + "deployment": "other"}])
+@pytest.mark.parametrize("state", ["present", "started", "restarted"])
+@pytest.mark.parametrize("status", ["running", "exited"])
+def test_a_container_of_others_with_a_planned_name_is_neither_changed_nor_removed(engine, status, state, labels):
+    engine.containers["x-a"] = {"status": status, "labels": labels, "restarts": 0, "image": "sha256:9", "named": "db"}
+    with pytest.raises(RuntimeProblem, match="x-a that this deployment did not create"):
+        call(engine, state, service("a"))
+    assert engine.calls == [] and "x-a" in engine.containers
 
 
 def test_an_image_by_digest_is_taken_under_the_tag_of_a_bundle_if_docker_did_not_pull_it(engine):
@@ -196,7 +245,7 @@ def test_one_that_waits_for_its_next_attempt_is_started_at_once(engine):
 def test_restart_stop_and_what_is_no_longer_planned(engine):
     first, second = service("a"), service("b")
     call(engine, "started", first, second)
-    engine.containers["other"] = {"status": "running", "labels": {}, "restarts": 0, "image": ""}
+    engine.containers["other"] = {"status": "running", "labels": {}, "restarts": 0, "image": "", "named": "db"}
     engine.calls.clear()
     assert call(engine, "restarted", first)["restarted"] == ["x-a"] and engine.calls == ["stop x-a", "start x-a"]
     assert call(engine, "present", second, check=True)["stopped"] == ["x-a"] and "x-a" in engine.containers
