@@ -151,7 +151,7 @@ class Docker(Runtime):
         for service in services:
             if not found.get(service["unit"], {"ours": True})["ours"]:
                 raise RuntimeProblem(
-                    "there is a container {0} that this deployment did not create. It would have to be removed. Nothing was changed "
+                    "there is a container {} that this deployment did not create. It would have to be removed. Nothing was changed "
                     'here. Fix: rename it ("docker rename"), or set inference_deployment to another name'.format(
                         service["unit"]
                     )
