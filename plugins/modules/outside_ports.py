@@ -52,6 +52,12 @@ exposed:
   type: list
   elements: dict
   sample: []
+untried:
+  description: Planned ports that this machine could not try, such as without a route. It is unknown whether they answer.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 text:
   description: The result as text, with the fix.
   returned: success
@@ -62,6 +68,7 @@ text:
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.firewall.outside import exposed, probe, report, targets
+from ..module_utils.tools.text import visible
 
 ARGUMENTS = {
     "hosts": {"type": "list", "elements": "dict", "required": True},
@@ -76,13 +83,14 @@ def main():
         tried, left = targets(module.params["hosts"])
     except (KeyError, ValueError) as error:
         module.fail_json(msg=f"hosts are not those of a plan: {error}")
-    opened = probe(tried, timeout)
+    opened, unasked = probe(tried, timeout)
     found = exposed(opened)
     module.exit_json(
         changed=False,
         open=[target._asdict() for target in opened],
         exposed=[target._asdict() for target in found],
-        text=report(found, tried, left, timeout),
+        untried=[target._asdict() for target, dummy in unasked],
+        text=visible(report(found, tried, left, timeout, unasked)),
     )
 
 

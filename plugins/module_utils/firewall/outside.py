@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from .policy import span
 
 # host and address of the target; sources: those of the plan's list that need the port; what: the planned purposes
 Target = namedtuple("Target", "host address port sources what")
+CLOSED = (errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ETIMEDOUT)
 LARGEST = 256  # ports of one range; the ranges of random ports are larger, and few of their ports are in use
 PARALLEL = 64
 
@@ -36,18 +38,23 @@ def targets(hosts):
 
 
 def answers(target, timeout):
-    """Whether the port accepts a connection within ``timeout`` seconds."""
+    """Whether the port accepts a connection within ``timeout`` seconds; the reason as text if this machine could not ask it."""
     try:
         socket.create_connection((target.address, target.port), timeout).close()
-    except OSError:
-        return False
+    except OSError as error:
+        # What a closed port, a filter that rejects and one that drops look like; anything else is this machine's own problem.
+        closed = isinstance(error, socket.timeout) or error.errno in CLOSED
+        return False if closed else str(error) or type(error).__name__
     return True
 
 
 def probe(given, timeout, connect=answers):
-    """The targets that answer."""
+    """``(targets that answer, [(target, reason)] of those that could not be asked)``."""
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return [target for target, opened in zip(given, pool.map(lambda item: connect(item, timeout), given)) if opened]
+        results = list(zip(given, pool.map(lambda item: connect(item, timeout), given)))
+    return [item for item, result in results if result is True], [
+        (item, why) for item, why in results if isinstance(why, str)
+    ]
 
 
 def exposed(opened):
@@ -55,10 +62,18 @@ def exposed(opened):
     return [target for target in opened if "client" not in target.sources]
 
 
-def report(found, tried, left, timeout):
+def report(found, tried, left, timeout, unasked=()):
     """The result as text."""
-    lines = [f"{len(tried)} planned ports were tried from here, each for {timeout} s."]
-    if not found:
+    lines = [f"{len(tried) - len(unasked)} planned ports were tried from here, each for {timeout} s."]
+    if unasked:
+        reasons = sorted({f"{target.host} ({target.address}): {why}" for target, why in unasked})
+        lines.append(
+            f"{len(unasked)} could not be tried, so it is unknown whether they answer: {'; '.join(reasons[:6])}"
+        )
+        lines.append(
+            "Fix: correct inference_outside or the addresses and routes of that machine, and run verify again."
+        )
+    elif not found:
         lines.append("None answers that only the cluster or the monitoring needs.")
     for target in found:
         lines.append(

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.firewall import (
@@ -181,9 +183,36 @@ def test_ports_that_only_the_cluster_needs_are_exposed():
     assert [target.port for target in tried] == [*range(7100, 7116), 8000, 8443, 9003] and left == [
         "n1 20000-36000 (ascend_direct)"
     ]
-    opened = outside.probe(tried, 1, lambda target, timeout: target.port in (7100, 8443))
+    opened, dummy = outside.probe(tried, 1, lambda target, timeout: target.port in (7100, 8443))
     found = outside.exposed(opened)
     assert [target.port for target in found] == [7100]
     text = outside.report(found, tried, left, 1)
     assert "n1 (10.0.0.11) port 7100 answers: prefill-0 api, needed by cluster only" in text and "Fix: " in text
     assert "Fix" not in outside.report([], tried, left, 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "result"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), False),
+        (socket.timeout("timed out"), False),
+        (OSError(errno.EHOSTUNREACH, "a filter that rejects"), False),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), "Network is unreachable"),
+        (PermissionError(errno.EPERM, "a filter of this machine"), "a filter of this machine"),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files"),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "Name or service not known"),
+    ],
+)
+def test_a_port_that_cannot_be_asked_is_not_a_closed_one(monkeypatch, error, result):
+    def connect(*dummy):
+        raise error
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    target = outside.Target("n1", "10.0.0.1", 7100, ["cluster"], "prefill-0 api")
+    answer = outside.answers(target, 1)
+    assert answer is False if result is False else result in answer
+    opened, unasked = outside.probe([target], 1)
+    text = outside.report(outside.exposed(opened), [target], [], 1, unasked)
+    assert ("None answers" in text) is (result is False) and ("unknown whether they answer: n1" in text) is (
+        result is not False
+    )
