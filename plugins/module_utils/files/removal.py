@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from . import changes, manifest, tree
+from .mounts import mounts_in
 
 
 def inside(base, path):
@@ -35,11 +36,23 @@ def unwanted(found, kind):
     return {path: record for path, record in every if path not in wanted}
 
 
+def refuse_mounts(folder):
+    """Raise TreeError if something is mounted in a folder that is to be removed with all that is in it."""
+    points = mounts_in(folder)
+    if points:
+        raise tree.TreeError(
+            f"{', '.join(points[:4])} is mounted below {folder}, which would be removed with all files on that mount: they may be others'. "
+            f'Nothing was removed there. Fix: unmount it ("umount {points[0]}"), then run the playbook again.'
+        )
+
+
 def remove(base, kept, check):
     """Remove; returns ``[{path, saved}]``. A file that somebody changed is renamed, not removed, unless it is a secret."""
     found = manifests(base, kept)
     files = {path: listed for path, listed in unwanted(found, "files").items() if inside(base, path)}
     folders = {path: listed for path, listed in unwanted(found, "folders").items() if inside(base, path)}
+    for path in sorted(path for path, listed in folders.items() if listed["service"]):
+        refuse_mounts(path)
     steps = [step for step in (_file(base, path, files[path], check) for path in sorted(files)) if step]
     for path in sorted(folders, reverse=True):  # children first
         if os.path.lexists(path):

@@ -19,6 +19,7 @@ def remove_deployment(base, check):
     found = removal.manifests(base, [])
     if not found:
         return [], ([base] if os.path.lexists(base) else [])
+    removal.refuse_mounts(base)
     kept = sorted(_foreign(base, base, found))
     steps = _backups(base, found, check) + _links(found, check) + removal.remove(base, [], check)
     if check:

@@ -14,6 +14,7 @@ import pwd
 import shutil
 
 from ..files import tree
+from ..files.mounts import mounts_in
 from ..tools.file_lock import LOCK
 from .venv import STAMPS
 
@@ -60,7 +61,13 @@ def decide(root, caches, model):
         for name in names(root)
         if name not in LAYOUT and not name.endswith(tree.FRESH)
     ]
-    return remove, kept
+    mounted = {
+        path: points
+        for path, points in ((path, mounts_in(path)) for path in remove if not os.path.islink(path))
+        if points
+    }
+    kept += [_stays(path, f"has files of a mount ({', '.join(points[:4])})") for path, points in mounted.items()]
+    return [path for path in remove if path not in mounted], kept
 
 
 def _stays(path, reason):

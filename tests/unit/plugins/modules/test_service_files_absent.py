@@ -9,7 +9,7 @@ import os
 import pathlib
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import system_folders, tree
+from ansible_collections.ascend.inference.plugins.module_utils.files import mounts, system_folders, tree
 from ansible_collections.ascend.inference.plugins.module_utils.install import venv
 
 PLACE = ("deployments", "sample")
@@ -224,3 +224,52 @@ def test_a_folder_that_a_killed_run_began_is_no_hindrance(run_module, tmp_path):
     begun.mkdir(parents=True)
     assert run_module("shared_removal", root=str(tmp_path / "root"))["kept"] == []
     assert not (tmp_path / "root").exists()
+
+
+@pytest.fixture
+def mounted(tmp_path, monkeypatch):
+    """Let the kernel's table have a bind mount at a path: (a line of a real table, with the same device as the disk around it)."""
+
+    def mount(path):
+        table, text = tmp_path / "mountinfo", str(path).replace(" ", "\\040")
+        rest = "rw,relatime - ext4 /dev/vda rw"
+        table.write_text(
+            f"26 1 254:0 / / {rest}\n27 26 254:0 /data/models {text} {rest}\n28 26 0:5 / {text}-beside {rest}\n"
+        )
+        monkeypatch.setattr(mounts, "TABLE", str(table))
+
+    return mount
+
+
+@pytest.mark.parametrize("place", ["logs", "logs/archive of others"])
+def test_nothing_is_removed_through_a_mount(run_module, base, mounted, place):
+    """rmtree goes into what is mounted: it would empty another disk."""
+    (base / place).mkdir(exist_ok=True)
+    mounted(base / place)
+    before = paths(base)
+    for check in (True, False):
+        done = absent(run_module, base, check=check)
+        assert done["failed"] and f'umount {base / place}"' in done["msg"] and paths(base) == before
+    changed = {**options(base), "folders": options(base)["folders"][:2]}  # the folder of logs is no longer planned
+    done = run_module("service_files", **changed, sets=["services", "plan"])
+    assert done["failed"] and "umount" in done["msg"] and (base / "logs/engine-0.log").exists()
+    mounted(f"{base}-elsewhere/{place}")
+    assert not absent(run_module, base)["failed"]
+
+
+@pytest.mark.parametrize("place", ["cache/vllm", "cache/vllm/hub"])
+def test_a_cache_with_a_mount_stays(run_module, base, tmp_path, mounted, place):
+    cache = tmp_path / "root" / place
+    cache.mkdir(parents=True, exist_ok=True)
+    (cache / "precious").touch()
+    assert not absent(run_module, base)["failed"]
+    mounted(cache)
+    done = run_module("shared_removal", root=str(tmp_path / "root"), caches=True)
+    assert (cache / "precious").exists() and [item["path"] for item in done["kept"]] == [
+        str(tmp_path / "root/cache/vllm")
+    ]
+    assert str(cache) in done["kept"][0]["reason"]
+
+
+def test_the_table_of_this_machine_is_understood():
+    assert "/proc" in mounts.mounts_in("/") and mounts.mounts_in("/nowhere") == []
