@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-# C0, DEL and C1 (ISO 6429), the separators that Unicode counts as line ends, and the marks that reverse the direction of text.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# C0, DEL and C1 (ISO 6429), the separators that Unicode counts as line ends, the marks that reverse the direction of text,
+# and halves of surrogate pairs, which YAML can write and no file can hold.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 WITHIN_LINES = re.compile(
     CONTROL.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f")
 )  # all of them but newline and tab

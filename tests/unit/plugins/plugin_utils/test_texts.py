@@ -180,3 +180,19 @@ def test_control_characters_of_others_are_shown_as_escapes():
         {"path": "node1", "id": "PORT-TAKEN", "problem": "python3 \x1b[2J evil", "value": "\x07"}
     )
     assert finding.text() == "node1 = \\x07: python3 \\x1b[2J evil. [PORT-TAKEN]"
+
+
+def test_no_text_has_a_character_that_is_shown_as_an_escape():
+    """What a terminal must not get is not planned either; newline and tab may be in quoted values."""
+    shown = [chr(code) for code in range(0x10000) if visible(chr(code)) != chr(code)]
+    assert len(shown) > 2000
+    assert [char for char in shown if not problem_of(char) or not problem_of(char, lines=True)] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["inference_model.name", "inference_env.A", "inference_args.chat-template", "inference_root", "node1.ansible_host"],
+)
+@pytest.mark.parametrize("char", ["\ud800", "\u061c"])
+def test_half_a_character_is_refused_and_no_error_of_the_planner(path, char):
+    assert {id_ for id_, dummy in refused({path: f"/a{char}"})} == {"VARIABLE-TEXT"}
