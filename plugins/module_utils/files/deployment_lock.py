@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 
+from ..tools import foreign_json
 from ..tools.file_lock import FileLock
 from . import tree
 
@@ -55,7 +56,7 @@ def release(directory, run_id):
 def holder_of(directory):
     """The record of the run that holds the lock; ``{}`` if none does."""
     try:
-        with open(path_of(directory), encoding="utf-8") as stream:
+        with open(path_of(directory), encoding="utf-8", errors="replace") as stream:
             return _record(stream.read())
     except OSError:
         return {}
@@ -64,7 +65,7 @@ def holder_of(directory):
 def _record(text):
     """A lock that was interrupted while it was taken has no record: nobody holds it."""
     try:
-        found = json.loads(text)
+        found = foreign_json.loads(text)
     except ValueError:
         return {}
     return found if isinstance(found, dict) and found.get("id") else {}

@@ -17,6 +17,7 @@ import json
 import os
 import time
 
+from ..tools import foreign_json
 from . import tree
 
 JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json", "plan.json"
@@ -42,10 +43,16 @@ class Folder:
         """The content of a JSON file as a dict; ``{}`` if it is missing or broken, or if a service's user can have written it."""
         entry = tree.look(self.descriptor, name) if self.descriptor is not None else None
         try:
-            found = json.loads(entry.content.decode("utf-8")) if tree.trusted(entry) else {}
+            found = foreign_json.loads(entry.content.decode("utf-8")) if tree.trusted(entry) else {}
         except ValueError:
             return {}
         return found if isinstance(found, dict) else {}
+
+    def journal(self):
+        """The journal; a part of another form, as a damaged disk leaves it, is missing."""
+        found = self.read(JOURNAL)
+        forms = {"phase": str, "since": str, "plan": dict, "run": dict, "verified": dict}
+        return {key: found[key] for key, form in forms.items() if isinstance(found.get(key), form)}
 
     def write(self, name, value):
         """Replace a file in one step."""
@@ -56,7 +63,7 @@ class Folder:
 def read(base):
     """The journal; ``{}`` if there is none."""
     with Folder(base) as folder:
-        return folder.read(JOURNAL)
+        return folder.journal()
 
 
 def note(base, phase, plan, run):
@@ -65,13 +72,13 @@ def note(base, phase, plan, run):
         if folder.descriptor is not None:
             known = {key: run.get(key, "") for key in ("id", "owner", "controller")}
             entry = {"phase": phase, "since": _now(), "plan": dict(plan), "run": known}
-            folder.write(JOURNAL, dict(entry, verified=folder.read(JOURNAL).get("verified") or {}))
+            folder.write(JOURNAL, dict(entry, verified=folder.journal().get("verified") or {}))
 
 
 def verified(base, digest, run):
     """Note that the deployed plan is verified, if it is the one with this digest; says whether it is."""
     with Folder(base) as folder:
-        plan, journal = folder.read(PLAN), folder.read(JOURNAL)
+        plan, journal = folder.read(PLAN), folder.journal()
         if not digest or plan.get("digest") != digest:
             return False
         last = folder.read(VERIFIED)
@@ -97,7 +104,7 @@ def previous(base, purpose):
     ``rollback``: the last verified plan, or the one before it if that is what is deployed and nothing was changed since.
     """
     with Folder(base) as folder:
-        phase, last, deployed = folder.read(JOURNAL).get("phase", ""), folder.read(VERIFIED), folder.read(PLAN)
+        phase, last, deployed = folder.journal().get("phase", ""), folder.read(VERIFIED), folder.read(PLAN)
         if purpose == "rollback":
             at_rest = phase == "verified" and deployed.get("digest") == last.get("digest")
             return folder.read(BEFORE) if at_rest else last

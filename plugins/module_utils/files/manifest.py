@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+from ..tools import foreign_json
 from . import tree
 
 SUFFIX = ".manifest.json"
@@ -47,11 +48,22 @@ def read(folder, name):
     if not tree.trusted(entry):
         return empty()
     try:
-        found = json.loads(entry.content.decode("utf-8"))
-        more = {"links": dict(found.get("links", {})), "backups": list(found.get("backups", []))}
-        return {"files": dict(found["files"]), "folders": dict(found["folders"]), **more}
-    except (ValueError, KeyError, TypeError):
+        found = {**empty(), **foreign_json.loads(entry.content.decode("utf-8"))}
+    except (ValueError, TypeError):
         return empty()
+    return {key: found[key] for key in empty()} if _sound(found) else empty()
+
+
+def _sound(found):
+    """Whether a manifest has the form that ``read`` describes: a damaged disk may leave another one."""
+    if not all(isinstance(found[key], type(form)) for key, form in empty().items()):
+        return False
+    files, folders = found["files"].values(), found["folders"].values()
+    return (
+        all(isinstance(item, dict) and isinstance(item.get("digests"), list) and "wanted" in item for item in files)
+        and all(isinstance(item, dict) and "service" in item and "wanted" in item for item in folders)
+        and all(isinstance(path, str) for path in [*found["links"].values(), *found["backups"]])
+    )
 
 
 def write(folder, name, manifest):
