@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 
-from ..tools import foreign_json
+from ..tools import foreign_file, foreign_json
 from ..tools.file_lock import FileLock
 from . import tree
 
@@ -56,8 +56,7 @@ def release(directory, run_id):
 def holder_of(directory):
     """The record of the run that holds the lock; ``{}`` if none does."""
     try:
-        with open(path_of(directory), encoding="utf-8", errors="replace") as stream:
-            return _record(stream.read())
+        return _record(foreign_file.read(path_of(directory)))
     except OSError:
         return {}
 

@@ -10,10 +10,14 @@ has to be open for writing.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
+import stat
 import time
+
+from . import foreign_file
 
 LOCK = ".ascend-inference.lock"  # the usual name, in the folder whose content it is about
 FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -47,6 +51,9 @@ class FileLock:
 
     def _taken(self):
         descriptor = os.open(self.path, FLAGS, 0o600)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # reading a pipe would wait for ever
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "not a regular file", self.path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(descriptor).st_ino == os.stat(self.path).st_ino:  # else its holder removed it meanwhile
@@ -59,15 +66,13 @@ class FileLock:
 
     def _holder(self):
         try:
-            with open(self.path, encoding="utf-8", errors="replace") as stream:
-                return stream.read(200).strip() or "another process"
+            return foreign_file.read(self.path, 200).strip() or "another process"
         except OSError:
             return "another process"
 
     def text(self):
         """The file's content; empty for a file that was just made."""
-        with open(self.path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return os.pread(self.descriptor, foreign_file.MOST, 0).decode("utf-8", "replace")
 
     def write(self, text):
         """Replace the file's content."""

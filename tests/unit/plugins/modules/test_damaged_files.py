@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock
 
 DAMAGED = {
     "deep": "[" * 100_000,
@@ -59,3 +61,28 @@ def test_no_module_ends_with_an_error_of_python(run_module, tmp_path, name, text
         done = run_module(module, directory=str(base), **given, **check)
         assert not done["failed"], (module, done.get("msg"))
     assert (base / "precious").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link"])
+def test_something_else_in_place_of_a_lock_is_an_error_and_holds_up_no_run(tmp_path, kind):
+    base, result = str(tmp_path / "deployments" / "sample"), []
+    path = deployment_lock.path_of(base)
+    os.mkdir(tmp_path / "deployments")
+    if kind == "link":
+        (tmp_path / "victim").write_text('{"id": "r1"}')
+        os.symlink(tmp_path / "victim", path)
+    else:
+        (os.mkfifo if kind == "pipe" else os.mkdir)(path)
+
+    def attempt():
+        result.append(deployment_lock.holder_of(base))
+        try:
+            result.append(deployment_lock.take(base, {"id": "r2"}))
+        except OSError as error:
+            result.append(error)
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert len(result) == 2 and result[0] == {} and isinstance(result[1], OSError)
+    assert kind != "link" or (tmp_path / "victim").read_text() == '{"id": "r1"}'
