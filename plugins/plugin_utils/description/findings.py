@@ -14,6 +14,7 @@ from .values import natural
 
 PLACES_SHOWN = 4  # maximum number of places that are listed for a group of equal findings
 GROUPS_SHOWN = 20  # maximum number of groups that are printed for one rule
+REASON = "Accepted: "  # stands before the reason of an accepted finding, in place of its fix
 DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
 
@@ -27,14 +28,18 @@ class PlanError(ValueError):
 
 def report(findings: t.Sequence[Finding]) -> str:
     """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped."""
-    count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
+    places_, entries = len(findings), len(grouped(findings))
+    count = "1 error" if entries == 1 else f"{entries} errors"
+    if places_ > entries:
+        count += f" at {places_} places"
     return "\n".join([f"Planning failed: {count}. No host was changed.", *finding_lines(findings)])
 
 
 def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list[str]:
     """Findings as numbered lines in the given order, optionally with their ``severity``.
 
-    Findings that differ only in path and value share one entry. Further entries of a rule are only counted.
+    Findings that differ only in path and value share one entry. Further entries of a rule are only counted. An accepted finding
+    is followed by the reason of the person who accepted it, because there is nothing to mend.
     """
     groups = grouped(findings)
     printed: dict[str, int] = {}
@@ -48,12 +53,18 @@ def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list
         number += 1
         label = f"{number}. {first.severity.upper()} " if severity else f"{number}. "
         lines += ["", f"{label}{places(group)}: {first.problem.rstrip('.')}. [{first.id}]"]
-        lines += [f"   Why: {first.why}"] if first.why else []
-        lines += [f"   Fix: {first.fix}"] if first.fix else []
+        lines += _reasons(first)
     hidden = [
         f"{count - GROUPS_SHOWN} more of [{id_}]" for id_, count in sorted(printed.items()) if count > GROUPS_SHOWN
     ]
     return [*lines, "", f"... and {', '.join(hidden)}."] if hidden else lines
+
+
+def _reasons(finding: Finding) -> list[str]:
+    if finding.severity == "accepted" and finding.fix.startswith(REASON):
+        return [f"   {finding.fix}"]
+    labelled = (("Why", finding.why), ("Fix", finding.fix))
+    return [f"   {label}: {text}" for label, text in labelled if text]
 
 
 def grouped(findings: t.Iterable[Finding]) -> list[list[Finding]]:

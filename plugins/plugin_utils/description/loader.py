@@ -69,9 +69,9 @@ def documented(text: str, default: t.Any = dataclasses.MISSING) -> t.Any:
 
 
 WHY = {
-    "VARIABLE-TYPE": "The value has the wrong type, so it is not clear what to deploy.",
-    "VARIABLE-RANGE": "The value is outside of the supported range.",
-    "VARIABLE-CHOICE": "Other values are not supported.",
+    "VARIABLE-TYPE": "A value of another type can be read in several ways, so it is not clear what to deploy.",
+    "VARIABLE-RANGE": "Services cannot work with a value out of this range.",
+    "VARIABLE-CHOICE": "The collection has nothing of this name.",
     "VARIABLE-TEXT": "The rest of the text would be read as other settings, options or commands of a unit, a configuration or a script.",
     "VARIABLE-UNKNOWN": "An unknown key would silently have no effect.",
     "VARIABLE-MISSING": "It has no default.",
@@ -102,7 +102,9 @@ class Reader:
         if raw is None:
             raw = {}
         if not isinstance(raw, t.Mapping):
-            self.add(path, raw, _expected("a mapping", raw), f"Known keys: {', '.join(sorted(fields))}.")
+            self.add(
+                path, raw, _expected("a mapping", raw), f"Write KEY: VALUE. Known keys: {', '.join(sorted(fields))}."
+            )
             raw = {}
         for key in raw:
             if key not in fields:
@@ -158,7 +160,7 @@ class Reader:
 
     def _mapping(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> dict[str, t.Any]:
         if not isinstance(raw, t.Mapping):
-            self.add(path, raw, _expected("a mapping", raw))
+            self.add(path, raw, _expected("a mapping", raw), "Write KEY: VALUE.")
             return {}
         found = {}
         for key in sorted(raw, key=str):
@@ -185,10 +187,12 @@ class Reader:
         least, most = field.metadata.get("least"), field.metadata.get("most") or LARGEST
         number_ = _whole(raw)
         if number_ is None:
-            self.add(path, raw, _expected("a whole number", raw))
+            self.add(
+                path, raw, _expected("a whole number", raw), f"Write {_span(least, most if most != LARGEST else None)}."
+            )
         elif (least is not None and number_ < least) or (most is not None and number_ > most):
-            span = f"from {least} to {most}" if most != LARGEST or number_ > most else f"of at least {least}"
-            self.add(path, raw, f"{number_} is not a whole number {span}", rule="VARIABLE-RANGE")
+            span = _span(least, most if number_ > most or most != LARGEST else None)
+            self.add(path, raw, f"{number_} is not {span}", f"Write {span}.", "VARIABLE-RANGE")
         else:
             return number_
         default = t.cast(int, field.default) if isinstance(field.default, int) else least or 0
@@ -197,7 +201,7 @@ class Reader:
     def _truth(self, raw: t.Any, path: str) -> bool:
         text = str(raw).lower()
         if text not in TRUE | FALSE:
-            self.add(path, raw, _expected("true or false", raw))
+            self.add(path, raw, _expected("true or false", raw), "Write true or false.")
             return self.other
         return text in TRUE
 
@@ -226,6 +230,13 @@ def _expected(what: str, raw: t.Any) -> str:
     """The expected type of a value, and its actual type."""
     kind = next((name for types_, name in KINDS if isinstance(raw, types_)), "a value of another type")
     return f"expected {what}, not {kind}"
+
+
+def _span(least: int | None, most: int | None) -> str:
+    """The whole numbers that a field may hold, in words."""
+    if most is not None:
+        return f"a whole number from {least} to {most}" if least is not None else f"a whole number up to {most}"
+    return f"a whole number of at least {least}" if least is not None else "a whole number"
 
 
 def _whole(raw: t.Any) -> int | None:

@@ -10,6 +10,7 @@ set by the planner.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import typing as t
 from dataclasses import dataclass
 
@@ -532,7 +533,20 @@ def read_description(variables: t.Mapping[str, t.Any], other: bool = False) -> t
         if PREFIX + name in variables:
             raw[name] = variables[PREFIX + name]
     description = reader.record(Description, raw, "inference")
-    return description, [_rename(finding) for finding in reader.findings]
+    return description, [_rename(_of_variables(finding)) for finding in reader.findings]
+
+
+def _of_variables(finding: Finding) -> Finding:
+    """An unknown key of the whole description is an unknown variable: the similar ones are those of hosts and playbooks, too."""
+    name = finding.path.rpartition(".")[2]
+    if finding.id != "VARIABLE-UNKNOWN" or finding.path != f"inference.{name}":
+        return finding
+    known = [field.name for field in dataclasses.fields(Description) if field.init]
+    close = difflib.get_close_matches(name, [*known, *HOST_VARIABLES, *RUN_VARIABLES], n=3, cutoff=0.6)
+    names = ", ".join(PREFIX + item for item in close or sorted(known))
+    fix = f"Did you mean {names}? Correct the name or remove it." if close else f"Variables of a deployment: {names}."
+    why = "An unknown variable would silently have no effect."
+    return dataclasses.replace(finding, problem="unknown variable", why=why, fix=fix)
 
 
 def _rename(finding: Finding) -> Finding:
@@ -615,7 +629,10 @@ def _profile(reader: Reader, host: str, raw: t.Any) -> str:
     """A host's profile of tuning."""
     if raw in (None, *PROFILES):
         return str(raw or PROFILES[0])
-    problem, fix = f"'{raw}' is not one of {', '.join(PROFILES)}", nearest(str(raw).lower(), PROFILES).strip()
+    problem, fix = (
+        f"'{raw}' is not one of {', '.join(PROFILES)}",
+        f"{nearest(str(raw).lower(), PROFILES)}Choose one of them.",
+    )
     reader.add(f"{_shown_name(host)}.inference_tune_profile", raw, problem, fix, "VARIABLE-CHOICE")
     return PROFILES[1] if reader.other else PROFILES[0]
 
@@ -627,7 +644,9 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
     except (TypeError, ValueError, OverflowError):
         size = -1
     if size < 0:
-        reader.add(f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB")
+        reader.add(
+            f"{host}.inference_memory", raw, f"'{raw}' is not a number of GiB", "Write a whole number, such as 1024."
+        )
     return max(size, 0)
 
 
@@ -640,7 +659,11 @@ def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -
         return str(raw)
     problem = f"'{raw}' is not one of {', '.join(HARDWARE)}"
     reader.add(
-        f"{host}.inference_hardware", raw, problem, nearest(str(raw).lower(), HARDWARE).strip(), "VARIABLE-CHOICE"
+        f"{host}.inference_hardware",
+        raw,
+        problem,
+        f"{nearest(str(raw).lower(), HARDWARE)}Choose one of them.",
+        "VARIABLE-CHOICE",
     )
     return usual
 
@@ -662,5 +685,6 @@ def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int,
         problem, rule = f"{count} is not a number of devices from 1 to {MOST_DEVICES}", "VARIABLE-RANGE"
     except (TypeError, ValueError, OverflowError):
         problem, rule = f"'{raw}' is neither a number of devices nor a list of device ids", "VARIABLE-TYPE"
-    reader.add(f"{host}.inference_devices", raw, problem, rule=rule)
+    fix = f"Write a number from 1 to {MOST_DEVICES}, or a list such as [0, 1, 2, 3]."
+    reader.add(f"{host}.inference_devices", raw, problem, fix, rule)
     return tuple(range(DEVICES.get(hardware, 8))) if reader.other else ()

@@ -238,7 +238,9 @@ def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
         hint += "Write it in full and in quotes: YAML reads 0.10 as the number 0.1. "
     elif not of_base:
         hint += f'To use its facts for this release, set inference_release_base: "{close}". '
-    return hint + f"Known releases: {', '.join(known)}."
+    stable = [name for name in known if numbers(name) and "rc" not in name]
+    more = f"; and {len(known) - len(stable)} release candidates and branches" if len(known) > len(stable) else ""
+    return hint + f"Known stable releases: {', '.join(stable)}{more}."
 
 
 def _described(name: str, given: t.Any, known: t.Mapping[str, Release]) -> tuple[Release, list[Finding]]:

@@ -9,7 +9,7 @@ import itertools
 import shlex
 import typing as t
 
-from ..description.findings import Finding, finding_lines, spans
+from ..description.findings import Finding, finding_lines, grouped, spans
 from ..plan.rules.all import rules_lines
 from ..recipes.advice import advice_lines
 from ..releases.artefacts import newer_text
@@ -39,7 +39,7 @@ def plan_table(plan: Plan, show: str = "table") -> list[str]:
     ]
     builds = plan["software"]["engine"].get("builds", {})
     head += [build["text"] for dummy, build in sorted(builds.items())]
-    head += _newer(plan) + _recipe(plan)
+    head += _newer(plan) + _recipe(plan) + _entry(plan)
     if show == "memory":  # follows, from the facts of a check
         return head
     body = _commands(plan) if show == "commands" else _table(plan)
@@ -51,6 +51,14 @@ def _newer(plan: Plan) -> list[str]:
     builds = sorted(plan["software"]["engine"].get("builds", {}))
     found = newer_text(plan["release"], builds, plan["runtime_facts"]["contained"]) if builds else ""
     return [found] if found else []
+
+
+def _entry(plan: Plan) -> list[str]:
+    """Where clients send requests. A cluster decides it after the plan."""
+    entry = plan["verify"].get("entry", {})
+    if not entry.get("url") or (entry["kind"] == "direct" and len(plan["verify"]["colocated"]) > 1):
+        return []  # without a router clients choose an engine
+    return [f"Clients send requests to {entry['url']}"]
 
 
 def _recipe(plan: Plan) -> list[str]:
@@ -119,5 +127,9 @@ def _broken(argv: t.Sequence[str]) -> list[str]:
 def _findings(plan: Plan) -> list[str]:
     if not plan["findings"]:
         return []
-    findings = (Finding.from_dict(data) for data in plan["findings"])
-    return ["", f"{count(plan['findings'], 'finding')}:", *finding_lines(findings, severity=True)[1:]]
+    findings = [Finding.from_dict(data) for data in plan["findings"]]
+    findings.sort(key=lambda finding: finding.severity == "accepted")  # what somebody has to read comes first
+    title = count(grouped(findings), "finding")
+    if len(grouped(findings)) < len(findings):
+        title += f" at {len(findings)} places"
+    return ["", f"{title}:", *finding_lines(findings, severity=True)[1:]]

@@ -10,7 +10,7 @@ import functools
 import typing as t
 from dataclasses import dataclass
 
-from ...description.findings import Finding
+from ...description.findings import REASON, Finding
 from ..deployment import Context
 from ..placement import Instance, Process
 from ..service import Service
@@ -135,7 +135,7 @@ def judge(case: t.Any, rules: t.Iterable[Rule], ignored: t.Iterable[t.Any]) -> l
             )
             entry = accepted(finding, entries)
             if entry:
-                fix = f"Accepted: {entry.reason}" if entry.reason else finding.fix
+                fix = f"{REASON}{entry.reason}" if entry.reason else finding.fix
                 finding = dataclasses.replace(finding, severity="accepted", fix=fix)
             findings.add(finding)
     return sorted(findings)

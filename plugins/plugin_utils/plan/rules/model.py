@@ -281,10 +281,11 @@ def memory(case: Case) -> t.Iterator[Finding]:
     vLLM refuses it and fails to start.
     """
     for view in case.engine_views:
-        fraction = number(view.value("gpu-memory-utilization") or "0.9")
+        written = view.value("gpu-memory-utilization") or "0.9"
+        fraction = number(written)
         if fraction is not None and not 0 < fraction <= 1:  # FLAG-VALUE reports what is no number
-            problem = f"{fraction:g} is not a fraction above 0 and up to 1"
-            yield Finding.at(view.path("gpu-memory-utilization"), fraction, problem)
+            problem = f"{written} is not a fraction above 0 and up to 1"
+            yield Finding.at(view.path("gpu-memory-utilization"), written, problem)
 
 
 @RULES.rule(

@@ -146,7 +146,7 @@ def partition(case: Case) -> t.Iterator[Finding]:
 
 
 @RULES.rule(
-    "PP-PARTITION-TOLD",
+    "PP-PARTITION-DERIVED",
     "Remove pp_layer_partition from kv_connector_extra_config: the planner sets it from prefill's environment.",
     "vllm-ascend mooncake_connector.py: layers of a pipeline rank, get_prefill_pp_indices",
 )

@@ -39,7 +39,7 @@ NUMERIC = re.compile(r"[\d.]+|.*:.*")
     "vLLM config/scheduler.py, config/cache.py, config/model.py, config/lora.py, config/multimodal.py",
 )
 def counts(case: Case) -> t.Iterator[Finding]:
-    """A count of sequences, tokens, blocks or processes is senseless.
+    """A count of sequences, tokens, blocks or processes is out of range.
 
     The engine refuses it at start, never schedules a request, or runs out of memory.
     """

@@ -73,6 +73,18 @@ def test_equal_findings_are_one_entry():
     )
 
 
+def test_the_title_counts_the_entries_that_a_reader_sees():
+    error = PlanError([*(Finding(f"n{host}.a", "A", "bad") for host in range(3)), Finding("b", "B", "worse")])
+    assert str(error).startswith("Planning failed: 2 errors at 4 places. No host was changed.\n\n1. b: worse. [B]")
+
+
+def test_an_accepted_finding_has_a_reason_and_nothing_to_mend():
+    accepted = Finding("a", "A", "bad", "Accepted: a test", "accepted", why="It hurts.")
+    assert finding_lines([accepted], severity=True) == ["", "1. ACCEPTED a: bad. [A]", "   Accepted: a test"]
+    silent = Finding("a", "A", "bad", "Do that.", "accepted", why="It hurts.")
+    assert finding_lines([silent])[2:] == ["   Why: It hurts.", "   Fix: Do that."]
+
+
 def test_different_findings_of_one_rule_do_not_flood_the_screen():
     error = PlanError(Finding("all.devices", "A", f"{number} is given twice") for number in range(500))
     assert len(str(error).splitlines()) < 50

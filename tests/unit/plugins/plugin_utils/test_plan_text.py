@@ -44,9 +44,10 @@ def test_ranks_of_a_host_share_a_line():
     lines = plan_table(plan())
     assert lines[0] == "inference: moe, release 0.23.0.post1, vllm_ascend under systemd, 3 hosts, 34 services"
     assert lines[1].startswith("vLLM-Ascend 0.23.0.post1 is built on a3 hosts with SOC_VERSION=ascend910_9391: ")
-    assert lines[2].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
-    assert lines[3].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
-    assert [line for line in lines if line.startswith(("decode", "prefill", "router"))] == lines[3:7]
+    assert lines[2] == "Clients send requests to http://10.0.0.1:8000"
+    assert lines[3].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
+    assert lines[4].startswith("decode-0-0 .. 15   n2    0-15     api 7300-7315,")
+    assert [line for line in lines if line.startswith(("decode", "prefill", "router"))] == lines[4:8]
 
 
 def test_commands_show_everything_but_secrets():
@@ -67,6 +68,31 @@ def test_findings_come_last():
         {"severity": "warning", "id": "X-Y", "path": "a.b", "value": "1", "problem": "too small", "fix": "Make it 2."}
     ]
     assert plan_table(shown)[-3:] == ["1 finding:", "1. WARNING a.b = 1: too small. [X-Y]", "   Fix: Make it 2."]
+
+
+def test_engines_without_a_router_have_no_common_entry():
+    alone = {"inference_router": {"flavour": "none"}, "inference_kv_transfer": "store"}
+    for instances, shown in ((1, 1), (2, 0)):
+        pools = {"colocated": {"group": "decode", "tensor_parallel_size": 8, "instances": instances}}
+        lines = plan_table(plan(inference_pools=pools, **alone))
+        assert len([line for line in lines if line.startswith("Clients send requests to ")]) == shown
+
+
+def test_what_somebody_accepted_follows_what_has_to_be_read():
+    shown = plan()
+    data = {"id": "X", "path": "a", "value": "", "problem": "bad", "why": ""}
+    shown["findings"] = [
+        {**data, "severity": "accepted", "fix": "Accepted: known"},
+        *({**data, "severity": "warning", "path": path, "fix": "Mend it."} for path in ("b", "c")),
+    ]
+    assert plan_table(shown)[-6:] == [
+        "2 findings at 3 places:",
+        "1. WARNING 2 places (b, c): bad. [X]",
+        "   Fix: Mend it.",
+        "",
+        "2. ACCEPTED a: bad. [X]",
+        "   Accepted: known",
+    ]
 
 
 def test_nothing_deployed_and_nothing_changed():

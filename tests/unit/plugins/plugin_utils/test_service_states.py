@@ -53,6 +53,6 @@ def test_services_without_a_url_are_not_waited_for(plan):
 
 def test_table_has_a_line_for_each_service(plan):
     lines = plan_table(plan)
-    assert len(lines) == 2 + len(plan["services"])
-    assert lines[1].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
+    assert len(lines) == 3 + len(plan["services"])
+    assert lines[2].split() == ["SERVICE", "HOST", "DEVICES", "PORTS", "HEALTH"]
     assert "api 8000" in lines[-1] and "http://10.1.1.1:8000/healthcheck" in lines[-1]

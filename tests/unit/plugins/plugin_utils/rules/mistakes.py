@@ -129,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
     M("PP-PARTITION", "p2p", {f"{P}.env.VLLM_PP_LAYER_PARTITION": "42,36"}),
     M("PP-PARTITION", "p2p", {f"{D}.env.VLLM_PP_LAYER_PARTITION": "forty"}),
     M(
-        "PP-PARTITION-TOLD",
+        "PP-PARTITION-DERIVED",
         "p2p",
         {
             f"{P}.kv.kv_connector_extra_config.prefill.pp_layer_partition": "40,38",
