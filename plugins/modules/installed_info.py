@@ -36,7 +36,7 @@ options:
     elements: path
     default: []
   account:
-    description: The user of units, and the group of the NPU driver. Without it nothing is said about them.
+    description: The user of units, and the group of the NPU driver. Without it they are not gathered.
     type: dict
     suboptions:
       user:

@@ -25,7 +25,7 @@ options:
   repairs:
     description:
       - What may be repaired. V(head_dim) is computed from C(hidden_size) and C(num_attention_heads) if it is missing.
-        V(torch_dtype) becomes C(bfloat16) if the weights are quantised.
+        V(torch_dtype) becomes C(bfloat16) if the weights are quantized.
     type: list
     elements: str
     choices: [head_dim, torch_dtype]

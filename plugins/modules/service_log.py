@@ -141,15 +141,15 @@ def run(argv):
 
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
-    said = module.params
+    params = module.params
     try:
-        plan = read_plan(said["verify"])
+        plan = read_plan(params["verify"])
     except PlanError as error:
         module.fail_json(msg=visible(f"The plan's section verify cannot be used: {error}."), problems=error.problems)
-    services = logs.services_of(plan, said["host"])
-    if said["marks"] is None:
+    services = logs.services_of(plan, params["host"])
+    if params["marks"] is None:
         module.exit_json(changed=False, marks=logs.mark(services), time=time.time())
-    read = logs.read(services, said["marks"], plan.release.lines, run)
+    read = logs.read(services, params["marks"], plan.release.lines, run)
     module.exit_json(changed=False, logs=read)
 
 

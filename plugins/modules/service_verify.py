@@ -291,7 +291,7 @@ options:
         default: 16
       match:
         description: >-
-          V(exact), or V(prefix:N) to compare only the first N tokens. Engines with quantised weights and different tensor parallelism sum in a
+          V(exact), or V(prefix:N) to compare only the first N tokens. Engines with quantized weights and different tensor parallelism sum in a
           different order, so that texts may diverge after some tokens although the KV is correct.
         type: str
         default: exact

@@ -382,7 +382,7 @@ class TestLocal:
         service.eventually(lambda: self.answers_anew("decode-0", before), TIMEOUT, "restart of decode-0")
         run = LOCAL.play("verify")
         assert run.code != 0, run.output
-        assert "NOT VERIFIED" in run.output and "The weights, tokenizer, quantisation or dtype differ" in run.output, (
+        assert "NOT VERIFIED" in run.output and "The weights, tokenizer, quantization or dtype differ" in run.output, (
             run.output
         )
         assert LOCAL.play("deploy").code == 0

@@ -156,7 +156,7 @@ def shift(
     """Move the requests from the routers ``origin`` to the routers ``to``, each step for ``seconds``.
 
     ``services``: {router: whom to ask directly}; ``slower``: how many times later the first token may come. Raises BalancerProblem if the balancer
-    does not do what it is told; the old routers have been given all requests again then, as far as it could be told.
+    does not do what it is asked; the old routers have been given all requests again then, as far as it answered.
     """
     steps: list[Step] = []
     done = False

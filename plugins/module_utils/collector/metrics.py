@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metrics of NPUs from what npu-smi and hccn_tool said, of proxies, and of logs. What a tool did not say is -1 or absent, never good."""
+"""Metrics of NPUs from the outputs of npu-smi and hccn_tool, of proxies, and of logs. What a tool did not report is -1 or absent, never good."""
 
 from __future__ import annotations
 

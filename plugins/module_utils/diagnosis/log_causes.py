@@ -133,8 +133,8 @@ CAUSES = (
     Cause(
         "LOG-FLOAT16",
         r"[Tt]ensor scale not implemented for DT_FLOAT16|not implemented for DT_FLOAT16",
-        "a quantised operator does not support float16",
-        "config.json of the model has torch_dtype float16, and the quantised matrix multiplication needs bfloat16.",
+        "a quantized operator does not support float16",
+        "config.json of the model has torch_dtype float16, and the quantized matrix multiplication needs bfloat16.",
         "Set dtype: bfloat16 in inference_args, or torch_dtype in the model's config.json.",
     ),
     Cause(
@@ -229,8 +229,8 @@ CAUSES = (
         "LOG-NPU-MEMORY",
         r"(?:NPU|CUDA) out of memory|NPUOutOfMemoryError|torch\.OutOfMemoryError|\bFAILED_MALLOC\b|\b207001\b",
         "the device has no memory left",
-        "The weights are quantised but loaded without quantization: ascend, or activations, HCCL buffers and KV cache together are too large.",
-        "Set quantization: ascend for quantised weights; else smaller max-model-len, max-num-batched-tokens, max-num-seqs, "
+        "The weights are quantized but loaded without quantization: ascend, or activations, HCCL buffers and KV cache together are too large.",
+        "Set quantization: ascend for quantized weights; else smaller max-model-len, max-num-batched-tokens, max-num-seqs, "
         "gpu-memory-utilization or HCCL_BUFFSIZE.",
     ),
     Cause(

@@ -59,7 +59,7 @@ def refusal(root):
         if is_system_folder(path):
             name = root if path == root else f"{root} (a link to {path})"
             return (
-                f"{name} is a folder of the system: what the collection makes below it could not be told from what others "
+                f"{name} is a folder of the system: what the collection makes below it cannot be distinguished from what others "
                 "need. Nothing was changed. Fix: set inference_root to a folder of its own, such as /opt/ascend-inference (for the files of "
                 "monitoring inference_monitoring.directory, such as /etc/prometheus/ascend-inference)."
             )

@@ -18,10 +18,10 @@ DTYPES = ("dtype", "torch_dtype")
 def repaired(config, quantized, repairs=REPAIRS):
     """The repaired configuration, and a message for each change.
 
-    ``config`` is config.json as a dict (not modified), ``quantized`` whether the weights are quantised. ``head_dim`` is
+    ``config`` is config.json as a dict (not modified), ``quantized`` whether the weights are quantized. ``head_dim`` is
     hidden_size / num_attention_heads, for models without it (AttributeError: 'Qwen2Config' object has no
     attribute 'head_dim'); models with latent attention have other dimensions and are not changed. ``torch_dtype`` is
-    bfloat16 for quantised weights, because the kernels need it.
+    bfloat16 for quantized weights, because the kernels need it.
     """
     result, notices = copy.deepcopy(config), []
     nested = result.get("text_config")
@@ -41,13 +41,13 @@ def _bfloat16(owner, needed):
     """Replace another type or, if ``needed``, add a missing one."""
     keys = [key for key in DTYPES if owner.get(key)] or ([DTYPES[1]] if needed else [])
     wrong = [key for key in keys if owner.get(key) != "bfloat16"]
-    notices = [f"{key} was {owner.get(key)}; set to bfloat16, because the weights are quantised" for key in wrong]
+    notices = [f"{key} was {owner.get(key)}; set to bfloat16, because the weights are quantized" for key in wrong]
     owner.update((key, "bfloat16") for key in wrong)
     return notices
 
 
 def is_quantized(path):
-    """Whether a model's folder has the description file of Ascend's quantisation tool."""
+    """Whether a model's folder has the description file of Ascend's quantization tool."""
     return any(item.startswith("quant_model_description") for item in os.listdir(path))
 
 

@@ -41,7 +41,7 @@ class Watch:
         known = record.read(self.settings["record"])
         self.links, self.ended = Links(known["met"]), list(known["ended"])
         self.unknown: list[str] = []
-        self.said = ""
+        self.reported = ""
 
     def read_settings(self) -> None:
         """Also between rounds: a pool may get instances while the engine runs. A file that is just replaced changes nothing."""
@@ -112,10 +112,10 @@ class Watch:
 
     def say(self, text: str) -> None:
         """Write a line to the service's log, unless it was the last one."""
-        if text != self.said:
+        if text != self.reported:
             sys.stdout.write(f"{self.settings['service']}, watch of links: {text}\n")
             sys.stdout.flush()
-        self.said = text
+        self.reported = text
 
 
 def end(engine: int, seconds: float) -> None:

@@ -83,7 +83,7 @@ class Promised:
         self.read = read
         self.due: dict[str, float | None] = dict.fromkeys(
             urls
-        )  # number of finished requests; None until the engine has told it
+        )  # number of finished requests; None until the engine has reported it
         self.left()
 
     def left(self) -> int:

@@ -70,7 +70,7 @@ FAULTS = {
         "A segment is missing or smaller than planned.", "Compare global_segment_size in each mooncake.json."
     ),
     "different_engine": Fault(
-        "The weights, tokenizer, quantisation or dtype differ between the engines.",
+        "The weights, tokenizer, quantization or dtype differ between the engines.",
         "Compare the hash of the model directory on each host.",
     ),
     "entry_down": Fault("The router is not running or listens elsewhere.", "Read the last lines of its log."),

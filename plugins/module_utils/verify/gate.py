@@ -154,8 +154,8 @@ def check_mode_report(plan: VerifyPlan) -> dict[str, Any]:
     steps = []
     for step in GATE:
         for name in step.names:
-            said = step.why_not(plan) or f"would send requests to {_urls(plan, name)}"
-            steps.append(records.skipped(name, said))
+            reason = step.why_not(plan) or f"would send requests to {_urls(plan, name)}"
+            steps.append(records.skipped(name, reason))
     report = dict(
         _head(plan),
         warnings=[],

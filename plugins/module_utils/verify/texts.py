@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Step texts: free texts, computed by each engine itself and by the routed path, compared by their tokens' probabilities.
 
-A copied code shows that KV arrived; any weights copy it. Free texts differ with another fine-tune, revision or quantisation.
+A copied code shows that KV arrived; any weights copy it. Free texts differ with another fine-tune, revision or quantization.
 """
 
 from __future__ import annotations

@@ -186,8 +186,8 @@ class Apt:
     def _must(self, wish: Wish, argv: list[str], cwd: str | None = None) -> str:
         done = self.run(argv, TIMEOUT, {**environment(), "DEBIAN_FRONTEND": "noninteractive"}, cwd=cwd)
         if done.timed_out or done.rc != 0:
-            said = f"{done.stdout.strip()[-800:]}\n{done.stderr.strip()[-800:]}"  # what cannot be had is in the first, the verdict in the second
-            reason = f"it did not end in {TIMEOUT} s" if done.timed_out else visible(said.strip())
+            output = f"{done.stdout.strip()[-800:]}\n{done.stderr.strip()[-800:]}"  # what cannot be had is in the first, the verdict in the second
+            reason = f"it did not end in {TIMEOUT} s" if done.timed_out else visible(output.strip())
             raise FetchError(
                 f"{argv[0]} cannot get packages of {wish.distribution.title}: {without_credentials(reason)}. Fix: check "
                 "inference_bundle_sources, their keys (Signed-By), and network and proxy of this machine"

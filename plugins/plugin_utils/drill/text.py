@@ -47,8 +47,8 @@ def _figures(fault: Record) -> list[str]:
         wrong = f"{row['wrong']} of {row['compared']}" if row["compared"] else "-"
         times = [_seconds(row["first_p50"]), _seconds(row["first_p99"])]
         rows.append([title, *(str(row[name]) for name in ("requests", "answered", "failed", "empty")), wrong, *times])
-    said = [f"No good answer for at most {after['gap']:.1f} s."]
-    said.append(
+    sentences = [f"No good answer for at most {after['gap']:.1f} s."]
+    sentences.append(
         "The rate before the fault is not known."
         if not before["per_second"]
         else "95 % of the rate before the fault was not reached again."
@@ -56,17 +56,17 @@ def _figures(fault: Record) -> list[str]:
         else f"Back at 95 % of the rate before after {after['recovered']:.1f} s."
     )
     if after["failed"] or after["empty"]:
-        said.append(f"The last request that failed began {after['failing']:.1f} s after the fault.")
+        sentences.append(f"The last request that failed began {after['failing']:.1f} s after the fault.")
     for name, seconds in fault["recovered"].items():
-        said.append(
+        sentences.append(
             f"{name} did not come back." if seconds is None else f"{name} answered again after {seconds:.1f} s."
         )
     if fault.get("store"):
-        said.append(_failover(fault["store"]))
+        sentences.append(_failover(fault["store"]))
     if after["unstable"]:
-        said.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
+        sentences.append(f"{after['unstable']} texts differ at each repetition, which is no fault.")
     problems = [f"* {row['count']} times: {row['problem']}" for row in after["problems"]]
-    return [*_timeline(fault), "", *table(rows), "", " ".join(said), *([""] if problems else []), *problems]
+    return [*_timeline(fault), "", *table(rows), "", " ".join(sentences), *([""] if problems else []), *problems]
 
 
 def _failover(store: Record) -> str:

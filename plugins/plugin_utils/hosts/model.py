@@ -148,11 +148,11 @@ def model_chat_template(case: Observed) -> t.Iterator[Finding]:
 
 @RULES.rule(
     "MODEL-UNQUANTIZED",
-    "Copy quant_model_description.json there, choose the quantised model, or remove quantization from the pool's args.",
+    "Copy quant_model_description.json there, choose the quantized model, or remove quantization from the pool's args.",
     "knowledge_failures, topology and arguments: T15",
 )
 def model_unquantized(case: Observed) -> t.Iterator[Finding]:
-    """The engine gets --quantization ascend, and the model has no description of its quantisation.
+    """The engine gets --quantization ascend, and the model has no description of its quantization.
 
     The engine stops before it loads the weights.
     """
@@ -194,9 +194,9 @@ def model_keys(case: Observed) -> t.Iterator[Finding]:
     "MODEL-QUANTIZED", "Add quantization: ascend to the pool's args.", "knowledge_failures, topology and arguments: T15"
 )
 def quantization(case: Observed) -> t.Iterator[Finding]:
-    """The model is quantised, but the engine has no --quantization.
+    """The model is quantized, but the engine has no --quantization.
 
-    It loads the weights unquantised and runs out of memory.
+    It loads the weights unquantized and runs out of memory.
     """
     flags = {service["name"]: "--quantization" in service["argv"] for service in case.plan["services"]}
     for host, model in _models(case):
@@ -211,7 +211,7 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
                 yield Finding.at(
                     f"{place(host)} {service['name']}",
                     model["path"],
-                    "the model is quantised, but the engine has no --quantization",
+                    "the model is quantized, but the engine has no --quantization",
                 )
 
 
@@ -221,14 +221,14 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
     "knowledge_failures, topology and arguments: T14",
 )
 def dtype(case: Observed) -> t.Iterator[Finding]:
-    """A quantised model has torch_dtype float16.
+    """A quantized model has torch_dtype float16.
 
-    The kernels of quantised layers do not support float16.
+    The kernels of quantized layers do not support float16.
     """
     for host, model in _models(case):
         dtype_ = str(model["config"].get("torch_dtype") or model["config"].get("dtype") or "")
         has_dtype = any("--dtype" in service["argv"] for service in case.services(host["name"]))
         if model["quantized"] and dtype_ == "float16" and not has_dtype and not _repaired(case, host):
             yield Finding.at(
-                place(host), dtype_, f"{model['path']}/config.json has torch_dtype float16 for a quantised model"
+                place(host), dtype_, f"{model['path']}/config.json has torch_dtype float16 for a quantized model"
             )

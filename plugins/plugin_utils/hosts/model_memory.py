@@ -184,7 +184,7 @@ def gib(size: int) -> str:
 
 @RULES.rule(
     "MODEL-MEMORY",
-    "Raise tensor_parallel_size or pipeline_parallel_size, quantise the model, or lower max-model-len.",
+    "Raise tensor_parallel_size or pipeline_parallel_size, quantize the model, or lower max-model-len.",
     "vllm/v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory",
 )
 def model_memory(case: Observed) -> t.Iterator[Finding]:
