@@ -171,6 +171,6 @@ def selection(plan: dict[str, t.Any], only: bool) -> dict[str, t.Any]:
         "directory": plan["directory"],
         "router_hosts": [] if only else [host["name"] for host in router],
         "cluster": [] if only else cluster,
-        "engine": plan["engine"],
+        "npus": plan["engine_facts"]["npus"],
         "runtime_facts": plan["runtime_facts"],
     }

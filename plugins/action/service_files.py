@@ -19,10 +19,10 @@ Record = dict[str, t.Any]
 
 
 def place_of(template: t.Mapping[str, t.Any], service: t.Mapping[str, t.Any]) -> str:
-    """Path of a service's file: ``dest`` in its own folder, or in ``folder`` with the name in its key ``key``."""
+    """Path of a service's file: that of its planned script ``script``, or in ``folder`` with the name in its key ``key``."""
     if "folder" in template:
         return posixpath.join(str(template["folder"]), str(service[template.get("key", "name")]))
-    return posixpath.join(str(service["work_directory"]), str(template["dest"]))
+    return str(service["scripts"][template["script"]])
 
 
 class ActionModule(ActionBase):

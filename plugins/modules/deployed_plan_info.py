@@ -46,7 +46,7 @@ content:
   description: The text of the plan; empty if there is none, or none that is trusted.
   returned: success
   type: str
-  sample: '{"plan_version": 3}'
+  sample: '{"plan_version": 4}'
 reason:
   description: Why there is no text; empty if there is.
   returned: success

@@ -171,7 +171,7 @@ EXAMPLES = r"""
       - {path: /opt/ascend-inference/deployments/inference/ranks.json, content: "{}"}
     services: "{{ services_of_this_host }}"
     templates:
-      - {src: run.sh.j2, dest: run.sh, mode: "0750"}
+      - {src: run.sh.j2, script: run, mode: "0750"}
       - {src: systemd/unit.service.j2, folder: /etc/systemd/system, key: unit, mode: "0644"}
 """
 

@@ -79,8 +79,8 @@ options:
         description: Signal that stops it, without C(SIG).
         type: str
         default: TERM
-      work_directory:
-        description: Directory with its C(run.sh).
+      script:
+        description: Script that a container of the service runs.
         type: str
         default: ""
       container:
@@ -218,7 +218,7 @@ SERVICE = {
     "newer": {"type": "list", "elements": "path", "default": []},
     "stop_timeout": {"type": "int", "default": 60},
     "stop_signal": {"type": "str", "default": "TERM"},
-    "work_directory": {"type": "str", "default": ""},
+    "script": {"type": "str", "default": ""},
     "container": {"type": "dict"},
     "log": {"type": "dict", "default": {}},
     "url": {"type": "str", "default": ""},

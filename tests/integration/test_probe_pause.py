@@ -60,7 +60,7 @@ def pause(tmp_path):
             (tmp_path / f"h{number}").mkdir()
             url = f"http://127.0.0.1:{port}/health"
             probes.append(
-                {"host": f"h{number}", "work_directory": str(tmp_path / f"h{number}"), "health": {"url": url}}
+                {"host": f"h{number}", "pause_file": str(tmp_path / f"h{number}/pause"), "health": {"url": url}}
             )
         local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
         hosts = {probe["host"]: local for probe in probes}

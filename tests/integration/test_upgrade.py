@@ -104,7 +104,7 @@ def plan(folder, release):
         "software": software,
         "runtime_facts": {"contained": False},
     }
-    return {"plan_version": 3, "release": release, "hosts": hosts, **more}
+    return {"plan_version": 4, "release": release, "hosts": hosts, **more}
 
 
 @pytest.fixture

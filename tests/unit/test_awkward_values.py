@@ -47,6 +47,7 @@ def service(folder, **more):
         "name": "engine",
         "unit": "x-engine",
         "work_directory": str(folder),
+        "scripts": {name: str(folder / f"{name}.sh") for name in ("run", "environment", "secrets")},
         "digest": "d1",
         "digest_file": str(folder / "engine.digest"),
         "start": {"limits": {}},

@@ -141,7 +141,9 @@ def test_environments_of_a_runtime_are_those_of_the_plan():
     assert [task["loop"] for task in installing] == ["{{ service_environments }}"]
 
 
-COMPOSED = re.compile(r"\b\w*_(plan|selection)\.(root|directory) *(\}\}/|~ *['\"]/)|\| dirname ~ *['\"]/")
+COMPOSED = re.compile(
+    r"\b\w*_(plan|selection)\.(root|directory) *(\}\}/|~ *['\"]/)|\.\w+_directory *(\}\}/|~ *['\"]/)|_script \| dirname *\}\}/|\| dirname ~ *['\"]/"
+)
 
 
 def test_no_role_or_playbook_composes_a_path_of_the_plan():
@@ -161,6 +163,9 @@ def test_no_role_or_playbook_composes_a_path_of_the_plan():
     [
         "path: '{{ service_plan.root }}/cache'",
         "x: \"{{ inference_plan.directory ~ '/run' }}\"",
+        "ExecStart={{ item.work_directory }}/run.sh",
+        ". {{ (item.work_directory ~ '/environment.sh') | quote }}",
+        'path: "{{ router_script | dirname }}/vllm/logger.py"',
         "starts={{ (item.digest_file | dirname ~ '/' ~ item.name ~ '.starts') | quote }}",
     ],
 )

@@ -41,6 +41,7 @@ class Unit:
             "name": "engine",
             "unit": "x-engine.service",
             "work_directory": str(self.folder),
+            "scripts": {name: str(self.folder / f"{name}.sh") for name in ("run", "environment")},
             "digest": digest,
             "digest_file": str(self.folder / "engine.digest"),
             "starts_file": str(self.starts),

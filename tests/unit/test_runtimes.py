@@ -261,3 +261,29 @@ def test_a_runtime_waits_longer_than_the_service_that_stops_last(limits, seconds
     """The runtime kills a service after its limit, and answers after that."""
     assert stop_time([{"stop_timeout": limit} for limit in limits]) == seconds + MARGIN
     assert MARGIN >= 10
+
+
+# A comparison with an engine's name; a table of Jinja with one is not used. Facts of engines are in engine_facts of the plan.
+ENGINE = re.compile(
+    r"engine'?\]? *(\| *default\([^)]*\) *)?(==|!=|in) *[\[(]?['\"]vllm|['\"]vllm_(ascend|cpu)['\"] *(==|!=)"
+)
+
+
+def test_no_role_or_playbook_compares_with_an_engine_s_name():
+    paths = [
+        path for part in ("playbooks", "roles") for end in ("yml", "j2") for path in (ROOT / part).rglob(f"*.{end}")
+    ]
+    lines = [(path, line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [f"{path.relative_to(ROOT)}: {line.strip()}" for path, line in lines if ENGINE.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when: inference_plan.engine == 'vllm_cpu'",
+        "if hostvars['localhost']['__inference_plan_engine'] | default('') == 'vllm_ascend'",
+        "when: 'vllm_ascend' == plan.engine",
+    ],
+)
+def test_the_search_sees_a_comparison_with_an_engine(text):
+    assert ENGINE.search(text)

@@ -154,7 +154,7 @@ def test_systemd_finds_the_program_below_a_path_with_every_character_that_is_all
     request.addfinalizer(lambda: shutil.rmtree(tmp_path))
     root = tmp_path / "a-b" / "x..y" / "_1.2"
     path, service, _host = unit(tmp_path, "both", {**FRONTED, "inference_root": str(root)}, kind)
-    program = pathlib.Path(service["work_directory"]) / "run.sh"
+    program = pathlib.Path(service["scripts"]["run"])
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     argv = ["systemd-analyze", "verify", "--man=no", str(path)]

@@ -17,15 +17,19 @@ LONGEST = 24 * 3600  # seconds; what is asked for longer is a mistake
 SLEWED = 1.0  # seconds by which a clock is corrected without being set
 
 
+def path(settings: str) -> str:
+    """The file of the pause, beside the settings file at the path ``settings``."""
+    return os.path.join(os.path.dirname(settings), NAME)
+
+
 def paused_until(settings: str) -> float:
     """End of the pause in seconds since 1970; 0 without one. ``settings``: path of the settings file.
 
     A file that cannot be read or understood, or that was written in the future, because the clock was set back since, is no pause: the
     probe rather sends a request too many.
     """
-    path = os.path.join(os.path.dirname(settings), NAME)
     try:
-        with open(path, encoding="ascii") as stream:
+        with open(path(settings), encoding="ascii") as stream:
             seconds = float(stream.read(32))
             written = os.fstat(stream.fileno()).st_mtime
     except (OSError, ValueError):

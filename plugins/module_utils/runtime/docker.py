@@ -202,7 +202,7 @@ def creation(service, settings):
     labels = (("deployment", settings["deployment"]), ("service", service["name"]), ("digest", service["digest"]))
     argv += [f"--label={LABEL}{name}={value}" for name, value in labels]
     # The service's script replaces the image's entry point: it sources the image's login shell files.
-    return [*argv, "--entrypoint=/bin/sh", container["image"], service["work_directory"] + "/run.sh"]
+    return [*argv, "--entrypoint=/bin/sh", container["image"], service["script"]]
 
 
 def identity(settings):

@@ -12,7 +12,7 @@ import os
 from ..files import tree
 
 PLAN = "plan.json"
-PLAN_VERSION = 3  # format of the plan: the planner writes it, and no other can be read
+PLAN_VERSION = 4  # format of the plan: the planner writes it, and no other can be read
 
 
 def status_plan(plan, host):

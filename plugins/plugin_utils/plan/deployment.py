@@ -117,6 +117,10 @@ class Context:
         """The folder of one service's files."""
         return f"{self.directory}/services/{name}"
 
+    def code_directory(self, name: str) -> str:
+        """The folder for the code of a program of ours that runs as a service or beside it."""
+        return posixpath.join(self.service_directory(name), "code")
+
     def log(self, name: str) -> str:
         """A service's log file, if the runtime writes one."""
         return f"{self.folder('logs')}/{name}.log"

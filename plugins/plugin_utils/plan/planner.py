@@ -40,6 +40,8 @@ from .service import Service, digest
 from .store_hosts import store_hosts
 
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
+# Roles that install an engine on a host, in order. Playbooks and roles read engine_facts of the plan and never test the engine's name.
+ENGINE_ROLES = {"vllm_ascend": ("torch_npu", "vllm_ascend"), "vllm_cpu": ("vllm_cpu",)}
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 Record = t.Mapping[str, t.Any]
 
@@ -225,6 +227,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "release": context.release.name,
         "release_facts": facts(context.release),
         "engine": description.engine,
+        "engine_facts": {"npus": description.engine == "vllm_ascend", "roles": list(ENGINE_ROLES[description.engine])},
         "runtime": description.runtime,
         "runtime_facts": context.runtime.facts(),
         "runtime_settings": context.runtime.settings(context),

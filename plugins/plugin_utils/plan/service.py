@@ -123,6 +123,8 @@ class Service:
     log: dict[str, str] = field(default_factory=dict)
     digest_file: str = ""
     starts_file: str = ""  # only of a runtime whose script counts starts
+    code_directory: str = ""  # folder with the code of a program of ours: of the service, or of the watch beside it
+    pause_file: str = ""  # only of the probe: while it exists, the probe sends no requests
     members: MembersFiles | None = None
     link_watch: LinkWatch | None = None
 
@@ -130,6 +132,12 @@ class Service:
     def scratch_directory(self) -> str:
         """The working directory, which the process may write to; its other files are read-only for it."""
         return posixpath.join(self.work_directory, "work")
+
+    @property
+    def scripts(self) -> dict[str, str]:
+        """Paths: ``run`` starts the process and reads ``environment`` and, if it has secrets, ``secrets``."""
+        names = ("run", "environment", *(("secrets",) if self.secret_env else ()))
+        return {name: posixpath.join(self.work_directory, f"{name}.sh") for name in names}
 
     def port(self, name: str) -> Port:
         """The port of that name; ``KeyError`` if there is none."""
@@ -164,10 +172,15 @@ class Service:
             **({"link_watch": self._link_watch(self.link_watch)} if self.link_watch else {}),
             "work_directory": self.work_directory,
             "scratch_directory": self.scratch_directory,
+            "scripts": self.scripts,
             "unit": self.unit,
             "log": dict(self.log),
             "digest_file": self.digest_file,
-            **({"starts_file": self.starts_file} if self.starts_file else {}),
+            **{
+                name: getattr(self, name)
+                for name in ("starts_file", "code_directory", "pause_file")
+                if getattr(self, name)
+            },
             "health": dict(vars(self.health)) if self.health else None,
             "start": {"stage": self.start.stage, "needs": list(self.start.needs), "limits": dict(self.start.limits)},
             "stop": dict(vars(self.stop)),

@@ -20,7 +20,7 @@ def code_files(service: t.Mapping[str, t.Any]) -> list[dict[str, str]]:
     package, _dot, program = _module(service).partition(".")
     if not package:
         return []
-    base = posixpath.join(probe.code_directory(service["work_directory"]), package)
+    base = posixpath.join(service["code_directory"], package)
     return [
         {"path": posixpath.join(base, name), "content": content, "mode": "0640"}
         for name, content in sources(program).items()
@@ -30,9 +30,10 @@ def code_files(service: t.Mapping[str, t.Any]) -> list[dict[str, str]]:
 def code_folders(service: t.Mapping[str, t.Any]) -> list[str]:
     """The folders of these files, parents first."""
     package = _module(service).partition(".")[0]
-    below = probe.code_directory(service["work_directory"])
     found = {posixpath.dirname(file["path"]) for file in code_files(service)}
-    return sorted({below, posixpath.join(below, package), *found}) if found else []
+    return (
+        sorted({service["code_directory"], posixpath.join(service["code_directory"], package), *found}) if found else []
+    )
 
 
 def _module(service: t.Mapping[str, t.Any]) -> str:

@@ -37,7 +37,7 @@ def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, 
             "newer": [*_written(service), *software_files(plan, service)],
             "stop_timeout": service["stop"]["timeout"],
             "stop_signal": service["stop"]["signal"],
-            "work_directory": service["work_directory"],
+            "script": service["scripts"]["run"],
             "container": service["container"],
             "log": service["log"],
             "url": service["health"]["url"] if service["health"] else "",
@@ -73,7 +73,4 @@ def _written(service: Service) -> list[str]:
     Not the code of a program beside an engine: another version of it is no reason to load a model again.
     """
     code = code_files(service) if service["kind"] == "probe" else []
-    own = ["run.sh", "environment.sh", *(["secrets.sh"] if service["secret_env"] else [])]
-    return [posixpath.join(service["work_directory"], item) for item in own] + [
-        file["path"] for file in [*service["files"], *code]
-    ]
+    return [*service["scripts"].values(), *(file["path"] for file in [*service["files"], *code])]

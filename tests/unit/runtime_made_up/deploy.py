@@ -15,7 +15,7 @@ DIGEST = FOLDER / "a.digest"
 (FOLDER / "run").mkdir()
 (FOLDER / "run.sh").write_text(f"echo 1 > {DIGEST}; echo hello; exec sleep 600\n")
 SERVICE = {"name": "a", "unit": "pid.x.a", "digest": "1", "digest_file": str(DIGEST), "newer": [], "url": ""}
-SERVICE["work_directory"] = str(FOLDER)
+SERVICE["script"] = str(FOLDER / "run.sh")
 
 
 def call(state, check=False, **words):

@@ -57,8 +57,7 @@ class Processes(Runtime):
     def start(self, services):
         for service in services:
             with open(self._path(service["unit"]) + ".log", "w") as log:
-                script = os.path.join(service["work_directory"], "run.sh")
-                process = subprocess.Popen(["/bin/sh", script], stdout=log, start_new_session=True)
+                process = subprocess.Popen(["/bin/sh", service["script"]], stdout=log, start_new_session=True)
             with open(self._path(service["unit"]), "w") as stream:
                 stream.write(str(process.pid))
 

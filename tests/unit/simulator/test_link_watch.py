@@ -70,6 +70,8 @@ class Service:
             "name": self.name,
             "unit": self.name,
             "work_directory": str(self.folder),
+            "code_directory": str(self.folder / "code"),
+            "scripts": {name: str(self.folder / f"{name}.sh") for name in ("run", "environment")},
             "digest": "d",
             "digest_file": str(self.folder / "digest"),
             "start": {"limits": {}},

@@ -49,6 +49,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         *((shell_file(context, directory, for_shell, preload),) if npu else ()),
     )
     derived = engine_environment(context, metadata_service, store.path) if metadata_service and store else {}
+    watch = link_watch(context, instance, process)
     return Service(
         name=name,
         kind=instance.kind,
@@ -79,7 +80,8 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         ),
         stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
         container=container(context, process.host, name, directory) if context.contained and npu else None,
-        link_watch=link_watch(context, instance, process),
+        link_watch=watch,
+        code_directory=context.code_directory(name) if watch else "",
     )
 
 

@@ -12,6 +12,7 @@ import json
 import posixpath
 import typing as t
 
+from ....module_utils.probe import pause
 from ..deployment import Context
 from ..service import File, Health, Port, Service, Start, Stop, base_url
 from .container import container
@@ -54,7 +55,7 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
             host=host.name,
             address=host.address,
             argv=(_python(context, services, host.name), "-m", MODULE, configuration),
-            env={"PYTHONPATH": code_directory(directory), "PYTHONDONTWRITEBYTECODE": "1", **textfiles},
+            env={"PYTHONPATH": context.code_directory(NAME), "PYTHONDONTWRITEBYTECODE": "1", **textfiles},
             secret_env=_keys(section),
             ports=(Port("metrics", settings.port, protocol="http"),),
             files=(File(configuration, json.dumps(values, indent=1, sort_keys=True) + "\n"),),
@@ -63,13 +64,10 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
             health=Health(f"{base_url(host.address, settings.port)}/health", 120),
             stop=Stop("TERM", 10),
             container=box,
+            code_directory=context.code_directory(NAME),
+            pause_file=pause.path(configuration),
         )
     ]
-
-
-def code_directory(directory: str) -> str:
-    """The folder of the program's code, below the service's folder."""
-    return posixpath.join(directory, "code")
 
 
 def _python(context: Context, services: t.Iterable[Service], host: str) -> str:

@@ -52,7 +52,7 @@ def script_path(context: Context) -> str:
 
 
 def script_files(context: Context) -> tuple[str, ...]:
-    """The files that the role router writes for a proxy script: itself, and the logger that it imports from vLLM."""
+    """The files that the role router writes for a proxy script: itself, and the logger that it imports from vLLM; () without a script."""
     script = script_path(context)
     return (script, posixpath.join(posixpath.dirname(script), "vllm", "logger.py")) if script else ()
 

@@ -41,6 +41,7 @@ def software(context: Context) -> dict[str, t.Any]:
             **({"balancer": context.description.router.balancer} if context.balanced else {}),
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
+            "logger": script_files(context)[1] if script_files(context) else "",
             "files": list(script_files(context)),
             "source": script_source(context),
             "source_release": release.name if release.proxy_paths else NEWEST.name,

@@ -25,7 +25,7 @@ ROLES = ("prefill", "decode", "colocated")
 BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
 RANK_HEADER = (0, 11, 1)  # from then on vLLM serves a request by the rank of X-data-parallel-rank (vllm #24945)
-# Least probability of a near tie and most difference of probabilities, in percent. NPU engines are quantised and sum in the order of the
+# Least probability of a near tie and most difference of probabilities, in percent. NPU engines are quantized and sum in the order of the
 # batch. The CPU engines of tests use float32: equal weights showed no tie and a difference of 0.0000 nats, other weights in
 # one layer 0.02.
 TOLERANCE = {"vllm_ascend": (60, 30), "vllm_cpu": (99, 1)}

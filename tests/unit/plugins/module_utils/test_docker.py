@@ -100,7 +100,7 @@ def service(name, **container):
     planned.update(user="service", capabilities=[], read_only=False)
     planned.update(work_directory="/d/" + name, **container)
     found = {"name": name, "unit": "x-" + name, "digest": "d", "digest_file": None, "newer": [], "stop_timeout": 90}
-    return dict(found, digest="", container=planned, stop_signal="TERM", work_directory="/d/" + name)
+    return dict(found, digest="", container=planned, stop_signal="TERM", script=f"/d/{name}/run.sh")
 
 
 def call(engine, state, *services, check=False, **settings):

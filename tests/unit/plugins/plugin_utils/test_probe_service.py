@@ -92,7 +92,7 @@ def test_its_code_is_written_and_a_change_of_it_restarts_the_service():
     plan = planned(**ENABLED)
     service = probe_of(plan)
     paths = {file["path"] for file in code_files(service)}
-    assert f"{service['work_directory']}/code/ascend_inference_probe/probe/program.py" in paths
+    assert f"{service['code_directory']}/ascend_inference_probe/probe/program.py" in paths
     assert paths < {file["path"] for file in files([service])}
     assert paths < set(service_states(plan, [service])[0]["newer"])
     made = [folder["path"] for folder in folders(plan, [service]) if not folder["service_owned"]]
@@ -105,7 +105,7 @@ def test_its_code_is_written_and_a_change_of_it_restarts_the_service():
 @pytest.fixture
 def running(tmp_path):
     """The program as a service runs it: its own copy of the code, no other packages, keys in the environment."""
-    service = {**probe_of(planned(**ENABLED)), "work_directory": str(tmp_path / "probe")}
+    service = {**probe_of(planned(**ENABLED)), "code_directory": str(tmp_path / "probe/code")}
     for file in code_files(service):
         path = pathlib.Path(file["path"])
         path.parent.mkdir(parents=True, exist_ok=True)
