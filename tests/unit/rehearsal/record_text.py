@@ -90,7 +90,9 @@ def _short(value: t.Any, depth: int = 0) -> t.Any:
             else _hashed(value)
         )
     if isinstance(value, list):
-        if value and all(isinstance(item, dict) and {"name", "work_directory"} <= set(item) for item in value):
+        if value and all(
+            isinstance(item, dict) and "name" in item and {"script", "scripts"} & set(item) for item in value
+        ):
             return f"<services {_names(value)}>"
         return [_short(item, depth + 1) for item in value]
     if isinstance(value, str) and len(value) > LONGEST:

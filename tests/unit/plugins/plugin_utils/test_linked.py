@@ -40,7 +40,7 @@ def plan(connector="llmdatadist"):
         {"name": "router", "kind": "router", "host": "h1", "unit": "x-router.service", "ports": [{"name": "api"}]},
     ]
     more = {"start": {"needs": [], "limits": {}}, "stop": {"signal": "TERM", "timeout": 60}}
-    folders = {"scratch_directory": "/d/work", "work_directory": "/d"}
+    folders = {"scratch_directory": "/d/work", "work_directory": "/d", "scripts": {"run": "/d/run.sh"}}
     return {
         "deployment": "x",
         "services": [{**service, **more, **folders} for service in services],

@@ -55,6 +55,8 @@ BESIDE = {
     "log": {"kind": "file"},
     "digest_file": "/srv/x/digest",
     "starts_file": "/srv/x/starts",
+    "code_directory": "/srv/x/code",
+    "pause_file": "/srv/x/pause",
 }
 ELSEWHERE = {"members", "link_watch"}  # below, and an optional program with settings of its own
 
