@@ -1,0 +1,29 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the records say of the watchdog: a restart that the lock refuses is not noted, so it does not count as one of an hour."""
+
+from __future__ import annotations
+
+from ansible_collections.ascend.inference.tests.unit.rehearsal.test_rehearsal import recorded
+
+LOOK = "n1: ok: Look for engines without progress (changed_when=False, check_mode, on n1)"
+NOTE, LOCK, RESTART = "Choose and note the engine", "Lock the deployment on its first host", "to the state restarted"
+
+
+def test_nothing_is_noted_before_the_lock_is_held():
+    text = recorded("watch/watchdog_restarts")
+    places = [text.index(part) for part in (LOOK, LOCK, NOTE, RESTART)]
+    assert places == sorted(places) and text.count("ascend.inference.engine_watchdog") == 3
+
+
+def test_a_refused_restart_is_not_noted():
+    text = recorded("watch/watchdog_refused_by_another_run")
+    assert LOOK in text and NOTE not in text and RESTART not in text
+
+
+def test_what_is_known_under_the_lock_counts():
+    text = recorded("watch/watchdog_too_late")
+    assert "n1: changed: Release the deployment's lock" in text and RESTART not in text
+    text = recorded("watch/watchdog_without_the_probe_meanwhile")
+    assert "n1: changed: Release the lock after a failure" in text and RESTART not in text
