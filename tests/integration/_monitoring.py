@@ -56,8 +56,11 @@ def promtool(*arguments: str) -> tuple[int, str]:
 
 
 def watched_plan(name: str = "ha") -> dict[str, t.Any]:
-    """Prefill and decode with NPUs, a store (``ha``: with several masters; ``p2p``: none, and a proxy), a router with metrics, and the newest vLLM."""
-    plan = launch_plan(*family(name, CHANGES if name != "p2p" else {}))
+    """With NPUs, a store (``ha``: several masters; ``p2p``: none, and a proxy), a router with metrics, and the newest vLLM.
+
+    ``pooled`` has colocated engines, the others prefill and decode.
+    """
+    plan = launch_plan(*family(name, CHANGES if name not in ("p2p", "pooled") else {}))
     for service in plan["services"]:  # the connector of vLLM-Ascend that exports metrics
         service["argv"] = [word.replace("MooncakeConnectorV1", "MooncakeConnectorV2") for word in service["argv"]]
     plan["release_facts"]["vllm"] = "0.32.0"
@@ -131,6 +134,9 @@ def _store(labels: Labels, plan: t.Any) -> Made:
     yield "master_allocated_bytes", {}, steady(600 if leads else 0)
     yield "master_put_start_alloc_failures_total", {}, steady(1)
     yield "ha_oplog_standby_lag", {}, steady(5)
+    yield "valid_get_nums_", {}, growing(20)
+    yield "total_get_nums_", {}, growing(30)
+    yield "master_successful_evictions_total", {}, growing(1)
 
 
 def service_host(plan: t.Mapping[str, t.Any], kind: str) -> str:
@@ -158,11 +164,15 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
             yield "inference_npu_link_changes_total", {"device": "3"}, steady(4)
             yield "inference_npu_ecc_double_bit_errors_total", {"device": "3"}, steady(0)
             yield "inference_npu_query_failed", {"device": "3"}, steady(0)
+            yield "inference_npu_temperature_celsius", {"device": "3"}, steady(45)
+            yield "inference_npu_hbm_used_bytes", {"device": "3"}, steady(50000)
+            yield "inference_npu_hbm_total_bytes", {"device": "3"}, steady(65536)
             yield "inference_npu_last_run_timestamp_seconds", {}, growing(INTERVAL)
         router = [service for service in plan["services"] if service["kind"] == "router"][0]
         if raw.get("proxies") and labels["host"] == router["host"]:
             own = {"deployment": plan["deployment"], "service": "router"}
             yield "inference_router_up", own, steady(1)
+            yield "inference_router_requests", own, steady(2)
             yield "inference_router_last_run_timestamp_seconds", own, growing(INTERVAL)
             for pool in ("prefill", "decode"):
                 ports = [{port["name"] for port in item["ports"]} for item in plan["services"] if item["kind"] == pool]

@@ -8,6 +8,7 @@ A panel whose metrics no service exports is left out, and with its last panel a 
 
 from __future__ import annotations
 
+import collections
 import string
 import typing as t
 
@@ -16,6 +17,7 @@ from .alerts import BY, parts_of
 from .metrics import exported, names_in
 from .rules import host_selector, selector
 from .settings import Monitoring
+from .targets import targets
 
 Record = t.Mapping[str, t.Any]
 SCHEMA = 37  # of Grafana 9; later ones migrate it
@@ -24,7 +26,7 @@ HEIGHT, WIDTH = 7, 24
 LONGEST_UID = 40  # characters
 GOOD, BAD, UNKNOWN = "green", "red", "purple"
 # Without these, Grafana paints every value below 80 green: also 0, a link that is down, and -1, one whose state is not known.
-STEPS = {"mode": "absolute", "steps": [{"color": BAD, "value": None}, {"color": GOOD, "value": 1}]}
+STEPS: dict[str, t.Any] = {"mode": "absolute", "steps": [{"color": BAD, "value": None}, {"color": GOOD, "value": 1}]}
 
 
 class Panel(t.NamedTuple):
@@ -145,8 +147,13 @@ FLOW = [
                 "histogram_quantile(0.99, sum by (le) (rate(vllm:mooncake_xfer_time_seconds_bucket{$of}[$rate])))",
                 "p99 of the time",
             ),
-            ("sum(rate(vllm:mooncake_num_failed_transfers_total{$of}[$rate]))", "failed per second"),
         ),
+    ),
+    Panel(
+        "Failed transfers of KV cache per second",
+        "short",
+        12,
+        (("sum(rate(vllm:mooncake_num_failed_transfers_total{$of}[$rate]))", "failed"),),
     ),
 ]
 LOGS = [
@@ -314,10 +321,13 @@ def dashboard(plan: Record, settings: Monitoring) -> dict[str, t.Any]:
     """The dashboard as Grafana imports it."""
     known = exported(plan, settings.npu, settings.probe, settings.proxies, settings.logs) | {"ALERTS"}
     words = {"of": selector(plan), "hosts": host_selector(plan), "by": BY, "rate": "$__rate_interval"}
+    engines = collections.Counter(
+        group["labels"]["role"] for group in targets(plan, settings) if group["labels"]["job"] == "inference-engine"
+    )
     panels: list[dict[str, t.Any]] = []
     line = 0
     for title, row in rows(plan, settings):
-        shown = [panel for item in row if (panel := _panel(item, known, words))]
+        shown = [panel for item in row if (panel := _panel(item, known, words, engines))]
         if not shown:
             continue
         panels.append(
@@ -360,12 +370,14 @@ def _placed(panel: Record, number: int, column: int, line: int, width: int, heig
     return {**panel, "id": number + 1, "gridPos": {"x": column, "y": line, "w": width, "h": height}}
 
 
-def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[str, t.Any], int] | None:
+def _panel(
+    panel: Panel, known: t.Collection[str], words: Record, engines: t.Mapping[str, int]
+) -> tuple[dict[str, t.Any], int] | None:
     curves = [(text, legend) for text, legend in panel.expressions if names_in(text) <= set(known)]
     if not curves:
         return None
     instant = panel.kind in ("stat", "table")
-    targets = [
+    queries = [
         {
             "refId": chr(ord("A") + number),
             "datasource": SOURCE,
@@ -383,9 +395,9 @@ def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[
         "title": panel.title,
         "description": panel.about,
         "datasource": SOURCE,
-        "fieldConfig": {"defaults": {"unit": panel.unit, **_look(panel)}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit, **_look(panel)}, "overrides": _numbers(panel, engines)},
         "options": {},
-        "targets": targets,
+        "targets": queries,
     }
     return made, panel.width
 
@@ -393,9 +405,27 @@ def _panel(panel: Panel, known: t.Collection[str], words: Record) -> tuple[dict[
 def _look(panel: Panel) -> dict[str, t.Any]:
     """The rest of the fields' defaults: colours and names of values."""
     if panel.kind == "stat":
-        return {"min": 0, "thresholds": STEPS}
+        return {"min": 0, "thresholds": {**STEPS, "steps": STEPS["steps"][:1]}}
     if not any(panel.states):
         return {"min": 0}
     rows = zip(("1", "0", "-1"), (*panel.states, "not known"), (GOOD, BAD, UNKNOWN), strict=True)
     options = {value: {"text": text, "color": color, "index": n} for n, (value, text, color) in enumerate(rows)}
     return {"thresholds": STEPS, "mappings": [{"type": "value", "options": options}]}
+
+
+def _numbers(panel: Panel, engines: t.Mapping[str, int]) -> list[dict[str, t.Any]]:
+    """A number of engines by role is green only if it is the planned one."""
+    if panel.kind != "stat":
+        return []
+    return [
+        {
+            "matcher": {"id": "byName", "options": role},
+            "properties": [
+                {
+                    "id": "thresholds",
+                    "value": {**STEPS, "steps": [STEPS["steps"][0], {"color": GOOD, "value": number}]},
+                }
+            ],
+        }
+        for role, number in sorted(engines.items())
+    ]

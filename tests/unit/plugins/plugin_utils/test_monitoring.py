@@ -238,9 +238,42 @@ def test_a_state_that_is_bad_or_unknown_has_not_the_colour_of_a_good_one(plan):
             "-1": "purple",
         }
         assert all(item["text"] for item in mapping["options"].values())
-    (stat,) = [panel for panel in board["panels"] if panel["type"] == "stat"]
-    first, second = stat["fieldConfig"]["defaults"]["thresholds"]["steps"]
-    assert first == {"color": "red", "value": None} and second == {"color": "green", "value": 1}
+
+
+@pytest.mark.parametrize(("name", "numbers"), [("ha", {"prefill": 2, "decode": 1}), ("pooled", {"colocated": 2})])
+def test_a_pool_without_one_of_its_engines_is_not_green(name, numbers):
+    (stat,) = [panel for panel in made(planned(name))[2]["panels"] if panel["type"] == "stat"]
+    assert stat["fieldConfig"]["defaults"]["thresholds"]["steps"] == [{"color": "red", "value": None}]
+    found = {row["matcher"]["options"]: row["properties"] for row in stat["fieldConfig"]["overrides"]}
+    assert set(found) == set(numbers)
+    for role, number in numbers.items():
+        assert found[role] == [
+            {
+                "id": "thresholds",
+                "value": {
+                    "mode": "absolute",
+                    "steps": [{"color": "red", "value": None}, {"color": "green", "value": number}],
+                },
+            }
+        ]
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_all_curves_of_a_panel_have_its_unit(name):
+    """A rate of failures among seconds is shown as a time."""
+    grafana = {"short", "s", "bytes", "percentunit", "celsius"}
+    of = {"s": r"_seconds", "bytes": "_bytes", "celsius": "_temperature", "percentunit": "_perc|/"}
+    plan = planned(name)
+    for service in plan["services"]:  # the connector that exports metrics
+        service["argv"] = [word.replace("MooncakeConnectorV1", "MooncakeConnectorV2") for word in service["argv"]]
+    for panel in made(plan, {**ALL, "logs": True})[2]["panels"]:
+        if panel["type"] == "row":
+            continue
+        unit = panel["fieldConfig"]["defaults"]["unit"]
+        assert unit in grafana
+        for target in panel["targets"]:
+            assert re.search(of.get(unit, ""), target["expr"]), (panel["title"], unit, target["expr"])
+            assert unit != "short" or not re.search("_seconds_(bucket|total)", target["expr"]), panel["title"]
 
 
 def test_the_table_shows_all_alerts(plan):
