@@ -118,7 +118,12 @@ def _command(log: dict[str, Any], since: int, run: Run) -> tuple[list[str], bool
 
 
 def _split(text: str) -> list[str]:
-    return [line.rstrip("\r")[:LINE] for line in _COLOUR.sub("", text).split("\n")]
+    return [_shortened(line.rstrip("\r")) for line in _COLOUR.sub("", text).split("\n")]
+
+
+def _shortened(line: str) -> str:
+    """A line of at most LINE characters. It is cut between two words: half a secret is not recognised as one."""
+    return line if len(line) <= LINE else line[: LINE + 1].rpartition(" ")[0]
 
 
 def _bounded(name: str, lines: list[str], most: int, cut: bool) -> Part:

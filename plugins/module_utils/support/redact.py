@@ -21,10 +21,16 @@ _FIELDS = (
     "queries|documents|output|outputs|output_token_ids|outputs_text|token_ids|arguments|stop|suffix|params|sampling_params|body|raw_body|"
     "request_body|image_url|delta|generated_text|scheduler_output|guided_json|structured_outputs|choices|logprobs"
 )
-_CLIENT = re.compile(rf"""(?<![\w.-])["']?(?:{_FIELDS})["']?\s*(?:[:=])(?!\d+\b(?:\s|,|$))""", re.IGNORECASE)
-_DUMP = re.compile(r"Dumping (?:input data|scheduler output)|NewRequestData\(|SamplingParams\(|EngineCoreRequest\(")
+# The quotes of JSON within JSON have backslashes. A number is a counter only if another field follows, or nothing.
+_COUNTER = r"\s*\d+(?:\s*[;,]\s*[\w.-]+\s*[:=]|\s*[;,)\]}]*\s*$)"
+_CLIENT = re.compile(rf"""(?<![\w.-])["']?(?:{_FIELDS})\\*["']?\s*(?:[:=])(?!{_COUNTER})""", re.IGNORECASE)
+# Dumps of vLLM, prompts as templates render them, pictures, and texts in base64: more characters than a digest or a name has, of both cases.
+_DUMP = re.compile(
+    r"Dumping (?:input data|scheduler output)|NewRequestData\(|SamplingParams\(|EngineCoreRequest\(|<[|\uff5c][\w\u2581]+[|\uff5c]>|\[INST\]"
+    r"|data:[\w.+-]+/[\w.+-]+;base64,|(?<![\w/+.-])(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])[A-Za-z0-9+][A-Za-z0-9+/]{99}"
+)
 # Secrets by their form. The value may be quoted.
-_VALUE = r"""["']?\s*(?:[:=]|\s)\s*[\["']*(?:(?:Bearer|Basic)\s+)?[^\s"',;&)}\]]+"""
+_VALUE = r"""\\*["']?\s*(?:[:=]|\s)\s*(?:\[?"[^"\\]*"|\[?'[^'\\]*'|[\["'\\]*(?:(?:Bearer|Basic)\s+)?[^\s"'\\,;&)}\]][^\s"',;&)}\]]*)"""
 _NAMED = re.compile(
     rf"""((?:[\w-]*(?:api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token)"""
     rf"""[\w-]*|(?<![\w-])(?:authorization|x-api-key|cookie|set-cookie|token)))({_VALUE})""",
@@ -32,16 +38,34 @@ _NAMED = re.compile(
 )
 _FORMS = re.compile(
     r"\b(?:sk-[\w-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
-    r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
+    r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"
 )
 _KEY_BEGIN, _KEY_END = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"), re.compile(r"-----END [A-Z ]*PRIVATE KEY")
+# Each line of a message of vLLM begins like its first one: with the process, and in the main log with level, time and place in the source.
+_PROCESS = re.compile(r"(?:\((?:[\w ]*pid=|EngineCore|APIServer|Worker|ApiServer)[^)]*\) ?)+")
+_PLACE = re.compile(r"[A-Z]+ \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] ?")
 # How lines of vLLM, its workers, vllm-router, uvicorn, the proxies, Mooncake's glog, CANN's plog, etcd and HAProxy begin; and tracebacks
 # of Python, whose lines of source are indented.
 _BEGIN = re.compile(
-    r"""\x1b\[|\((?:\w+ )?pid=|\((?:EngineCore|APIServer|Worker|ApiServer)|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"""
-    r"""|\[?\d{4}-\d\d-\d\d|[IWEF]\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]"""
+    r"""\x1b\[|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"""
+    r"""|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[IWEF]\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception"""
+    r"""|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]"""
     r"""|[\w.]+(?:Error|Exception|Interrupt)(?::|$)"""
 )
+
+
+def _begin_of(line: str) -> str:
+    """Process, level, time and place of a line of vLLM; empty for other lines."""
+    process = _PROCESS.match(line)
+    place = _PLACE.match(line, process.end() if process else 0)
+    return line[: place.end()] if place else ""
+
+
+def _begins(line: str, begin: str) -> bool:
+    """Whether a line after a text of a client is another message, and not its next line. ``begin``: that of the message with the text."""
+    process = _PROCESS.match(line)
+    same = begin and line.startswith(begin.rstrip())
+    return not same and bool(_BEGIN.match(line[process.end() :] if process else line))
 
 
 class Redactor:
@@ -55,15 +79,16 @@ class Redactor:
     def lines(self, lines: Iterable[str], cut: bool = False) -> list[str]:
         """The lines of one log, in order. cut: earlier lines are missing, so the first ones may be the rest of a text."""
         found: list[str] = []
-        within_text, within_key = cut, False
+        within_text, within_key, begin = cut, False, ""
         for line in lines:
             if within_key or _KEY_BEGIN.search(line):
                 self.counts["secrets"] += not within_key
                 within_key = not _KEY_END.search(line)
                 found += [] if found and found[-1] == LEFT_OUT else [LEFT_OUT]
                 continue
-            if within_text and not _BEGIN.match(line):
+            if within_text and not _begins(line, begin):
                 continue
+            begin = _begin_of(line)
             line, within_text = self._line(line)
             found.append(line)
         return found

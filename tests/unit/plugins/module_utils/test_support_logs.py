@@ -44,6 +44,25 @@ PLANTED = {
     "a URL": "INFO index https://user:unknown-planted-value@index.example/simple",
     "a token by its form": "INFO use hf_PlantedValue12345678 or sk-planted-value-123456",
     "a private key": "INFO\n-----BEGIN RSA PRIVATE KEY-----\nunknown-planted-value\n-----END RSA PRIVATE KEY-----",
+    "JSON in JSON": rf'INFO body "{{\"model\": \"x\", \"prompt\": \"{TEXT}\"}}"',
+    "a key in JSON in JSON": r'INFO "{\"api_key\": \"unknown-planted-value\", \"x\": 1}"',
+    "JSON on several lines": f'ERROR {{\n  "messages": [\n    {{\n      "role": "user",\n      "content": "{TEXT}"\n    }}\n  ]\n}}',
+    "a number first": f"INFO prompt: 12 pages of {TEXT}",
+    "a date first": f"INFO prompt: 2026, {TEXT}",
+    "a diary": f"ERROR bad request, prompt: 'Dear diary\n2026-11-22\n{TEXT}\n2026-11-23 {TEXT}'",
+    "each line with its process": f"(EngineCore_DP0 pid=7) ERROR prompt: 'first\n(EngineCore_DP0 pid=7) {TEXT}\n(Worker_TP1 pid=8) {TEXT}",
+    "each line with the begin of its message": "\n".join(
+        f"(APIServer pid=7) ERROR 11-22 10:00:00 [serving.py:9] {part}"
+        for part in ("prompt: 'first", TEXT, f"'{TEXT}'")
+    ),
+    "a rendered prompt": f"ERROR cannot answer <|im_start|>user\n{TEXT}<|im_end|>",
+    "another rendered prompt": f"ERROR cannot answer <｜User｜>{TEXT}",
+    "an instruction": f"ERROR cannot answer [INST] {TEXT} [/INST]",
+    "a picture": "ERROR cannot load data:image/png;base64,iVBORw0KplantedPlantedValueAAAA",
+    "a long text in base64": "ERROR got "
+    + base64.b64encode(f"PlantedValue {TEXT} and more of it, on and on. ".encode() * 3).decode(),
+    "a password of two words": "INFO password: 'unknown planted-value'",
+    "a URL without a user": "INFO redis://:unknown-planted-value@store.example/1",
 }
 FORBIDDEN = (TEXT, "770001", SECRET, SECOND, "planted-value", "PlantedValue", "second line")
 
@@ -71,7 +90,34 @@ SOUND = [
     "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB",
     'INFO: 10.0.0.1:4 - "POST /v1/completions HTTP/1.1" 200 OK',
     "INFO prompt_tokens: 8192, max_tokens=16",
+    "INFO input: 5, output: 7",
+    "(EngineCore_DP0 pid=7) ERROR 11-22 10:00:00 [core.py:1] EngineCore failed",
+    "INFO key qwen@pcp0@"
+    + "0123456789abcdef" * 4
+    + " in /var/lib/docker/overlay2/"
+    + "0123456789abcdef" * 8
+    + "/merged",
 ]
+
+
+@pytest.mark.parametrize("before", range(3))
+def test_a_long_line_is_not_cut_within_a_secret(tmp_path, before):
+    path = tmp_path / "decode-0.log"
+    for length in (5, 12, len(SECRET) - 1):
+        line = "INFO " + ("word " * 10**4)[: gather.LINE - 5 - length]
+        path.write_text(f"{line}{SECRET}{' ' * before}more\nINFO end\n")
+        found = gather.service_part(file_log(path), 0, 10**6, Redactor([SECRET]), None).text
+        assert SECRET[:5] not in found and found.endswith("INFO end\n")
+
+
+def test_what_follows_a_text_stays():
+    """Each message of vLLM has the same begin on each of its lines; the next message has another one."""
+    first, second = (
+        "(APIServer pid=7) ERROR 11-22 10:00:00 [serving.py:9] ",
+        "(APIServer pid=7) ERROR 11-22 10:00:00 [core.py:3] ",
+    )
+    found = Redactor().lines([f"{first}prompt: 'a", f"{first}{TEXT}", f"{second}RuntimeError: NPU out of memory"])
+    assert found == [f"{first}prompt: {LEFT_OUT}", f"{second}RuntimeError: NPU out of memory"]
 
 
 def test_lines_that_explain_a_failure_stay():
