@@ -13,6 +13,7 @@ author:
   - The ascend.inference contributors (@ascend-inference)
 description:
   - Runs C(vllm bench serve) once, and reads the counters of the engines before and after.
+  - The requests end with the module, and with the connection that waits for its result.
   - Counts answers without text, which the program counts as failed or as completed, depending on their form.
 attributes:
   check_mode:
@@ -22,6 +23,10 @@ attributes:
 extends_documentation_fragment:
   - ascend.inference.attributes.changing
 options:
+  deployment:
+    description: The deployment's folder on the host. A measurement that runs is noted there, and a second one is refused.
+    type: path
+    required: true
   argv:
     description: The command, without the options of its result file.
     type: list
@@ -93,6 +98,7 @@ options:
 EXAMPLES = r"""
 - name: Send 32 requests, 4 at a time
   ascend.inference.service_bench:
+    deployment: /opt/ascend-inference/deployments/inference
     argv:
       - /opt/ascend-inference/venvs/vllm_ascend-0.23.0/bin/vllm
       - bench
@@ -132,11 +138,13 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 
 from ..module_utils.bench.driver import BenchError, Command, growth, prompts_that_evict, read_all, run_load, whole_argv
+from ..module_utils.bench.running import Running
 from ..module_utils.tools.runner import ToolMissing
 from ..module_utils.tools.text import visible
 
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
 ARGUMENTS = {
+    "deployment": {"type": "path", "required": True},
     "argv": {"type": "list", "elements": "str", "required": True},
     "environment": {"type": "dict", "default": {}},
     "source": {"type": "list", "elements": "path", "default": []},
@@ -181,7 +189,8 @@ def main():
         module.exit_json(**result)
     before = read_all(params["engines"], params["engine_api_key"])
     try:
-        result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
+        with Running(params["deployment"]):
+            result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
     except (BenchError, ToolMissing, OSError) as error:
         module.fail_json(msg=visible(f"Benchmark: {error}"), **result)
     after = read_all(params["engines"], params["engine_api_key"])

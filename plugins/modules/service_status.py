@@ -134,6 +134,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.bench import running
 from ..module_utils.files import journal, tree
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
@@ -168,6 +169,12 @@ def unfinished(directory):
     return [text + (back if last else "")]
 
 
+def measured(directory):
+    """A benchmark that runs here, for the host's findings: its playbook may have been interrupted."""
+    known = running.found(directory)
+    return [running.sentence(known)] if known else []
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -184,7 +191,7 @@ def main():
     except RuntimeProblem as error:
         module.fail_json(msg=visible(str(error)), findings=[visible(str(error))], **nothing)
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
-    findings[:0] = unfinished(params["directory"])
+    findings[:0] = [*unfinished(params["directory"]), *measured(params["directory"])]
     if problem:
         findings.insert(0, f"no deployment was completed on this host: {problem}. Fix: run ascend.inference.deploy")
     digest = plan["digest"] if plan else ""

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 import os
+import select
 import shlex
-from typing import Any, Mapping, NamedTuple, Sequence
+import threading
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..tools import foreign_file, foreign_json
 from ..tools.http_client import Target, ask
@@ -24,6 +26,14 @@ MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their
 MOST_NUMBER = 1e18  # of a figure; NaN is not below it either
 TAIL = 30  # lines of the command's output that are shown after a failure
 NO_TEXT = "to calculate TTFT"
+OUTPUT = 1  # the descriptor of the module's result
+LOOK = 1.0  # seconds between two looks for the reader of the module's result
+# Runs the arguments, and ends them when its input ends, which the module holds open. So they end with the module, however it ends: also if it is
+# killed, as another user, and in a container, where a signal to `docker exec` does not arrive.
+HELD = (
+    'exec 3<&0; "$@" </dev/null 3<&- & run=$!; { read -r <&3; kill -KILL 0; } >/dev/null 2>&1 & held=$!; '
+    'wait "$run"; status=$?; kill "$held"; exit "$status"'
+)
 TIMES = ("ttft", "tpot", "itl", "e2el")
 COUNTERS = {
     "requests": FINISHED,
@@ -66,13 +76,13 @@ def whole_argv(command: Command, path: str) -> list[str]:
 
     Values of the environment stay out of the arguments, because one of them may be a key.
     """
-    script = "".join(f". {shlex.quote(name)} >/dev/null && " for name in command.source) + 'exec "$@"'
+    script = "".join(f". {shlex.quote(name)} >/dev/null && " for name in command.source) + "{ " + HELD + "; }"
     inner = ["bash", "-c", script, "bench", *command.argv]
     inner += ["--save-result", "--save-detailed", "--result-dir", os.path.dirname(path)]
     inner += ["--result-filename", os.path.basename(path)]
     if command.container:
         given = [word for name in sorted(command.env) for word in ("--env", name)]
-        return ["docker", "exec", *given, command.container, *inner]
+        return ["docker", "exec", "--interactive", *given, command.container, *inner]
     if command.user and os.geteuid() == 0:
         return ["runuser", "--user", command.user, "--", *inner]
     return inner
@@ -83,8 +93,11 @@ def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) ->
 
     Raises BenchError if it fails, takes too long, or writes no result.
     """
+    ended = threading.Event()
     try:
-        done = execute(whole_argv(command, path), timeout, {**os.environ, **command.env}, merged=True)
+        done = execute(
+            whole_argv(command, path), timeout, {**os.environ, **command.env}, stdin=held(ended), merged=True
+        )
         if done.timed_out:
             raise BenchError(
                 f"the benchmark did not end within {timeout:.0f} s. Fix: raise timeout, or use fewer prompts"
@@ -94,8 +107,28 @@ def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) ->
             raise BenchError(f"the benchmark failed with exit status {done.rc}. The end of its output:\n{tail}")
         return figures(read_result(path), wanted_tokens)
     finally:
+        ended.set()
         if os.path.lexists(path):
             os.unlink(path)
+
+
+def held(ended: threading.Event) -> Callable[[Any], None]:
+    """What holds the command's input open until it has ``ended``, or until nobody reads the result of the module any more.
+
+    A playbook that was interrupted does not end its modules over SSH. It closes the connection, which they see at their output.
+    """
+
+    def hold(_pipe: Any) -> None:
+        while not ended.wait(LOOK) and not _hung_up(OUTPUT):
+            pass
+
+    return hold
+
+
+def _hung_up(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _descriptor, event in poll.poll(0))
 
 
 def read_result(path: str) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from . import tree
 
 JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json", "plan.json"
 WATCHDOG = "watchdog.json"  # restarts by the watchdog, see module_utils/probe/watchdog.py
-NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG)
+MEASURED = "bench.lock"  # which measurement runs, see module_utils/bench/running.py; a killed one leaves it
+NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED)
 CHANGING, DEPLOYED = "changing", "deployed"
 
 

@@ -11,6 +11,7 @@ import typing as t
 
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
+from . import comparable
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -37,7 +38,7 @@ def bench_report(
     old: Record | None = None,
     tuning: t.Mapping[str, Record] | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, digest, release, topology, before, settings, loads, engines, findings, comparison, tuning, passed}``.
+    """``{format, deployment, model, digest, release, topology, before, settings, loads, engines, findings, comparison, tuning, passed}``.
 
     ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one.
     ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report; ``tuning`` is the state of
@@ -52,9 +53,11 @@ def bench_report(
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
     findings += _tuned_otherwise(old, tuning or {})
+    findings += comparable.about_models(old or {}, plan["model"]["name"])
     return {
         "format": FORMAT,
         "deployment": plan["deployment"],
+        "model": plan["model"]["name"],
         "digest": plan["digest"],
         "release": plan["release"],
         "vllm": plan["release_facts"]["vllm"],
@@ -241,11 +244,7 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
         return [], [
             _finding("BENCH-COMPARE", "inference_bench_compare", problem, "Measure it again.", "Nothing was compared.")
         ]
-    changed = [
-        name
-        for name in ("profile", "input", "prefix", "prefixes", "output")
-        if old["settings"].get(name) != bench["settings"][name]
-    ]
+    changed = comparable.other_settings(old, bench["settings"])
     if changed:
         problem = f"the earlier report has another {', '.join(changed)}"
         return [], [
@@ -261,10 +260,14 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
     devices = (bench["devices"], old.get("devices"))
     shared = devices[0] == devices[1] or not all(devices)
     before = {load["title"]: load if shared else _per_device(load, old["devices"]) for load in old["loads"]}
-    rows, findings = [], []
+    compared = comparable.figures(old, bench["slo"], COMPARED)
+    rows, findings = (
+        [],
+        [*comparable.about_limits(old, bench["slo"], loads), *comparable.about_missing(old, loads, compared)],
+    )
     for load in loads if shared else [_per_device(load, bench["devices"]) for load in loads]:
         earlier, worse = before.get(load["title"]), []
-        for name in COMPARED:
+        for name in compared:
             new_value, old_value = load["median"].get(name), (earlier or {"median": {}})["median"].get(name)
             if earlier is None or new_value is None or not old_value:
                 continue

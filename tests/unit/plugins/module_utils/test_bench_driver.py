@@ -141,7 +141,7 @@ def test_figures_are_numbers_whatever_the_service_wrote():
 def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
     command = driver.Command(["vllm"], {"OPENAI_API_KEY": "s3cret"}, [], str(tmp_path), container="inference-decode-0")
     argv = driver.whole_argv(command, str(tmp_path / "result.json"))
-    assert argv[:5] == ["docker", "exec", "--env", "OPENAI_API_KEY", "inference-decode-0"]
+    assert argv[:6] == ["docker", "exec", "--interactive", "--env", "OPENAI_API_KEY", "inference-decode-0"]
     assert not any("s3cret" in word for word in argv)
 
 

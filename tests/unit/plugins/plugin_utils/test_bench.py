@@ -274,6 +274,41 @@ def test_another_load_is_not_compared(plan):
     assert (ids(found), found["comparison"]) == (["BENCH-COMPARE"], [])
 
 
+def test_requests_that_are_good_by_other_limits_are_not_compared(plan):
+    old = report(plan, [50.0] * 3, request_goodput=9.0)
+    found = report(plan, [50.0] * 3, old={**old, "slo": {**old["slo"], "ttft": 9000}}, request_goodput=2.0)
+    assert "request_goodput" not in {row["figure"] for row in found["comparison"]}
+    assert (ids(found), found["passed"]) == (["BENCH-SLO"], True)
+    assert report(plan, [50.0] * 3, old=old, request_goodput=2.0)["passed"] is False
+
+
+def test_another_trace_is_another_load(plan):
+    old = report(plan, [50.0] * 3)
+    found = report(plan, [50.0] * 3, old={**old, "settings": {**old["settings"], "trace": "/data/other.jsonl"}})
+    assert (ids(found), found["comparison"], found["passed"]) == (["BENCH-COMPARE"], [], False)
+
+
+def test_a_figure_that_is_missing_now_is_no_success(plan):
+    found = report(plan, [50.0] * 3, old=report(plan, [50.0] * 3), output_throughput=None)
+    assert (ids(found), found["passed"]) == (["BENCH-COMPARE"], False)
+    assert "output_throughput" in found["findings"][0]["problem"]
+
+
+def test_a_load_that_was_not_measured_again_is_named(plan):
+    old = report(plan, [50.0] * 3)
+    more = {**old["loads"][0], "load": 64, "title": "64"}
+    found = report(plan, [50.0] * 3, old={**old, "loads": [*old["loads"], more]})
+    assert (ids(found), found["passed"]) == (["BENCH-COMPARE"], True)
+    assert "64" in found["findings"][0]["problem"]
+
+
+def test_another_model_is_named(plan):
+    old = report(plan, [50.0] * 3)
+    found = report(plan, [50.0] * 3, old={**old, "model": "another"})
+    assert (ids(found), found["passed"]) == (["BENCH-MODEL"], True)
+    assert ids(report(plan, [50.0] * 3, old={name: old[name] for name in old if name != "model"})) == []
+
+
 def test_reports_without_a_common_load_are_not_compared(plan):
     old = report(plan, [50.0])
     for load in old["loads"]:
