@@ -16,6 +16,7 @@ Record = t.Mapping[str, t.Any]
 ENGINES = ("prefill", "decode", "colocated")
 LEAST_VLLM = (0, 13)  # older releases lack options that are used here, or have the program in their source tree only
 PERCENTILES = "50,90,99"
+WHOLE_TRACE = 10**9  # more requests than any trace has; without the option the program ends after 1000
 MOST_ENGINES = 64  # whose counters are read before and after each measurement
 
 
@@ -118,6 +119,8 @@ def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, pr
     argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", PERCENTILES, "--disable-tqdm"]
     if bench.profile != "trace" or not repeat:
         argv += ["--num-prompts", str(prompts), "--max-concurrency", str(load or min(prompts, 16)), "--ignore-eos"]
+    else:
+        argv += ["--num-prompts", str(bench.prompts or WHOLE_TRACE)]
     limits = [f"{name}:{getattr(bench.slo, name)}" for name in ("ttft", "tpot", "e2el") if getattr(bench.slo, name)]
     if limits:
         argv += ["--goodput", *limits]

@@ -42,7 +42,9 @@ class Bench:
         "The kind of load.", choice("latency", "smoke", "throughput", "long_prefix", "pool", "trace")
     )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
-    prompts: int = documented("Requests of one measurement. 0: 8 times the load, at least 64.", number(0, 0))
+    prompts: int = documented(
+        "Requests of one measurement. 0: 8 times the load, at least 64; of a trace all.", number(0, 0)
+    )
     input: int = documented("Tokens of a prompt, without its prefix. 0: from the profile.", number(0, 0))
     prefix: int = documented(
         "Tokens at the begin of a prompt that it shares with others. 0: from the profile.", number(0, 0)

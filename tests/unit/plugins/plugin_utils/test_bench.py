@@ -93,6 +93,14 @@ def test_settings_that_cannot_work_are_refused(plan, settings, text):
     assert text in str(refused.value)
 
 
+@pytest.mark.parametrize(("prompts", "number"), [(0, 10**9), (50, 50)])
+def test_a_trace_is_sent_to_its_end_unless_a_number_is_wanted(plan, prompts, number):
+    """vllm bench serve takes the first 1000 requests of a trace if nothing is said."""
+    runs = bench_runs(plan, {"profile": "trace", "trace": "/data/t.jsonl", "prompts": prompts})["runs"]
+    argv = runs[1]["argv"]
+    assert argv[argv.index("--num-prompts") + 1] == str(number) and "--ignore-eos" not in argv
+
+
 def test_a_release_without_the_program_is_refused():
     with pytest.raises(PlanError, match="no vllm bench serve"):
         bench_runs(plan_of("a3_llmdatadist_w8a8"), SMOKE)
