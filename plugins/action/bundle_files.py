@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Action bundle_files: compare a host with the bundle on the controller, and send what it lacks in archives."""
+"""Action bundle_files: compare a host with the bundle on the controller, and send what it lacks in archives or let it fetch that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
-from ..plugin_utils.bundle.distribution import DEBIAN, WITH_APT, distribution_of
+from ..plugin_utils.bundle.distribution import DEBIAN, RED_HAT, WITH_APT, distribution_of
 from ..plugin_utils.bundle.distribution import names as names_of_packages
 from ..plugin_utils.bundle.manifest import BundleError, read
 from ..plugin_utils.bundle.placing import (
@@ -26,6 +26,7 @@ from ..plugin_utils.bundle.placing import (
     packages_of_host,
     parts_of_images,
     prove_digests,
+    refused_of_dnf,
 )
 
 MODULE = "ascend.inference.bundle_files"
@@ -36,6 +37,7 @@ ARGUMENTS = {
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "images": {"type": "list", "elements": "str", "default": []},
     "engine": {"type": "str", "default": "docker"},
+    "url": {"type": "str", "default": ""},
     "plan": {"type": "dict", "default": {}},
     "variables": {"type": "dict", "default": {}},
 }
@@ -64,7 +66,10 @@ class ActionModule(ActionBase):
             else:
                 platform, files = files_of_host(data, first["host"], host)
             own = distribution_of(first["host"]["distribution"], first["host"]["machine"])
-            lacking = [] if own and own.name not in WITH_APT else first["packages"]
+            lacking = first["packages"]
+            if own and own.name not in WITH_APT:
+                lacking = []
+                refused_of_dnf(own, self._without_source(options, host, task_vars), host)
             debs = packages_of_host(data, own, lacking, host)
             parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in images}
             wanted = {**files, **debs, **parts_of_images(data, images)}
@@ -77,22 +82,39 @@ class ActionModule(ActionBase):
             found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
             found.update(packages=lacking, repository=bool(debs))
             names = compared["missing"]
-            lacking_space(wanted, names, compared["free"], directory, host)
+            lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])
+            if options["url"] and names:
+                fetched = self._fetch(options, {name: wanted[name] for name in names}, task_vars)
+                if fetched.get("failed"):
+                    return {**result, **fetched, **found}
             diff = {"before": "", "after": "".join(name + "\n" for name in names), "after_header": directory}
             if options["state"] == "compared" or self._task.check_mode or not names:
                 changed = bool(names) and options["state"] == "present"
                 return {**result, **compared, **found, "changed": changed, "diff": diff if changed else {}}
-            for group in archives(wanted, names):
+            for group in [] if options["url"] else archives(wanted, names):
                 sent = self._send(options["path"], wanted, group, directory, task_vars)
                 if sent.get("failed"):
                     return {**result, **sent, **found, "diff": diff}
-            return {**result, **sent, **found, "missing": names, "changed": True, "diff": diff}
+            return {**result, **compared, **found, "missing": names, "changed": True, "diff": diff}
         except (BundleError, OSError) as error:
             return {**result, "failed": True, "changed": False, "msg": visible(str(error))}
 
     def _module(self, task_vars: t.Any, **options: t.Any) -> dict[str, t.Any]:
         found: dict[str, t.Any] = self._execute_module(MODULE, module_args=options, task_vars=task_vars)
         return found
+
+    def _without_source(self, options: dict[str, t.Any], host: str, task_vars: t.Any) -> list[str]:
+        """Packages that a host with dnf lacks and cannot install; a converged host answers from its database of packages alone."""
+        names = names_of_packages(options["plan"], host, RED_HAT, options["variables"]) if options["plan"] else []
+        if not names:
+            return []
+        asked = self._module(task_vars, directory=options["directory"], packages_of_dnf=names, engine=options["engine"])
+        return list(asked.get("packages_of_dnf", names))
+
+    def _fetch(self, options: dict[str, t.Any], files: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:
+        """Compare the server of the rack with the verified manifest, and in state present let the host fetch the files."""
+        asked = {key: options[key] for key in ("url", "manifest_sha256", "directory", "state")}
+        return self._module(task_vars, files=files, **asked)
 
     def _send(
         self, bundle: str, files: dict[str, t.Any], names: list[str], directory: str, task_vars: t.Any

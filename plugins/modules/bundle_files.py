@@ -11,7 +11,7 @@ short_description: Copy the files of a bundle to a host, once
 version_added: 0.1.0
 description:
   - Compares the files of a bundle that the host's platform needs with those in a folder of the host, and copies what is missing or differs
-    in one archive. Each file has its SHA-256 proved on the host before it gets its name.
+    in archives, or lets the host fetch it from a server in its rack (O(url)). Each file has its SHA-256 proved on the host before it gets its name.
   - Fails before anything is copied if the bundle has no files for the host's machine, Python or C library, or if the disk is too small.
 author:
   - The ascend.inference contributors (@ascend-inference)
@@ -43,6 +43,12 @@ options:
   archive:
     description: The archive on the host. Set by the action plugin.
     type: path
+  url:
+    description:
+      - Address at which an HTTP server of the rack has the folder of the bundle. The host fetches missing files from there, without proxies, and the
+        controller sends none. The server needs the same manifest as the controller, and is compared with it before anything is copied.
+    type: str
+    default: ""
   images:
     description: Names of the images that the host runs. What an engine has already is not copied. On the host, entries of the manifest.
     type: list
@@ -69,6 +75,11 @@ options:
     type: list
     elements: str
     default: []
+  packages_of_dnf:
+    description: The same for hosts with dnf, for which a bundle has none. Set by the action plugin.
+    type: list
+    elements: str
+    default: []
 seealso:
   - module: ascend.inference.bundle
 """
@@ -78,6 +89,12 @@ EXAMPLES = r"""
   ascend.inference.bundle_files:
     path: /media/bundle
     manifest_sha256: "{{ verified.manifest_sha256 }}"
+
+- name: Fetch them from a server of the rack
+  ascend.inference.bundle_files:
+    path: /media/bundle
+    manifest_sha256: "{{ verified.manifest_sha256 }}"
+    url: http://192.0.2.9:8000
 """
 
 RETURN = r"""
@@ -113,6 +130,12 @@ packages:
   type: list
   elements: str
   sample: [nginx]
+packages_of_dnf:
+  description: Names of those packages that a host with dnf lacks and that no package source of the host offers.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 repository:
   description: Whether the folder has packages of the host's distribution, with an index.
   returned: success
@@ -128,7 +151,17 @@ images:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.install.bundle_files import FilesError, free, host, lacking, missing, unpack
+from ..module_utils.install.bundle_files import (
+    FilesError,
+    fetch,
+    free,
+    host,
+    lacking,
+    lacking_of_dnf,
+    missing,
+    require_served,
+    unpack,
+)
 from ..module_utils.install.bundle_images import still_needed
 from ..module_utils.tools.disk import explained
 
@@ -139,12 +172,14 @@ ARGUMENTS = {
     "state": {"type": "str", "choices": ["compared", "present"], "default": "present"},
     "files": {"type": "dict", "default": {}},
     "archive": {"type": "path"},
+    "url": {"type": "str", "default": ""},
     "images": {"type": "list", "elements": "raw", "default": []},
     "parts": {"type": "dict", "default": {}},
     "engine": {"type": "str", "default": "docker"},
     "plan": {"type": "dict", "default": {}},
     "variables": {"type": "dict", "default": {}},
     "packages": {"type": "list", "elements": "str", "default": []},
+    "packages_of_dnf": {"type": "list", "elements": "str", "default": []},
 }
 
 
@@ -153,14 +188,20 @@ def main():
     params = module.params
     result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}, "images": []}
     result["packages"] = lacking(params["packages"])
+    result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["engine"])
+    fetching = params["url"] and params["state"] == "present" and not module.check_mode
     try:
         if params["archive"] and not module.check_mode:
             unpack(params["archive"], params["directory"], params["files"])
+        if params["url"]:
+            require_served(params["url"], params["manifest_sha256"])
+        if fetching:
+            fetch(params["url"], params["directory"], params["files"])
         result["missing"] = missing(params["directory"], still_needed(params))
         result["free"] = free(params["directory"])
     except (FilesError, OSError) as error:
         module.fail_json(msg=explained(error, params["directory"]), changed=False, **result)
-    module.exit_json(changed=bool(params["archive"]), **result)
+    module.exit_json(changed=bool(params["archive"] or fetching), **result)
 
 
 if __name__ == "__main__":

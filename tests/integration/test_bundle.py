@@ -156,13 +156,13 @@ def bundle(index, tmp_path_factory):
     return folder, index[0], made(folder, index[0])
 
 
-def installed(folder, *within, bundle="bundle", attacks=()):
+def installed(folder, *within, bundle="bundle", attacks=(), url=""):
     """Install the environment from a bundle, as the playbook prepare does.
 
-    ``attacks``: commands after the verification and after the comparison.
+    ``attacks``: commands after the verification and after the comparison. ``url``: address of a server of the rack.
     """
     cache, path = str(folder / "cache"), str(folder / bundle)
-    files = {"path": path, "directory": cache, "manifest_sha256": "{{ verified.manifest_sha256 }}"}
+    files = {"path": path, "directory": cache, "manifest_sha256": "{{ verified.manifest_sha256 }}", "url": url}
     environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": cache}
     host = {key: f"{{{{ compared.{key} }}}}" for key in ("platform", "directory")}
     host["manifest_sha256"] = files["manifest_sha256"]
@@ -247,6 +247,43 @@ def test_a_host_without_a_route_installs_from_it_once(bundle):
     assert helped.stdout == b"7\n"
     again = installed(folder, *OFFLINE)
     assert again.code == 0 and again.changed == 0, again.output
+
+
+@pytest.fixture
+def rack(bundle, tmp_path):
+    """(folder of the bundle on the server of a rack, address of the server, paths that were asked)."""
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            asked.append(self.path)
+
+    folder = tmp_path / "server"
+    shutil.copytree(bundle[0] / "bundle", folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.long
+def test_a_host_gets_its_files_from_the_server_of_its_rack_once(bundle, tmp_path, rack):
+    shutil.copytree(bundle[0] / "bundle", tmp_path / "bundle")
+    done = installed(tmp_path, url=rack[1])
+    assert done.code == 0 and any("/needed-1-py3-none-any.whl" in path for path in rack[2]), done.output
+    rack[2].clear()
+    again = installed(tmp_path, url=rack[1])
+    assert again.code == 0 and again.changed == 0 and rack[2] == [], again.output
+
+
+@pytest.mark.long
+def test_another_bundle_on_the_server_is_named_before_anything_is_copied(bundle, tmp_path, rack):
+    shutil.copytree(bundle[0] / "bundle", tmp_path / "bundle")
+    (rack[0] / "manifest.json").write_text("{}")
+    done = installed(tmp_path, url=rack[1])
+    assert done.code != 0 and "[bundle_server]" in done.text and "another bundle" in done.text, done.output
+    assert not (tmp_path / "cache").exists() and not (tmp_path / "venvs").exists()
 
 
 @pytest.mark.long

@@ -1,27 +1,47 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of a bundle on a host: which ones are missing, and their unpacking from the one archive that the controller sends."""
+"""The files of a bundle on a host: which ones are missing, their unpacking from an archive of the controller, and their fetching from a server."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import os
 import platform
 import re
 import shutil
 import sys
 import tarfile
+import urllib.parse
+import urllib.request
 
 from ..tools.runner import ToolMissing, environment, execute
 
 CHUNK = 2**20
 RELEASE = "/etc/os-release"
 ANSWER = 60  # seconds
+# Sources that do not answer are left out, each after seconds: a host without a route has to be told so soon.
+OFFERED = [
+    "dnf",
+    "--quiet",
+    "--setopt=timeout=5",
+    "--setopt=retries=1",
+    "--setopt=skip_if_unavailable=1",
+    "repoquery",
+    "--whatprovides",
+]
+PROGRAMS = {"nftables": "nft", "firewalld": "firewall-cmd"}  # of packages that are not named like theirs
+MANIFEST = "manifest.json"
+NOT_SERVED = (
+    "{} cannot be had: {}. [bundle_server] Fix: let a server in the rack serve the folder of the bundle there, for example 'python3 -m "
+    "http.server 8000 --directory /media/bundle', or unset inference_bundle_url"
+)
+MOST_MANIFEST = 64 * 2**20  # bytes; one of 10,000 files has about 5 MB
 
 
 class FilesError(Exception):
-    """The archive is not what was announced; the text names the file."""
+    """An archive or a server does not have what was announced; the text names the file."""
 
 
 def sha256_of(path):
@@ -70,6 +90,28 @@ def lacking(packages):
     return sorted(set(packages) - installed)
 
 
+def lacking_of_dnf(packages, engine="docker"):
+    """Those ``packages`` that neither are installed nor are offered by a package source of the host, such as a mirror in the rack.
+
+    Roles install no package whose program is there from elsewhere; ``engine`` is that of containers.
+    """
+    programs = dict(PROGRAMS, **{"docker": engine, "python3-requests": engine})
+    found = [
+        name for name in sorted(packages) if not shutil.which(programs.get(name, name), path=environment()["PATH"])
+    ]
+    found = [name for name in found if not _answered(["rpm", "--query", "--whatprovides", name])]
+    return [name for name in found if not _answered(OFFERED + [name])]
+
+
+def _answered(argv):
+    """Whether a program succeeds and prints a line."""
+    try:
+        done = execute(argv, ANSWER, environment())
+    except ToolMissing:
+        return False
+    return done.rc == 0 and bool(done.stdout.strip())
+
+
 def host():
     """The platform of this interpreter: {machine, python, glibc, distribution}; glibc is empty with another C library."""
     library, version = platform.libc_ver()
@@ -97,14 +139,69 @@ def unpack(archive, directory, files):
             wanted = files.get(member.name)
             if not wanted or not member.isfile() or os.path.basename(member.name) != member.name:
                 raise FilesError(f"the archive has {member.name!r}, which was not announced")
-            path = os.path.join(directory, member.name)
-            with opened.extractfile(member) as source, open(path + ".new", "wb") as target:
-                shutil.copyfileobj(source, target, CHUNK)
-            found = sha256_of(path + ".new")
-            if found != wanted["sha256"]:
-                os.unlink(path + ".new")
-                raise FilesError(
-                    "{} has SHA-256 {} after the copy, expected {}".format(member.name, found, wanted["sha256"])
-                )
-            os.chmod(path + ".new", 0o644)
-            os.replace(path + ".new", path)
+            with opened.extractfile(member) as source:
+                _place(directory, member.name, source, wanted, "the copy")
+
+
+def _place(directory, name, source, wanted, what):
+    """Write a file from a stream; it gets its name when its SHA-256 is proved. Raises ``FilesError``."""
+    path = os.path.join(directory, name)
+    try:
+        with open(path + ".new", "wb") as target:
+            shutil.copyfileobj(source, target, CHUNK)
+        found = sha256_of(path + ".new")
+        if found != wanted["sha256"]:
+            raise FilesError("{} has SHA-256 {} after {}, expected {}".format(name, found, what, wanted["sha256"]))
+        os.chmod(path + ".new", 0o644)
+        os.replace(path + ".new", path)
+    except BaseException:
+        if os.path.lexists(path + ".new"):
+            os.unlink(path + ".new")
+        raise
+
+
+def require_served(url, manifest_sha256):
+    """Raise ``FilesError`` unless the server at ``url`` has the bundle with this manifest."""
+    with _opened(url, MANIFEST) as answer:
+        found = hashlib.sha256(_Bounded(answer, MOST_MANIFEST).read()).hexdigest()
+    if found != manifest_sha256:
+        raise FilesError(
+            f"{url} has another bundle than the controller: its {MANIFEST} has SHA-256 {found}, expected {manifest_sha256}. [bundle_server] "
+            "Fix: copy the bundle to the server again, or unset inference_bundle_url"
+        )
+
+
+def fetch(url, directory, files):
+    """Fetch ``files`` ({name: {path, sha256, size}}) from the server that has the folder of the bundle at ``url``. Raises ``FilesError``."""
+    os.makedirs(directory, mode=0o755, exist_ok=True)
+    for name, wanted in sorted(files.items()):
+        if os.path.basename(name) != name:
+            raise FilesError(f"the list has {name!r}, which is no name of a file")
+        with _opened(url, wanted["path"]) as answer:
+            _place(directory, name, _Bounded(answer, wanted["size"]), wanted, "the download from " + url)
+
+
+class _Bounded:
+    """An answer that ends one byte after ``most``: what a server sends beyond that does not fill the disk. Raises ``FilesError``."""
+
+    def __init__(self, stream, most):
+        self.stream, self.left = stream, most + 1
+
+    def read(self, size=-1):
+        try:
+            content = self.stream.read(self.left if size < 0 else min(size, self.left))
+        except (OSError, http.client.HTTPException) as error:
+            raise FilesError(NOT_SERVED.format(self.stream.geturl(), error)) from error
+        self.left -= len(content)
+        return content
+
+
+def _opened(url, path):
+    """The answer of the server for a file of the bundle. Proxies are off, so that nothing leaves the rack. Raises ``FilesError``."""
+    address = url.rstrip("/") + "/" + urllib.parse.quote(path)
+    if not url.startswith(("http://", "https://")) or "@" in url:
+        raise FilesError("inference_bundle_url is no address of HTTP, or has a user. Fix: write http://SERVER:PORT")
+    try:
+        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=ANSWER)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise FilesError(NOT_SERVED.format(address, error)) from error

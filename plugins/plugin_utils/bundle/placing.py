@@ -66,6 +66,16 @@ def packages_of_host(
     return files_for(data, host.platform, KINDS_OF_DISTRIBUTION)
 
 
+def refused_of_dnf(host: Distribution, lacking: t.Sequence[str], name: str) -> None:
+    """Raise ``BundleError`` for packages of a distribution with dnf that the host cannot install: no bundle has them."""
+    if lacking:
+        raise BundleError(
+            f"{name} has {host.title} and lacks packages that none of its package sources offers: {', '.join(lacking)}. [bundle_distribution] A "
+            "bundle has no packages for dnf, and their installation would fail later. Fix: let the host use a mirror in the rack or the "
+            f"installation medium (/etc/yum.repos.d), or install them by hand: dnf install {' '.join(lacking)}"
+        )
+
+
 def _distribution(entry: t.Mapping[str, t.Any]) -> Distribution:
     return Distribution(entry["name"], entry["version"], entry["machine"])
 
@@ -143,10 +153,12 @@ def archives(files: t.Mapping[str, t.Any], names: t.Iterable[str]) -> list[list[
     return groups
 
 
-def lacking_space(files: t.Mapping[str, t.Any], names: t.Iterable[str], free: int, directory: str, host: str) -> None:
+def lacking_space(
+    files: t.Mapping[str, t.Any], names: t.Iterable[str], free: int, directory: str, host: str, archived: bool = True
+) -> None:
     """Raise ``BundleError`` if the missing files do not fit: those of one archive are there twice while it is unpacked."""
     sizes = [sum(files[name]["size"] for name in group) for group in archives(files, names)]
-    needed = sum(sizes) + max(sizes, default=0)
+    needed = sum(sizes) + (max(sizes, default=0) if archived else 0)
     if needed and needed + MARGIN > free:
         raise BundleError(
             f"{host} has {free // 2**20} MiB free for {directory}, and the files of the bundle need {(needed + MARGIN) // 2**20} MiB while "

@@ -55,6 +55,8 @@ RUN_VARIABLES = {
     "bundle_sign": "Id of the GnuPG key with which the playbook bundle signs.",
     "bundle_sources": "Per host, group or deployment: files of the hosts' package sources (NAME.list, NAME.sources) on the machine that makes the bundle. "
     "Default: its own, if it has the same distribution.",
+    "bundle_url": "Per host, group or deployment: address at which an HTTP server of the rack has the folder of the bundle. Hosts fetch their files "
+    "there, and the controller sends none. Default: the controller sends them.",
     "check_html": "File for the findings of the host check, as one HTML page.",
     "check_ignore": "Ids of host checks whose findings are accepted.",
     "check_packages": "Whether the playbook check asks the package indexes for the Python packages; the playbook prepare always does.",

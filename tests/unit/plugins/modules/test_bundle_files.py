@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import http.server
 import io
 import os
 import re
 import tarfile
+import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import bundle_files
@@ -90,6 +93,26 @@ def test_packages_that_are_not_installed_are_named(tmp_path, run_module, monkeyp
     assert bundle_files.lacking(["nginx"]) == ["nginx"] and bundle_files.lacking([]) == []
 
 
+def test_a_host_with_dnf_lacks_what_it_neither_has_nor_is_offered(tmp_path, run_module, monkeypatch):
+    programs = {
+        "rpm": '[ "$*" = "--query --whatprovides libcurl" ] && echo libcurl-8\n',
+        "dnf": 'case "$*" in *"repoquery --whatprovides nginx") echo nginx-1 ;; *" etcd") echo "cannot download" >&2; exit 1 ;; esac\n',
+        "nft": "",
+        "podman": "",
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text("#!/bin/sh\n" + text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    asked = ["libcurl", "nginx", "nftables", "etcd", "libibverbs", "docker", "python3-requests"]
+    wanted = {"directory": str(tmp_path / "cache"), "packages_of_dnf": asked}
+    found = run_module("bundle_files", **wanted)
+    assert found["packages_of_dnf"] == ["docker", "etcd", "libibverbs", "python3-requests"]
+    assert run_module("bundle_files", engine="podman", **wanted)["packages_of_dnf"] == ["etcd", "libibverbs"]
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert run_module("bundle_files", **wanted)["packages_of_dnf"] == sorted(asked)
+
+
 def test_the_distribution_is_what_os_release_says(tmp_path):
     file = tmp_path / "os-release"
     file.write_text('PRETTY_NAME="Ubuntu 22.04"\nNAME="Ubuntu"\nVERSION_ID="22.04"\nID=ubuntu\nID_LIKE=debian\n')
@@ -97,3 +120,85 @@ def test_the_distribution_is_what_os_release_says(tmp_path):
     file.write_text("ID=debian\n")
     assert bundle_files.distribution(str(file)) == ""
     assert bundle_files.distribution(str(tmp_path / "absent")) == ""
+
+
+class Silent(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def rack(tmp_path):
+    """(folder that a server has, its address, options that fetch a.whl from it)."""
+    folder = tmp_path / "bundle"
+    (folder / "blobs" / "1").mkdir(parents=True)
+    (folder / "blobs" / "1" / "a.whl").write_bytes(b"first")
+    (folder / "manifest.json").write_bytes(b"{}")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    files = {"a.whl": {**FILES["a.whl"], "path": "blobs/1/a.whl"}}
+    sums = hashlib.sha256(b"{}").hexdigest()
+    yield (
+        folder,
+        url,
+        {"url": url + "/", "manifest_sha256": sums, "files": files, "directory": str(tmp_path / "cache")},
+    )
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_host_fetches_from_the_server_of_its_rack_without_proxies(tmp_path, run_module, rack, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    compared = run_module("bundle_files", state="compared", **rack[2])
+    assert not compared["changed"] and compared["missing"] == ["a.whl"] and not (tmp_path / "cache").exists()
+    run_module("bundle_files", check=True, **rack[2])
+    assert not (tmp_path / "cache").exists()
+    found = run_module("bundle_files", **rack[2])
+    assert found["changed"] and found["missing"] == [] and os.listdir(str(tmp_path / "cache")) == ["a.whl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("blobs/1/a.whl", b"fir?t", "a.whl has SHA-256 .* after the download"),
+        ("blobs/1/a.whl", b"first and more", "a.whl has SHA-256 .* after the download"),
+        ("blobs/1/a.whl", None, "a.whl cannot be had: .*404.*bundle_server"),
+        ("manifest.json", b"{ }", "another bundle than the controller.*bundle_server"),
+        ("manifest.json", None, "manifest.json cannot be had: .*404.*bundle_server"),
+    ],
+)
+def test_what_the_server_has_instead_is_refused(tmp_path, run_module, rack, name, content, reason):
+    (rack[0] / name).unlink()
+    if content is not None:
+        (rack[0] / name).write_bytes(content)
+    found = run_module("bundle_files", **rack[2])
+    assert found["failed"] and not found["changed"] and re.search(reason, found["msg"]), found["msg"]
+    assert not (tmp_path / "cache").exists() or os.listdir(str(tmp_path / "cache")) == []
+
+
+@pytest.mark.parametrize("url", ["file:///srv/bundle", "/srv/bundle", "http://me:secret@192.0.2.9"])
+def test_an_address_that_is_not_of_http_is_refused_and_not_repeated(run_module, rack, url):
+    found = run_module("bundle_files", **{**rack[2], "url": url})
+    assert found["failed"] and "no address of HTTP" in found["msg"] and url not in found["msg"]
+
+
+def test_no_more_is_read_than_the_manifest_says():
+    class Endless:
+        def __init__(self):
+            self.given = 0
+
+        def read(self, size):
+            self.given += size
+            return b"x" * size
+
+    endless = Endless()
+    bounded = bundle_files._Bounded(endless, 10)
+    while bounded.read(4):
+        pass
+    assert endless.given == 11
+
+
+def test_a_server_that_does_not_answer_is_named(run_module, rack):
+    found = run_module("bundle_files", **{**rack[2], "url": "http://127.0.0.1:9"})
+    assert found["failed"] and "http://127.0.0.1:9/manifest.json cannot be had" in found["msg"]

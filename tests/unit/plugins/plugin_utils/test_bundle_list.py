@@ -39,6 +39,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
     from_bundle,
     lacking_space,
     packages_of_host,
+    refused_of_dnf,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
@@ -181,6 +182,15 @@ def test_a_host_that_lacks_packages_gets_those_of_its_distribution():
             packages_of_host(data, other, ["nginx"], "h")
     with pytest.raises(BundleError, match=r"haproxy\. \[bundle_stale\]"):
         packages_of_host(data, debian, ["haproxy", "nginx"], "h")
+
+
+def test_packages_that_no_source_of_a_host_with_dnf_offers_are_named_with_a_way_out():
+    euler = distribution.Distribution("openEuler", "22.03", "aarch64")
+    refused_of_dnf(euler, [], "h")
+    with pytest.raises(
+        BundleError, match=r"h has openEuler 22\.03 on aarch64 .*\[bundle_distribution\].*dnf install etcd nginx"
+    ):
+        refused_of_dnf(euler, ["etcd", "nginx"], "h")
 
 
 def test_records_of_an_index_keep_their_continuation_lines():
@@ -366,6 +376,9 @@ def test_a_full_disk_is_named_before_anything_is_copied():
     lacking_space(files, [], 0, "/cache", "node1")
     with pytest.raises(BundleError, match=r"node1 has 0 MiB free for /cache.*\[bundle_space\]"):
         lacking_space(files, ["x"], 1999, "/cache", "node1")
+    lacking_space(files, ["x"], 1000 + MARGIN, "/cache", "node1", archived=False)  # fetched one by one
+    with pytest.raises(BundleError, match=r"\[bundle_space\]"):
+        lacking_space(files, ["x"], 999 + MARGIN, "/cache", "node1", archived=False)
 
 
 def test_checksums_of_cann_are_those_of_its_packages_only():
