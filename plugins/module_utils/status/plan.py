@@ -21,7 +21,8 @@ def status_plan(plan, host):
     ``{deployment, directory, runtime, runtime_settings, digest, services}``; a service has name, kind, unit, digest,
     digest_file, url and timeout of its health check, base (URL of /metrics and /version; "" without), log, version (expected
     from /version), links (path of the record of the watch of its links, if it has one) and, by kind, the planned values of its
-    counters: ``transfers`` for decode, ``clients`` and ``elected`` (whether it may be a standby) for the master, ``engines`` for a router.
+    counters: ``transfers`` for decode, ``clients`` and ``elected`` (whether it may be a standby) for the master, ``engines`` for a router,
+    and ``balancer`` ({socket, backend}) for the balancer.
     """
     services = [_service(plan, service) for service in plan["services"] if service["host"] == host]
     shared = {key: plan[key] for key in ("deployment", "directory", "runtime", "runtime_settings", "digest")}
@@ -60,6 +61,8 @@ def _service(plan, service):
     if kind == "mooncake_master":
         found["clients"] = verify.get("store", {}).get("clients", 0)
         found["elected"] = bool(verify.get("store", {}).get("masters"))
+    if kind == "balancer" and plan.get("balancer"):
+        found["balancer"] = {key: plan["balancer"][key] for key in ("socket", "backend")}
     if kind == "router":
         found["engines"] = [len(verify.get(role, [])) for role in ("prefill", "decode")]
     return found

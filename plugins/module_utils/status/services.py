@@ -21,6 +21,7 @@ from ..tools.http_client import Target, ask
 from ..tools.text import one_line
 from ..verify.leader import serves
 from ..verify.metrics import SOURCES, read_metrics
+from . import routers
 from .cause import down, finding, in_loop
 from .plan import running_digest
 
@@ -107,6 +108,7 @@ def findings_of(service, state, response, row, digests, now):
         *_version(service, response),
         *_unknown(service, response, row["kv"]),
         *_counters(service, response, row),
+        *routers.findings(row["kv"]),
         *_links(service, state, now),
     ]
 
@@ -317,6 +319,7 @@ class Host:
                 **transfers_of(service["kind"], answer["samples"]),
                 **role_of(service, answer),
                 **probes_of(service, answer),
+                **(routers.routers_of(service) if answer["answers"] else {}),
             },
             "digests": dict(zip(("running", "deployed", "planned"), digests)),
             "log": [],

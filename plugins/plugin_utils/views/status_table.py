@@ -9,6 +9,7 @@ import datetime
 import re
 import typing as t
 
+from ...module_utils.status.routers import out_of_service
 from ..hosts.connection import OTHER, cause, in_one_line
 
 Report = dict[str, t.Any]
@@ -21,9 +22,9 @@ RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_ut
 def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]], planned: t.Any = None) -> Report:
     """``results``: {host: result of service_status}; ``planned``: the inventory's plan, or None.
 
-    Returns ``{deployment, healthy, working, services, hosts, findings, advisories}``: each service with its host; problems of a host or of
-    the deployment as a whole as texts. ``healthy`` is True if every service runs, responds and there are no findings;
-    ``working`` also if some were restarted after an exit.
+    Returns ``{deployment, healthy, working, services, hosts, findings, advisories}``: each service with its host, and ``drained`` for a
+    router to which the balancer sends no new requests; problems of a host or of the deployment as a whole as texts. ``healthy`` is True if
+    every service runs, responds and there are no findings; ``working`` also if some were restarted after an exit.
     """
     services, hosts, findings = [], {}, []
     for host in sorted(results):
@@ -33,6 +34,8 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
+    drained = {name for service in services for name in out_of_service((service.get("kv") or {}).get("routers", {}))}
+    services = [{**service, "drained": True} if service["service"] in drained else service for service in services]
     findings += _differing(hosts) + _leaders(services)
     running = not findings and bool(services) and all(service["state"] == "running" for service in services)
     texts = [text for service in services for text in service["findings"]]
@@ -125,6 +128,7 @@ def _rows(services: list[Report]) -> list[str]:
 
 def _row(row: Report) -> tuple[str, ...]:
     state = row["state"] + (", silent" if row["state"] == "running" and row["answers"] is False else "")
+    state += ", drained" if row.get("drained") else ""
     since = (row["since"] or "-").replace("T", " ").rstrip("Z")
     found = str(len(row["findings"])) if row["findings"] else "-"
     return row["service"], row["host"], state, since, row["version"] or "-", _requests(row["requests"]), _kv(row), found

@@ -9,6 +9,7 @@ import hashlib
 import json
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.balancer import admin
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import base
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor, unexpected_ends
@@ -232,6 +233,39 @@ def test_a_balancer_that_names_no_routers(body):
     ours = plan(services=[dict(service("balancer", "balancer", 9410), ports=[port("metrics", 9411)])])
     row = look(states={"x-balancer": state()}, ours=ours, get=web(health=body, metrics=""))[0]["balancer"]
     assert [text.partition(" at ")[0] for text in row["findings"]] == ["does not say which routers get requests"]
+
+
+def balancer_row(servers, monkeypatch):
+    """The row of a balancer with these servers: {name: (state, weight)}, or a text why they are not known."""
+
+    def listed(balancer):
+        assert (balancer.path, balancer.backend) == ("/d/run/balancer.sock", "routers")
+        if isinstance(servers, str):
+            raise admin.BalancerProblem(servers)
+        return {name: admin.Server(name, word, True, weight, 0) for name, (word, weight) in servers.items()}
+
+    monkeypatch.setattr(admin.Balancer, "servers", listed)
+    ours = plan(
+        services=[dict(service("balancer", "balancer", 9410), ports=[port("metrics", 9411)])],
+        balancer={"host": "n1", "socket": "/d/run/balancer.sock", "backend": "routers", "state_file": ""},
+    )
+    page = json.dumps({"routers": {"router": True, "router-1": True}})
+    return look(states={"x-balancer": state()}, ours=ours, get=web(health=page, metrics=""))[0]["balancer"]
+
+
+@pytest.mark.parametrize(
+    ("servers", "expected"),
+    [
+        ({"router": ("ready", 100), "router-1": ("ready", 100)}, []),
+        ({"router": ("ready", 100), "router-1": ("ready", 5)}, []),
+        ({"router": ("ready", 100), "router-1": ("drain", 0)}, ["sends no new requests to router-1, which"]),
+        ({"router": ("ready", 0), "router-1": ("maint", 100)}, ["sends no new requests to router, router-1, which"]),
+        ("the balancer does not answer", ["does not say which routers are drained: the balancer does not answer"]),
+    ],
+)
+def test_drained_routers_are_named(servers, expected, monkeypatch):
+    texts = balancer_row(servers, monkeypatch)["findings"]
+    assert len(texts) == len(expected) and all(map(str.startswith, texts, expected)), texts
 
 
 def test_drift_of_the_inventory():

@@ -35,6 +35,14 @@ def test_one_line_for_each_service():
     assert len(lines) == 3
 
 
+def test_a_drained_router_is_shown_so_on_whichever_host():
+    balancer = row("balancer", kind="balancer", kv={"routers": {"router-1": {"state": "drain", "weight": 0}}})
+    report = status_report("x", {"n1": result(balancer), "n2": result(row("router", kv={}), row("router-1", kv={}))})
+    assert [service["service"] for service in report["services"] if service.get("drained")] == ["router-1"]
+    lines = status_table(report)
+    assert ["running, drained" in line for line in lines[2:5]] == [False, False, True]
+
+
 def test_a_restarted_service_works_and_is_a_finding():
     restarted = row(findings=["restarted once after an unexpected exit; see its log"])
     report = status_report("x", {"n1": result(restarted)})
