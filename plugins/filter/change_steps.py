@@ -13,7 +13,13 @@ from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
 def change_steps(
-    hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any, text: t.Any, allow_pause: t.Any, early: t.Any = False
+    hostvars: t.Any,
+    hosts: t.Iterable[str],
+    plan: t.Any,
+    text: t.Any,
+    allow_pause: t.Any,
+    early: t.Any = False,
+    unfinished: t.Any = False,
 ) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left; ``text`` is the recorded plan.json, empty without one."""
     pending: dict[str, dict[str, t.Any]] = {}
@@ -22,7 +28,10 @@ def change_steps(
         written = plain(hostvars[host].get("__service_secrets_written")) or {}
         pending[host] = {key: found.get(key) or [] for key in ("down", "outdated", "other")}
         pending[host]["secrets"] = bool(written.get("changed"))
-    return steps(pending, whole_plan(plain(plan)), stored_plan(str(text or "")), bool(allow_pause), bool(early))
+    deployed = stored_plan(str(text or ""))
+    return steps(
+        pending, whole_plan(plain(plan)), deployed, bool(allow_pause), bool(early), unfinished=bool(unfinished)
+    )
 
 
 class FilterModule:

@@ -9,15 +9,24 @@ import typing as t
 
 from ..plugin_utils.description.loader import plain
 from ..plugin_utils.lifecycle import rollback
+from ..plugin_utils.lifecycle.halves import seen
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
-def rollback_mode(hostvars: t.Any, hosts: t.Iterable[str], text: t.Any) -> dict[str, t.Any]:
-    """Adapter: ``text`` is the recorded plan.json of a host, empty without one."""
-    hosts = [host for host in hosts if plain(hostvars[host].get("__inference_previous"))]
-    previous = {host: whole_plan(plain(hostvars[host]["__inference_previous"])) for host in hosts}
-    phases = [(plain(hostvars[host].get("__inference_locked")) or {}).get("phase", "") for host in hosts]
-    return rollback.mode(previous, stored_plan(str(text or "")), phases)
+def rollback_mode(hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pause: t.Any = False) -> dict[str, t.Any]:
+    """Adapter: ``text`` is the recorded plan.json of a host, empty without one. What runs is known after an interrupted upgrade only."""
+    hosts = list(hosts)
+    previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
+    locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
+    runs = seen({host: plain(hostvars[host].get("__inference_runs")) or {} for host in hosts})
+    return rollback.mode(
+        previous,
+        stored_plan(str(text or "")),
+        [found.get("phase", "") for found in locked],
+        runs,
+        any(found.get("half") for found in locked),
+        bool(allow_pause),
+    )
 
 
 class FilterModule:

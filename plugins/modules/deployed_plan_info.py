@@ -20,6 +20,10 @@ options:
     description: The deployment's folder on the host.
     type: path
     required: true
+  content:
+    description: Whether the text is returned. It has the whole plan, so of many hosts one is enough.
+    type: bool
+    default: true
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.attributes.info_module
@@ -47,6 +51,11 @@ content:
   returned: success
   type: str
   sample: '{"plan_version": 4}'
+half:
+  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none.
+  returned: success
+  type: str
+  sample: ""
 reason:
   description: Why there is no text; empty if there is.
   returned: success
@@ -58,24 +67,28 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.files import journal
 from ..module_utils.status.plan import PLAN, deployed_text
 from ..module_utils.tools.text import visible
+
+ARGUMENTS = {"directory": {"type": "path", "required": True}, "content": {"type": "bool", "default": True}}
 
 
 def main():
     # type: () -> None
     """Run the module."""
-    module = AnsibleModule({"directory": {"type": "path", "required": True}}, supports_check_mode=True)
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     directory = module.params["directory"].rstrip("/")
     try:
         text, reason = deployed_text(directory)
+        half = journal.unfinished_half(directory) if text else ""
     except OSError as error:
         module.fail_json(
             msg=visible(f"The deployed plan in {directory} cannot be read: {error.strerror}. Fix: run with become.")
         )
     if reason and os.path.lexists(os.path.join(directory, PLAN)):
         module.warn(visible(reason))
-    module.exit_json(changed=False, content=text, reason=visible(reason))
+    module.exit_json(changed=False, content=text if module.params["content"] else "", half=half, reason=visible(reason))
 
 
 if __name__ == "__main__":

@@ -91,6 +91,11 @@ interrupted:
   returned: with O(previous)
   type: str
   sample: ""
+half:
+  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none.
+  returned: with O(previous)
+  type: str
+  sample: ""
 phase:
   description: The phase of the journal, which is V(changing), V(deployed) or V(verified); empty without a journal.
   returned: with O(previous)
@@ -139,6 +144,7 @@ def work(params, check):
         result["previous"] = journal.previous(directory, params["previous"])
         known = journal.read(directory)
         result["phase"] = known.get("phase", "")
+        result["half"] = journal.unfinished_half(directory)
         result["interrupted"] = (
             (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
         )

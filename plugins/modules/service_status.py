@@ -86,7 +86,7 @@ services:
     kv:
       description: >-
         Prompt tokens by source of their KV cache; for a master of the store its clients, keys and, of several ones, its role; for etcd the
-        bytes of its database and their limit; for the probe its paths and how many of them are good, failed and unknown.
+        bytes of its database and their limit; for the balancer its routers; for the probe its paths and how many of them are good, failed and unknown.
       type: dict
     digests:
       description: Digests of its running, deployed and planned configuration.
@@ -160,8 +160,9 @@ def unfinished(directory):
     if known.get("phase") != journal.CHANGING:
         return []
     run, last = known.get("run", {}), known.get("verified") or {}
-    text = "a change to release {} began at {} (by {} on {}) and has not ended. Fix: if it does not run any more, run site again".format(
-        known.get("plan", {}).get("release"), known.get("since"), run.get("owner"), run.get("controller")
+    again = "upgrade with the same settings" if known.get("half") else "site again"
+    text = "a change to release {} began at {} (by {} on {}) and has not ended. Fix: if it does not run any more, run {}".format(
+        known.get("plan", {}).get("release"), known.get("since"), run.get("owner"), run.get("controller"), again
     )
     back = ", or rollback, which goes back to release {} (verified at {})".format(
         last.get("release"), last.get("since")

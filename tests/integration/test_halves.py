@@ -134,3 +134,33 @@ def test_a_run_goes_on_or_back_after_its_controller_was_killed(service, way):
             assert "every service stops" not in output, (place, output[-3000:])
             whole(service, new)
     nothing_lost(requests)
+
+
+@pytest.mark.long
+def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(service):
+    """``site`` refuses what would restart engines at once; ``rollback`` goes back beside the half that serves, or refuses."""
+    service.play("site")
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=2) as requests:
+        service.play("upgrade", fails=True, killed_at=KILLS[2], **NEW)
+        killed = service.starts()
+        output = service.play("status", fails=True)
+        assert "running, drained" in output and "sends no new requests to router-1" in output, output[-3000:]
+        for settings, names in ((OLD, "decode-1, prefill-1"), (NEW, "decode-0, prefill-0")):
+            output = service.play("site", fails=True, **settings)
+            assert f"{names} do not run with the settings of this plan." in output and "Fix: run upgrade." in output, (
+                output[-3000:]
+            )
+        assert service.starts() == killed
+        output = service.play("rollback")
+        assert "Mode set: no pause. router and the engines behind it run with this plan" in output, output[-3000:]
+        back = service.starts()
+        assert [name for name in begin if back[name] != begin[name]] == ["decode-1", "prefill-1"], "the others served"
+        whole(service, new=False)
+
+        service.play("upgrade", fails=True, killed_at=KILLS[5], **NEW)
+        output = service.play("rollback", fails=True)
+        assert "neither half runs completely with the verified plan" in output, output[-3000:]
+        service.play("upgrade", **NEW)
+        whole(service, new=True)
+    nothing_lost(requests)

@@ -3,12 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a host remembers of a deployment's changes, so that the next run can go on or go back after the controller died.
 
-In the deployment's folder, which belongs to root: ``journal.json`` with ``{phase, since, plan, run, verified}``, ``verified.json``, the last
+In the deployment's folder, which belongs to root: ``journal.json`` with ``{phase, since, plan, run, verified, half}``, ``verified.json``, the last
 plan that was verified, and ``before.json``, the verified plan before that one. Phases:
 
 * ``changing``: files of the services are being replaced; until ``deployed`` some services may run the old plan and some the new one,
 * ``deployed``: the services run ``plan.json`` and answer,
 * ``verified``: a verification of that plan succeeded.
+
+``half`` is the half of the instances that an upgrade began to change last. It stays until ``deployed``, also if a later change was interrupted:
+until then engines may run that cannot exchange KV cache.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ class Folder:
     def journal(self):
         """The journal; a part of another form, as a damaged disk leaves it, is missing."""
         found = self.read(JOURNAL)
-        forms = {"phase": str, "since": str, "plan": dict, "run": dict, "verified": dict}
+        forms = {"phase": str, "since": str, "half": str, "plan": dict, "run": dict, "verified": dict}
         return {key: found[key] for key, form in forms.items() if isinstance(found.get(key), form)}
 
     def write(self, name, value):
@@ -68,12 +71,23 @@ def read(base):
 
 
 def note(base, phase, plan, run):
-    """Note that a phase began. ``plan``: ``{digest, release}`` of the new plan; ``run``: a record of the run."""
+    """Note that a phase began. ``plan``: ``{digest, release, half}`` of the new plan, ``half`` as in the journal; ``run``: a record of the run."""
     with Folder(base) as folder:
         if folder.descriptor is not None:
             known = {key: run.get(key, "") for key in ("id", "owner", "controller")}
-            entry = {"phase": phase, "since": _now(), "plan": dict(plan), "run": known}
-            folder.write(JOURNAL, dict(entry, verified=folder.journal().get("verified") or {}))
+            about = {key: value for key, value in plan.items() if key != "half"}
+            entry = {"phase": phase, "since": _now(), "plan": about, "run": known}
+            before = folder.journal()
+            half = (plan.get("half") or before.get("half") or "") if phase == CHANGING else ""
+            if half:
+                entry["half"] = half
+            folder.write(JOURNAL, dict(entry, verified=before.get("verified") or {}))
+
+
+def unfinished_half(base):
+    """The half that an upgrade was changing when it was interrupted; "" if none was."""
+    known = read(base)
+    return str(known.get("half") or "") if known.get("phase") == CHANGING else ""
 
 
 def verified(base, digest, run):

@@ -230,6 +230,16 @@ def _reached(plan: Plan) -> list[dict[str, str]]:
     return [{key: router[key] for key in ("name", "url")} for router in plan["verify"]["routers"]]
 
 
+def cost_of_return(planned: t.Sequence[Round]) -> str:
+    """What the rounds back to a plan cost that one half still runs with, as one sentence for each fact."""
+    (found,) = planned
+    routers = ", ".join(found["serving"]["routers"])
+    return (
+        f"Mode set: no pause. {routers} and the engines behind it run with this plan and get all requests, while "
+        f"{', '.join(found['services'])} return to it, are proven and join. Fewer instances serve meanwhile."
+    )
+
+
 def cost_of_halves(plan: Plan) -> str:
     """What the mode costs, as one sentence for each fact."""
     split = halves(plan)

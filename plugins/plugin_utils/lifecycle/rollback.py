@@ -1,16 +1,25 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decision of the playbook rollback: whether the hosts have one verified plan in common."""
+"""Decisions of the playbook rollback: whether the hosts have one verified plan in common, and how they go back to it."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
+from .halves import OLD, cost_of_return, half_obstacles, rounds, runs_as
 from .upgrade import INTERRUPTED, cost, obstacles
 
 Plan = t.Mapping[str, t.Any]
+UNKNOWN = (
+    "An upgrade was interrupted after it began to change one half of the instances, and {why}. A rollback would stop every service, and clients "
+    "get errors until the models are loaded. Nothing was changed, and whatever serves goes on. Fix: run upgrade with the settings of the "
+    "interrupted run, which goes on without a pause, then rollback. Or run rollback again with -e inference_allow_pause=true when a pause is "
+    "acceptable."
+)
+NO_HALF = "neither half runs completely with the verified plan"
+UNRELATED = "hosts are named that are not part of the verified plan"
 
 
 def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
@@ -43,17 +52,35 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
     return found
 
 
-def mode(previous: t.Mapping[str, Plan], running: Plan, phases: t.Iterable[str]) -> dict[str, t.Any]:
-    """How to go back: ``{mode, text}`` with the modes of an upgrade.
+def mode(
+    previous: t.Mapping[str, Plan],
+    running: Plan,
+    phases: t.Iterable[str],
+    seen: t.Mapping[str, t.Any] | None = None,
+    half: bool = False,
+    allow_pause: bool = False,
+) -> dict[str, t.Any]:
+    """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
 
     ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After an
-    interrupted change nobody knows which engines have which settings, so all stop.
+    interrupted change nobody knows which engines have which settings, so all stop. After an upgrade half by half (``half``) one half serves: if
+    it runs with the verified plan, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. ``seen``: what all
+    hosts saw, compared with the verified plan only (see `halves.seen`).
     """
     plan = next((plan for plan in previous.values() if plan), {})
     phases = list(phases)
+    if half:
+        why = UNRELATED if not all(previous.values()) else "; ".join(half_obstacles(plan, plan))
+        planned = (
+            None if why or not seen else rounds(plan, plan, runs_as(seen[OLD], seen[OLD], plan), seen["asked"], OLD)
+        )
+        if planned:
+            return {"mode": "set", "text": cost_of_return(planned), "refusals": [], "rounds": planned}
+        if not allow_pause:
+            return {"mode": "", "text": "", "refusals": [UNKNOWN.format(why=why or NO_HALF)], "rounds": []}
     reasons = obstacles(plan, running) if phases and set(phases) <= {"deployed", "verified"} else [INTERRUPTED]
     chosen = "all" if reasons else "rolling"
-    return {"mode": chosen, "text": cost(chosen, plan, running, reasons)}
+    return {"mode": chosen, "text": cost(chosen, plan, running, reasons), "refusals": [], "rounds": []}
 
 
 def _differing(plan: Plan, asked: t.Iterable[str], having: t.Container[str]) -> list[str]:

@@ -86,6 +86,12 @@ PAUSE = (
     "{duration}. {state}"
     "Fix: run again with -e inference_allow_pause=true when a pause is acceptable{else_}."
 )
+UNFINISHED = (
+    "An upgrade was interrupted after it began to change one half of the instances, so engines run that cannot exchange KV cache, and {names} "
+    "do not run with the settings of this plan. This playbook would restart them at once, and clients get errors until the models are loaded. "
+    "{state}Fix: run upgrade. With the settings of the interrupted run it goes on, with those before it goes back, both without a pause. Or "
+    "run again with -e inference_allow_pause=true when a pause is acceptable."
+)
 TAKEN = (
     "The plan gives NPUs or ports of {names} to {takers}, so the former must stop before the latter start. Clients may get errors until then, "
     "and until the models are loaded. {state}"
@@ -145,6 +151,7 @@ def steps(
     allow_pause: bool = False,
     early: bool = False,
     starts_first: bool = True,
+    unfinished: bool = False,
 ) -> dict[str, t.Any]:
     """The change of all hosts, decided once.
 
@@ -152,7 +159,8 @@ def steps(
     without ``other`` all deployed services run);
     ``plan``: the whole plan; ``deployed``: the plan that the hosts recorded last, {} without one;
     ``early``: before files are written; ``starts_first``: whether services that are down start before the steps, so that routers among them
-    serve then. Returns
+    serve then; ``unfinished``: whether an upgrade half by half was interrupted: what runs is not what was recorded, so nothing restarts behind a
+    router. Returns
 
     ``roll``: one entry after the other, ``{services: [name], hosts: [name], engines: [{name, kind, url}], upstream: [url], routers: [name]}``,
     engines first, then ``routers`` behind a balancer;
@@ -173,6 +181,10 @@ def steps(
     gone = down | stopping
     due = {key: names for key, names in instances.items() if outdated & names and not gone & names}
     entries = [name for name in entries if name not in stopping]
+    if unfinished:
+        if outdated - gone:
+            _at_once(result, sorted(outdated - gone, key=natural), allow_pause, early)
+        return result
     if not (due or entries) or not _serves(plan, deployed, instances, down):
         return result
     away = set() if starts_first else down
@@ -191,7 +203,7 @@ def steps(
         found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
         found = entries if reason == SINGLE else found
         result["pauses"][reason] = found
-        names, more = ", ".join(found), ", or add an instance first" if reason == ALONE else ""
+        names, more = ", ".join(found), _otherwise(reason, plan)
         if allow_pause:
             result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
         else:
@@ -207,6 +219,15 @@ def steps(
     return result
 
 
+def _at_once(result: dict[str, t.Any], names: t.Sequence[str], allow_pause: bool, early: bool) -> None:
+    result["pauses"][HALVED] = list(names)
+    if allow_pause:
+        result["notes"].append(f"Pause: {', '.join(names)} restart at once, because {HALVED}.")
+        return
+    result["refusals"].append(UNFINISHED.format(names=", ".join(names), state=EARLY if early else LATE))
+
+
+HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
 REASSIGNED = "their NPUs or ports are given to others"
 ALONE = "its pool has no other instance"
@@ -229,6 +250,13 @@ def differs(registered: t.Mapping[str, t.Any], plan: Plan) -> bool:
         if not planned <= set(found.get("healthy") or ()):
             return True
     return False
+
+
+def _otherwise(reason: str, plan: Plan) -> str:
+    """What else than a pause helps against a reason, as the end of a sentence."""
+    if reason == OTHER and plan.get("balancer"):
+        return ", or run upgrade, which changes half by half without one where two instances of each pool allow it"
+    return ", or add an instance first" if reason == ALONE else ""
 
 
 def _instances(plan: Plan) -> dict[tuple[str, int], set[str]]:

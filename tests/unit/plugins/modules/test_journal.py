@@ -19,7 +19,7 @@ class Deployment:
     def __init__(self, run_module, base):
         self.run_module, self.base = run_module, base
 
-    def _write(self, name, release, phase, content, **more):
+    def _write(self, name, release, phase, content, half="", **more):
         path = {"services": "services/run.sh", "plan": "plan.json"}[name]
         done = self.run_module(
             "service_files",
@@ -28,7 +28,7 @@ class Deployment:
             folders=[{"path": str(self.base)}, {"path": str(self.base / "services")}] if name == "services" else [],
             files=[{"path": str(self.base / path), "content": content}],
             phase=phase,
-            plan={"digest": "d-" + release, "release": release},
+            plan={"digest": "d-" + release, "release": release, "half": half},
             run=RUN,
             **more,
         )
@@ -54,6 +54,15 @@ class Deployment:
     def back(self, purpose):
         found = self.run_module("deployment_run", directory=str(self.base), state="begin", previous=purpose, run=RUN)
         return found["previous"].get("release", "")
+
+    @property
+    def half(self):
+        """The unfinished half, as the lock and the decision on a pause read it."""
+        directory = str(self.base)
+        run = self.run_module("deployment_run", directory=directory, state="begin", previous="rollback", run=RUN)
+        found = self.run_module("deployed_plan_info", directory=directory, content=False)
+        assert found["half"] == run["half"] and found["content"] == ""
+        return run["half"]
 
     @property
     def phase(self):
@@ -117,6 +126,20 @@ def test_a_change_that_was_interrupted_is_noted_as_ended_by_the_next_run(host):
     assert host.phase == "deployed"
 
 
+def test_an_upgrade_by_halves_that_did_not_end_is_known_until_a_change_has_ended(host):
+    host.deploy("1.0")
+    host.verify("1.0")
+    assert host.half == ""
+    host.services("2.0", half="first")
+    assert host.half == "first"
+    host.services("3.0")
+    assert host.half == "first", "a change that was interrupted, too"
+    host.services("2.0", half="second")
+    assert host.half == "second"
+    host.plan("2.0")
+    assert host.half == "" and "half" not in journal.read(str(host.base))
+
+
 def test_another_plan_than_the_deployed_one_is_not_noted_as_verified(host):
     host.deploy("1.0")
     assert not host.verify("2.0") and host.phase == "deployed"
@@ -154,10 +177,11 @@ def test_removal_takes_the_journal_along(host):
     assert done["kept"] == [] and not host.base.exists()
 
 
-def test_status_shows_a_change_that_has_not_ended(host):
+@pytest.mark.parametrize(("half", "again"), [("", "site again"), ("first", "upgrade with the same settings")])
+def test_status_shows_a_change_that_has_not_ended(host, half, again):
     host.deploy("1.0")
     host.verify("1.0")
-    host.services("2.0")
+    host.services("2.0", half=half)
     asked = {"directory": str(host.base), "host": "h1"}
     planned = {
         "runtime": "docker",
@@ -171,7 +195,7 @@ def test_status_shows_a_change_that_has_not_ended(host):
     (text,) = [finding for finding in findings if "has not ended" in finding]
     assert (
         "a change to release 2.0 began at 20" in text
-        and "by anna on bastion" in text
+        and f"by anna on bastion) and has not ended. Fix: if it does not run any more, run {again}, or rollback" in text
         and "goes back to release 1.0" in text
     )
 

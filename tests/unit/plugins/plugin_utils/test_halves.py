@@ -10,6 +10,7 @@ import itertools
 import json
 
 import pytest
+from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.rounds import FilterModule
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept
@@ -240,6 +241,53 @@ def test_a_half_is_proven_through_its_own_router():
     assert [engine["name"] for role in KINDS for engine in section[role]] == ["prefill-1", "decode-1"]
     assert first["upstream"] == [new["verify"]["prefill"][0]["url"]]
     assert last["last"] and not last["verify"] and "balancer" in last["starts"] and "router-1" not in last["starts"]
+
+
+def interrupted(down=(), outdated=(), **more):
+    """hostvars of a host after an upgrade that was killed; ``down`` and ``outdated`` compared with the verified plan."""
+    runs = {"down": list(down), "outdated": list(outdated)}
+    return {
+        "n1": {
+            "__inference_previous": cpu(),
+            "__inference_locked": {"phase": "changing", "half": "first"},
+            "__inference_runs": {"old": runs, "new": runs, "servers": {}},
+        },
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "half"),
+    [
+        (interrupted(), FIRST),
+        (interrupted(outdated=["decode-1", "prefill-1"]), FIRST),
+        (interrupted(down=["decode-1"], outdated=["prefill-1"]), FIRST),
+        (interrupted(down=["decode-0"]), SECOND),
+    ],
+)
+def test_a_rollback_leaves_the_half_alone_that_runs_with_the_verified_plan(found, half):
+    result = rollback_mode(found, ["n1"], json.dumps(cpu()))
+    (planned,) = result["rounds"]
+    assert (result["mode"], result["refusals"], planned["half"], planned["last"]) == ("set", [], half, True)
+    assert not set(planned["starts"]) & set(halves.halves(cpu())[halves.OTHER_HALF[half]])
+    assert planned["revisions"] == {FIRST: OLD, SECOND: OLD} and "no pause" in result["text"]
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (interrupted(down=["decode-0"], outdated=["prefill-1"]), "neither half runs completely"),
+        (interrupted(n2={}), "hosts are named that are not part"),
+        ({"n1": {**interrupted()["n1"], "__inference_runs": {}}}, "neither half runs completely"),
+        ({"n1": {**interrupted()["n1"], "__inference_previous": cpu(routers=1)}}, "there is one router"),
+    ],
+)
+def test_a_rollback_that_would_stop_the_serving_half_is_refused(found, why):
+    result = rollback_mode(found, list(found), json.dumps(cpu()))
+    (text,) = result["refusals"]
+    assert why in text and "Nothing was changed" in text and "Fix: run upgrade" in text and result["rounds"] == []
+    allowed = rollback_mode(found, list(found), json.dumps(cpu()), True)
+    assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("all", [], [])
 
 
 def test_what_hosts_saw_reaches_the_decision():

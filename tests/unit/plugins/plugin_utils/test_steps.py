@@ -55,6 +55,41 @@ def test_one_instance_of_each_pool_at_a_time():
     assert first["upstream"] == [engine["url"] for engine in new["members"]["engines"] if engine["name"] == "prefill-1"]
 
 
+BALANCED = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+
+
+@pytest.mark.parametrize("old", [plan(**BALANCED), plan(**BALANCED, inference_args={"block-size": 64})])
+def test_nothing_rolls_after_an_upgrade_by_halves_that_did_not_end(old):
+    """Also where the recorded plan has the same settings: half of the engines runs with others, which nobody recorded."""
+    changed = found(["decode-1", "prefill-1"])
+    result = steps(changed, plan(**BALANCED), old, early=True, unfinished=True)
+    (text,) = result["refusals"]
+    assert "decode-1, prefill-1 do not run with the settings of this plan." in text
+    assert "Nothing was changed." in text and "Fix: run upgrade." in text and "inference_allow_pause=true" in text
+    assert (result["roll"], result["held"]) == ([], [])
+    result = steps(changed, plan(**BALANCED), old, allow_pause=True, unfinished=True)
+    assert (result["roll"], result["held"], result["refusals"]) == ([], [], [])
+    assert "Pause: decode-1, prefill-1 restart at once" in result["notes"][0]
+    down = found([], down=["decode-1", "prefill-1"])
+    assert steps(down, plan(**BALANCED), old, unfinished=True) == NOTHING, "those that do not run only start"
+
+
+def test_an_unfinished_upgrade_reaches_the_decision():
+    new = plan(**BALANCED)
+    hostvars = {"n1": {"__service_registered": {"outdated": ["decode-1"]}}}
+    for unfinished in (False, True):
+        result = change_steps(hostvars, ["n1"], new, json.dumps(new), False, True, unfinished)
+        assert bool(result["refusals"]) == unfinished
+
+
+def test_a_refusal_of_another_kv_cache_names_the_upgrade_where_a_balancer_moves_requests():
+    block = {"inference_args": {"block-size": 64}}
+    with_balancer, without = (
+        steps(found(ENGINES), plan(**more, **block), plan(**more))["refusals"][0] for more in (BALANCED, {})
+    )
+    assert "or run upgrade, which changes half by half" in with_balancer and "run upgrade" not in without
+
+
 def test_unchanged_engines_have_no_step():
     assert steps(found([]), plan(), plan()) == NOTHING
     result = steps(found(["decode-1"]), plan(), plan())
