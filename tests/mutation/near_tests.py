@@ -23,6 +23,8 @@ WHOLE = (
     "tests/unit/inventories/test_plans.py",
 )  # whole plans as text, which most changes of the planner change, and few of a rule
 
+PAGES = {"/description/": "tests/unit/docs/test_variables_page.py"}  # of generated pages, by folder of their sources
+
 
 class Graph:
     """The imports of plugins and tests, and of each test file the distance to each file that it reaches."""
@@ -46,7 +48,8 @@ class Graph:
         order = [name for name, reached in self.reached.items() if reached.get(path, FARTHEST + 1) <= FARTHEST]
         order.sort(key=lambda name: self.score(path, name), reverse=True)
         whole = [name for name in WHOLE if name in order and "/plan/" in path and "/rules/" not in path]
-        near = list(dict.fromkeys([*whole, *order[:NEAR]]))
+        pages = [name for folder, name in PAGES.items() if folder in path]
+        near = list(dict.fromkeys([*whole, *order[:NEAR], *pages]))
         return [names for names in (near, [name for name in order if name not in near]) if names]
 
     def score(self, path: str, name: str) -> float:
