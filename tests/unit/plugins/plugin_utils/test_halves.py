@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.rounds import FilterModule
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept, of_half
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import FIRST, NEW, OLD, SECOND
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, planned_mode
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import part_of, parts
@@ -288,6 +288,26 @@ def test_a_rollback_that_would_stop_the_serving_half_is_refused(found, why):
     assert why in text and "Nothing was changed" in text and "Fix: run upgrade" in text and result["rounds"] == []
     allowed = rollback_mode(found, list(found), json.dumps(cpu()), True)
     assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("all", [], [])
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_a_half_is_asked_with_the_key_that_its_router_does_not_add(adds):
+    plan = copy.deepcopy(cpu(inference_secrets={"api_key": "x"}))
+    assert plan["verify"]["engine_api_key"] == "api_key"
+    for name, router in services(plan, ("router",)).items():
+        assert router["secret_env"] == {"OPENAI_API_KEY": "api_key"}
+        router["secret_env"] = router["secret_env"] if adds else {}
+        entry = of_half(plan, [name, "prefill-0", "decode-0"])["entry"]
+        assert entry.get("api_key") == (None if adds else "api_key")
+
+
+@pytest.mark.parametrize(("prefill", "decode", "routers"), [(2, 2, 2), (3, 2, 2), (3, 5, 2), (5, 4, 3)])
+def test_the_cost_is_that_of_the_smaller_half(prefill, decode, routers):
+    plan = cpu(prefill, decode, routers)
+    text = halves.cost_of_halves(plan)
+    for kind, count in (("prefill", prefill), ("decode", decode)):
+        least = min(sum(found_kind(plan, name) == kind for name in names) for names in halves.halves(plan).values())
+        assert f"{least} of {count} {kind}" in text
 
 
 def test_what_hosts_saw_reaches_the_decision():

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.ports import _assigned as assigned
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import NEWEST, family
 
 D = "inference_pools.decode"
 
@@ -108,3 +111,35 @@ def test_llmdatadist_gets_the_port_that_the_plan_opens(release):
     engine = planned("llmdatadist", changes=changes)["decode-0"]
     assert port(engine, "llmdatadist") == 5700
     assert "5700" in [value for key, value in engine["env"].items() if key.endswith("LLMDD_RPC_PORT")]
+
+
+@pytest.mark.parametrize("release", ["0.23.0", NEWEST])
+@pytest.mark.parametrize("d2rh", [False, True])
+@pytest.mark.parametrize("ranks", [1, 4, 25, 32])
+@pytest.mark.parametrize("each", [1, 4, 8])
+def test_connector_ports_of_two_instances_of_a_host_lie_apart(release, d2rh, ranks, each):
+    """An instance has a port for each device, three with d2rh, and since MooncakeConnectorV2 one for each scheduler behind them."""
+    release = RELEASES[release]
+    ports = types.SimpleNamespace(api=(), kv=(), dp_rpc=(), hccl=(), bootstrap=(), llmdatadist=())
+    pool = types.SimpleNamespace(devices_per_instance=ranks * each, data_parallel_size=ranks, hosts={}, ports=ports)
+    process = types.SimpleNamespace(host=types.SimpleNamespace(name="n1", devices=(0,)), local_index=0, devices=(0,))
+    first, second = (
+        assigned(
+            types.SimpleNamespace(
+                pool=pool,
+                kind="prefill",
+                slot=slot,
+                number=slot,
+                first=process,
+                processes=[process],
+                workers=lambda _process: ranks * each,
+            ),
+            process,
+            release,
+            d2rh,
+        ).kv
+        for slot in (0, 1)
+    )
+    needed = 3 * ranks * each if d2rh else ranks * (each + release.scheduler_ports)
+    assert second - first >= needed
+    assert second - first < needed + 100, "ports are not wasted"
