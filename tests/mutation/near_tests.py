@@ -23,7 +23,10 @@ WHOLE = (
     "tests/unit/inventories/test_plans.py",
 )  # whole plans as text, which most changes of the planner change, and few of a rule
 
-PAGES = {"/description/": "tests/unit/docs/test_variables_page.py"}  # of generated pages, by folder of their sources
+PAGES = {  # tests of generated pages and of documentation, by folder of their sources
+    "/description/": "tests/unit/docs/test_variables_page.py",
+    "plugins/modules/": "tests/unit/plugins/modules/test_arguments_documented.py",
+}
 
 
 class Graph:
@@ -100,14 +103,34 @@ class Graph:
 
 
 def about(source: str, line: int) -> set[str]:
-    """The words of the innermost function or class in which a line is, with its decorators: the id of a rule, names of variables."""
-    found = ""
-    for node in ast.walk(ast.parse(source)):  # outer ones first
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-            if first <= line <= (node.end_lineno or first):
-                found = "\n".join(source.split("\n")[first - 1 : node.end_lineno])
-    return short_words(found)
+    """The words of the innermost function or class in which a line is, with its decorators: the id of a rule, names of variables.
+
+    Of a table of the module, those of the functions that use it.
+    """
+    tree = ast.parse(source)
+    parts = {node: _text(source, node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    around = [
+        text for node, text in parts.items() if _first(node) <= line <= (node.end_lineno or 0)
+    ]  # outer ones first
+    if around:
+        return short_words(around[-1])
+    names = {
+        name.id
+        for node in tree.body
+        if node.lineno <= line <= (node.end_lineno or 0)
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+    used = (text for text in parts.values() if names & set(re.findall(r"\w+", text)))
+    return short_words("\n".join([*names, source.split("\n")[line - 1], *used]))
+
+
+def _first(node: ast.FunctionDef | ast.ClassDef) -> int:
+    return min([node.lineno, *(item.lineno for item in node.decorator_list)])
+
+
+def _text(source: str, node: ast.FunctionDef | ast.ClassDef) -> str:
+    return "\n".join(source.split("\n")[_first(node) - 1 : node.end_lineno])
 
 
 def short_words(text: str) -> set[str]:
