@@ -101,6 +101,11 @@ def test_of_the_environment(name, text):
         ("both", {"inference_store.backend": "memcache", "inference_store.segment_size": "0GB"}),
         ("both", {"inference_store.backend": "memcache", "node1.inference_memory": 1024}),
         ("both", {"inference_store.options": {"master_server_address": "etcd://10.1.0.1:2379;10.1.0.2:2379"}}),
+        *(
+            ("both", {"inference_store.options": {"master_server_address": address}})
+            for address in ("[2001:db8::1]:50051", "store-1.rack_2.example:1", "10.1.0.1:65535")
+        ),
+        ("ha", {"inventory": hosts(4, {**APART, "mooncake_master": (1, 2, 3)}), "inference_store.ha.masters": 2}),
         ("ha", {"inference_store.ha.etcd_members": 3, "inference_store.ha.masters": 3}),
         ("ha", {"inference_store.ha.etcd_endpoints": ["e1:2379", "e2:2379", "e3:2379"]}),
         ("ha", {"inference_store.ha.cluster_id": "rack_7.a-B"}),
@@ -111,6 +116,10 @@ def test_of_the_environment(name, text):
         ("pooled", {"inference_router.args.policy": "cache_aware", "inference_router.args.request-timeout-secs": 600}),
         ("pooled", {"inference_router.metrics_port": 8011}),
         ("p2p", {"inference_secrets.api_key": "sk-1_2.3~4+5/6=="}),
+        *(
+            ("p2p", {"inference_firewall": {"state": "present", "clients": [network]}})
+            for network in ("10.0.0.7", "10.0.0.7/8", "2001:db8::7", "2001:db8::7/32", "0.0.0.0/0")
+        ),
         ("docker", {"inference_container.shm_size": "64m"}),
         ("docker", {"inference_container.mounts": ["/a:/models", "/c:/etc/pki:ro"]}),
         ("docker", {"inference_container.mounts": ["/a:/b", "/c:/d:ro", "/e:/f:ro,z"]}),
