@@ -396,6 +396,26 @@ def test_what_names_something_is_masked_the_same_each_time(text):
 
 
 @pytest.mark.parametrize(
+    ("own", "hidden", "stays"),
+    [
+        ("kunpeng", ["kunpeng", "KUNPENG"], []),
+        ("kunpeng.site.example", ["kunpeng.site.example", "kunpeng", "Kunpeng"], ["site"]),
+        ("rack.other.example", ["rack.other.example"], []),
+        ("", [], ["kunpeng"]),
+        ("localhost", [], ["localhost"]),
+        ("10.1.2.3", [], ["host"]),
+    ],
+)
+def test_a_host_s_own_name_is_another_name_of_it(own, hidden, stays):
+    """Its full name, and the first part of that, as the prompt of a shell shows it."""
+    masker = Masker(["node1", "rack.site.example"], key=b"key")
+    masker.also(own, "node1")
+    assert {masker(f"at {name}: up") for name in hidden} <= {f"at {masker('node1')}: up"}
+    assert [masker(f"{name} is up") for name in stays] == [f"{name} is up" for name in stays]
+    assert masker("rack") == masker("rack.site.example"), "a name that is taken keeps its host"
+
+
+@pytest.mark.parametrize(
     "line",
     ["10.1.2.3", "::ffff:10.1.2.3", "a4bb-6d00-0001", "a4:bb:6d:00:00:01", "fe80::a4bb:1", "node1", "sn: AB12CD34"],
 )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import threading
 import time
+import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.balancer import shift
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import BalancerProblem
-from ansible_collections.ascend.inference.plugins.module_utils.balancer.shift import Seen, worse
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.shift import Seen, Watch, worse
 from ansible_collections.ascend.inference.plugins.module_utils.drill import load
 from ansible_collections.ascend.inference.tests.unit.plugins.modules.test_balancer_servers import DRAIN, READY, HAProxy
 
@@ -235,3 +236,15 @@ def test_the_routers_before_may_fail_as_well():
     assert worse(Seen(0, 0, 5, 0.1, ()), Seen(0, 0, 5, 0.4, ()), 2.0) == "", "0.2 s are no difference"
     assert worse(Seen(0, 0, 5, 0.1, ()), Seen(0, 0, 5, 0.41, ()), 2.0)
     assert worse(Seen(0, 0, 5, -1.0, ("empty",)), Seen(0, 0, 5, 9.0, ()), 2.0) == "", "nothing to compare with"
+
+
+def test_a_router_is_silent_without_an_answer_or_with_one_that_is_due():
+    """Only those that are asked for are named."""
+    watch = object.__new__(Watch)
+    watch.services = {"answered": None, "mute": None, "owing": None, "other": None}
+    watch.answers = {"answered": ["an answer"], "mute": [], "owing": ["an answer"], "other": []}
+    watch.lock = threading.Lock()
+    thread = {True: types.SimpleNamespace(is_alive=lambda: True), False: types.SimpleNamespace(is_alive=lambda: False)}
+    watch.loads = [types.SimpleNamespace(threads=[thread[False], thread[name == "owing"]]) for name in watch.services]
+    assert watch.silent(["answered", "mute", "owing"]) == ["mute", "owing"]
+    assert watch.silent(["answered"]) == []
