@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 
@@ -51,6 +52,19 @@ def test_a_newer_secret_restarts(tmp_path):
     assert decisions.outdated(planned, state("running", True))
     os.utime(planned["digest_file"], (began, began))
     assert not decisions.outdated(planned, state("running", True))
+
+
+def test_supervisord_starts_no_program_itself_and_gets_no_other_variables(tmp_path, monkeypatch):
+    """Programs are started by stage; what the connection has in its environment is nothing for engines."""
+    for name, value in {"HOME": "/home/x", "PATH": "/bin", "TZ": "UTC", "SECRET": "planted"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("LANG", raising=False)
+    monkeypatch.setattr(getpass, "getuser", lambda: "x")
+    runtime, launched = Supervisor({"socket": "/s", "command": "/bin/supervisord", "config": "/c"}), []
+    monkeypatch.setattr(runtime.supervisord, "launch", lambda *arguments: launched.append(arguments))
+    runtime._launch()
+    expected = {"HOME": "/home/x", "PATH": "/bin", "TZ": "UTC", "USER": "x", "ASCEND_INFERENCE_AUTOSTART": "false"}
+    assert launched == [("/bin/supervisord", "/c", expected)]
 
 
 CONFIG = """

@@ -77,6 +77,14 @@ def test_a_host_that_sorts_first_moves_nobody():
     assert hosts_by_service(after)["router"] == hosts_by_service(before)["router"] == "n1"
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
+def test_an_instance_that_needs_another_number_of_hosts_is_placed_anew(before, after):
+    hosts = inventory(prefill=["n1", "n2"], decode=["n3", "n4"])
+    deployed = plan(hosts, pools(data_parallel_size=before))
+    wanted = pools(data_parallel_size=after)
+    assert engines(plan(hosts, wanted, deployed)) == engines(plan(hosts, wanted))
+
+
 def test_a_removed_host_s_instance_is_replaced_and_nobody_else_is_touched():
     before = plan(inventory(prefill=["n1"], decode=["n2", "n3", "n4"]), pools(1, 3))
     after = plan(inventory(prefill=["n1"], decode=["n3", "n4", "n5"]), pools(1, 3), before)

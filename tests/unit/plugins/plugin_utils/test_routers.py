@@ -352,3 +352,20 @@ def test_clients_never_get_what_concerns_all_of_them(path, effect):
     for flavour in FLAVOURS.values():
         assert refused_path(path, flavour) and refused_path(f"{path}/x", flavour), effect
         assert not refused_path(f"/v2{path}s", flavour)
+
+
+# Paths of each proxy that change it or its engines, besides those that add and remove engines: clients must not reach them.
+ADMIN = {
+    "dp": (),
+    "epd": ("/start_profile", "/stop_profile"),
+    "epd_layerwise": ("/start_profile", "/stop_profile", "/v1/metaserver"),
+    "hybrid": (),
+    "layerwise": ("/reset_prefix_cache", "/v1/metaserver"),
+    "load_balance": ("/reset_prefix_cache",),
+    "none": (),
+    "vllm_router": ("/flush_cache", "/get_loads", "/list_workers", "/workers"),
+}
+
+
+def test_paths_that_clients_must_not_reach():
+    assert {name: tuple(sorted(found.admin)) for name, found in registry.FLAVOURS.items()} == ADMIN

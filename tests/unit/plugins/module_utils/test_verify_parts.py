@@ -1,0 +1,51 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parts of a verification that each decide by one of several reasons: whether the entry is tried, and whose log is shown."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify import access, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
+from ansible_collections.ascend.inference.plugins.module_utils.verify.records import failed, passed
+
+
+@pytest.mark.parametrize(
+    ("api_key", "refused", "url", "tried"),
+    [
+        ("", (), "http://n1:8000", False),
+        ("api_key", (), "http://n1:8000", True),
+        ("", ("/metrics",), "http://n1:8000", True),
+        ("", (), "https://n1:8443", True),
+    ],
+)
+def test_an_entry_is_tried_if_it_refuses_anything(api_key, refused, url, tried):
+    entry = types.SimpleNamespace(api_key=api_key, refused_paths=refused, url=url)
+    assert (access.why_not(types.SimpleNamespace(entry=entry)) == "") is tried
+
+
+ENGINES = [("prefill-0", "prefill"), ("prefill-1", "prefill"), ("decode-0", "decode")]
+READ = {name: {"tail": [f"line of {name}"]} for name in ("prefill-0", "prefill-1", "decode-0", "router")}
+
+
+@pytest.mark.parametrize(
+    ("hops", "shown"),
+    [
+        ([], []),
+        (["decode-0"], ["decode-0"]),
+        (["prefill-1 -> decode-0"], ["decode-0", "prefill-1"]),
+        (["prefill-0 rank 3 -> decode-0 rank 12"], ["decode-0", "prefill-0"]),
+        (["prefill -> decode-0"], ["decode-0", "prefill-0", "prefill-1"]),
+        (["router", "decode"], ["decode-0", "router"]),
+        (["prefill-0, prefill-1"], ["prefill-0", "prefill-1"]),
+        (["entry"], sorted(READ)),
+    ],
+    ids=str,
+)
+def test_the_logs_of_a_failed_hop_are_shown(hops, shown):
+    plan = types.SimpleNamespace(engines=[types.SimpleNamespace(name=name, role=role) for name, role in ENGINES])
+    steps = [passed("alone", "prefill-0", "fine"), *(failed("transfer", hop, Problem("lost", "cut")) for hop in hops)]
+    assert verdict._tails(plan, steps, READ) == {name: READ[name]["tail"] for name in shown}
