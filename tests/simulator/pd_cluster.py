@@ -274,7 +274,7 @@ class Engine(Server):
             if not params.get("transfer_id"):  # vLLM's own connector answers no parameters
                 answer["kv_transfer_params"] = held
         return (
-            (200, stream_of(answer, text), "text/event-stream; charset=utf-8")
+            (200, stream_of(answer, text, body.get("stream_options")), "text/event-stream; charset=utf-8")
             if body.get("stream")
             else (200, json.dumps(answer))
         )
@@ -376,7 +376,8 @@ class Engine(Server):
         return tokens
 
 
-def stream_of(answer, text):
+def stream_of(answer, text, options=None):
+    """As vLLM, with the usage in a last event only if the client asks for it."""
     words = [" " + word for word in text.split()]
     events = []
     for number, word in enumerate(words):
@@ -384,7 +385,8 @@ def stream_of(answer, text):
         choice = {"index": 0, "finish_reason": "length" if last else None}
         choice.update({"delta": {"content": word}} if "message" in answer["choices"][0] else {"text": word})
         events.append({"id": answer["id"], "object": answer["object"], "choices": [choice]})
-    events.append({"id": answer["id"], "choices": [], "usage": answer["usage"]})
+    if (options or {}).get("include_usage"):
+        events.append({"id": answer["id"], "choices": [], "usage": answer["usage"]})
     return "".join("data: " + json.dumps(event) + "\n\n" for event in events) + "data: [DONE]\n\n"
 
 

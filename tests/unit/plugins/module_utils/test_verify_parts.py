@@ -8,8 +8,9 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import access, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify import access, logs, verdict
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import failed, passed
 
 
@@ -49,3 +50,12 @@ def test_the_logs_of_a_failed_hop_are_shown(hops, shown):
     plan = types.SimpleNamespace(engines=[types.SimpleNamespace(name=name, role=role) for name, role in ENGINES])
     steps = [passed("alone", "prefill-0", "fine"), *(failed("transfer", hop, Problem("lost", "cut")) for hop in hops)]
     assert verdict._tails(plan, steps, READ) == {name: READ[name]["tail"] for name in shown}
+
+
+def test_times_of_transfers_are_those_of_the_window():
+    lines = Lines(transferred="KV transfer for request", delayed="", listening="")
+    took, average = "KV transfer for request a took 2.5 ms", "Avg xfer time (ms)=7.25, Num successful transfers=3"
+    whole = ["KV transfer for request z took 99 ms", "Avg xfer time (ms)=98", took, "b took 97 ms", average]
+    assert logs.evidence("decode-0", whole, whole[2:], lines)["transfer_ms"] == [2.5, 7.25]
+    assert logs.evidence("decode-0", whole, [average], lines)["transfer_ms"] == [7.25]
+    assert logs.evidence("decode-0", whole, [], lines)["transfer_ms"] == []

@@ -171,3 +171,9 @@ def test_hosts_of_unequal_size_carry_external_ranks():
         str(rank) for rank in range(32)
     ]
     assert {service["devices"][0] for service in decode if service["host"] == "node5"} == set(range(8))
+
+
+@pytest.mark.parametrize(("pool", "found"), [(D, set()), (P, {("PORT-UNUSED", f"{P}.ports.kv")})])
+def test_the_first_port_of_a_connector_that_counts_its_own_is_for_decode(pool, found):
+    changes = {"inference_kv_transfer": "sfa_remote_d2h", f"{pool}.ports.kv": 40000}
+    assert {(item["id"], item["path"]) for item in judged("newest", changes)} == found
