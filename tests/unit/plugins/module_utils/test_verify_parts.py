@@ -8,7 +8,8 @@ from __future__ import annotations
 import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import access, logs, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify import access, entry, logs, verdict
+from ansible_collections.ascend.inference.plugins.module_utils.verify.answers import Answer
 from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import failed, passed
@@ -24,8 +25,8 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.records im
     ],
 )
 def test_an_entry_is_tried_if_it_refuses_anything(api_key, refused, url, tried):
-    entry = types.SimpleNamespace(api_key=api_key, refused_paths=refused, url=url)
-    assert (access.why_not(types.SimpleNamespace(entry=entry)) == "") is tried
+    place = types.SimpleNamespace(api_key=api_key, refused_paths=refused, url=url)
+    assert (access.why_not(types.SimpleNamespace(entry=place)) == "") is tried
 
 
 ENGINES = [("prefill-0", "prefill"), ("prefill-1", "prefill"), ("decode-0", "decode")]
@@ -59,3 +60,21 @@ def test_times_of_transfers_are_those_of_the_window():
     assert logs.evidence("decode-0", whole, whole[2:], lines)["transfer_ms"] == [2.5, 7.25]
     assert logs.evidence("decode-0", whole, [average], lines)["transfer_ms"] == [7.25]
     assert logs.evidence("decode-0", whole, [], lines)["transfer_ms"] == []
+
+
+def test_streams_are_asked_for_their_usage(monkeypatch):
+    """Without it the number of prompt tokens is 0, and any transfer is enough."""
+    asked = []
+
+    def complete(_target, _prompt, **more):
+        asked.append(more)
+        return Answer("", "", 200)
+
+    monkeypatch.setattr(entry, "_judge_exchanges", lambda *_arguments: [])
+    probe = types.SimpleNamespace(
+        all_metrics=dict, entry=None, complete=complete, new_prompt=lambda: "a prompt", exchanges=[]
+    )
+    entry.check_entry(probe)
+    entry.check_streamed(probe)
+    streamed = {"stream": True, "stream_options": {"include_usage": True}}
+    assert asked == [{}, streamed, streamed]

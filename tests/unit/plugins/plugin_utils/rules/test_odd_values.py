@@ -14,6 +14,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import Description
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.test_mutations import judged
 
 ODD = (
     None,
@@ -162,3 +163,43 @@ def test_a_value_of_another_type_is_a_finding_for_every_variable(wrong):
             launch_plan(*family("cpu", {path: wrong}))
         except PlanError as error:
             assert error.findings and str(error)
+
+
+# Variables of the environment whose programs end, or drop the setting, with a value that they do not take.
+JUDGED = (
+    "ASCEND_AGGREGATE_ENABLE",
+    "ASCEND_BUFFER_POOL",
+    "ASCEND_GLOBAL_LOG_LEVEL",
+    "ASCEND_LAUNCH_BLOCKING",
+    "ASCEND_SLOG_PRINT_TO_STDOUT",
+    "DYNAMIC_EPLB",
+    "HCCL_DETERMINISTIC",
+    "HCCL_INTRA_PCIE_ENABLE",
+    "HCCL_INTRA_ROCE_ENABLE",
+    "HCCL_LOGIC_SUPERPOD_ID",
+    "HCCL_OP_EXPANSION_MODE",
+    "HCCL_RDMA_RETRY_CNT",
+    "HCCL_RDMA_SL",
+    "HCCL_RDMA_TC",
+    "HCCL_WHITELIST_DISABLE",
+    "MC_TRANSFER_TIMEOUT",
+    "OMP_NUM_THREADS",
+    "OMP_PROC_BIND",
+    "PYTORCH_NPU_ALLOC_CONF",
+    "TASK_QUEUE_ENABLE",
+    "VLLM_ENGINE_ITERATION_TIMEOUT_S",
+    "VLLM_ENGINE_READY_TIMEOUT_S",
+    "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",
+    "VLLM_HTTP_TIMEOUT_KEEP_ALIVE",
+    "VLLM_LOGGING_LEVEL",
+    "VLLM_RPC_TIMEOUT",
+    "VLLM_USE_MODELSCOPE",
+    "VLLM_USE_V1",
+    "VLLM_WORKER_MULTIPROC_METHOD",
+)
+
+
+def test_each_judged_variable_of_the_environment_is_refused_with_an_odd_value():
+    found = judged("p2p", {f"inference_env.{name}": "no-such" for name in JUDGED})
+    refused = {item["path"].split(".")[-1] for item in found if item["id"] == "ENV-VALUE"}
+    assert set(JUDGED) - refused == set()
