@@ -34,7 +34,8 @@ HEAD = """# Copyright (c) 2026 the ascend.inference contributors
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Small mistakes in product code that unit tests notice: a sample of each folder, drawn by a seed; written by tests/mutation/run.py. Each survivor
 # has a reason: missing test (and the one that was written since), equivalent (nobody can see a difference), elsewhere (another part of the
-# tests sees it), accepted (and why).
+# tests sees it), accepted (and why). ``percent`` is what the tests noticed before anybody had read the survivors; CONTRIBUTING.md says how to
+# read the others. ``earlier`` has samples of other seeds.
 # yamllint disable rule:line-length rule:indentation
 ---
 """
@@ -72,9 +73,8 @@ def main() -> int:
             f"{one['file']}: no reason for: {one['after']}" for one in scores[folder]["survivors"] if not one["reason"]
         ]
     if options.write:
-        text = yaml.safe_dump(
-            {"seed": options.seed, "folders": {**known["folders"], **scores}}, sort_keys=False, width=1000
-        )
+        record = {"seed": options.seed, "seconds": options.seconds, "folders": {**known["folders"], **scores}}
+        text = yaml.safe_dump({**record, "earlier": known.get("earlier", {})}, sort_keys=False, width=1000)
         options.write.write_text(HEAD + text, encoding="utf-8")
     print("\n".join(failures))
     return 1 if failures else 0

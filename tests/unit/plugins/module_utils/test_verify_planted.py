@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import logs
-from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import verify
+from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import check_mode_report, verify
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import matrix, status_of
@@ -343,3 +343,10 @@ def test_the_printed_request_is_that_of_clients(tmp_path):
     with Cluster(tmp_path, **PAIR) as cluster:
         text = verdict(read_plan(cluster.plan(**named)), run(cluster), [])["request"]
     assert text.startswith("curl -sS https://llm.example:8443/v1/completions") and "--cacert /etc/ca.pem" in text
+
+
+def test_check_mode_returns_every_key_of_a_report(tmp_path):
+    with Cluster(tmp_path, **PAIR) as cluster:
+        plan = read_plan(cluster.plan())
+        report = verify(plan, Keys(), LIMITS)
+    assert set(report) - set(check_mode_report(plan)) == set()
