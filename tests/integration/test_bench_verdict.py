@@ -20,6 +20,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import
 from ansible_collections.ascend.inference.tests.e2e._known_delays import known_delays
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
+# They measure times: on a machine that runs other parts beside it, the spread is the machine's.
+pytestmark = pytest.mark.long
 CLIENT = Path(__file__).with_name("bench_client.py")
 # Long ones, beside which the pauses of a busy machine are small.
 FIRST, FURTHER, TOKENS, REQUESTS = 0.800, 0.150, 4, 4

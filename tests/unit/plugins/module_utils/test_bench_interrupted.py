@@ -74,7 +74,7 @@ def measuring(tmp_path):
 def test_the_program_ends_with_its_module(measuring, number):
     module, program = measuring()
     module.send_signal(number)
-    module.wait(20)
+    module.wait(120)
     assert until(lambda: not lives(program)), "it goes on sending requests"
 
 
@@ -82,7 +82,7 @@ def test_the_program_ends_if_nobody_reads_its_result(measuring):
     module, program = measuring()
     module.stdout.close()  # what the connection leaves behind when the playbook is ended
     assert until(lambda: not lives(program)), "it goes on sending requests"
-    module.wait(20)
+    module.wait(120)
 
 
 def test_the_program_ends_with_its_time(measuring):
@@ -112,7 +112,7 @@ def test_a_measurement_that_runs_is_named(measuring, tmp_path):
     assert f"process {module.pid}" in text and "Fix:" in text
     assert lives(program)
     module.kill()
-    module.wait(20)
+    module.wait(120)
     assert running.found(str(tmp_path)) == {} and service_status.measured(str(tmp_path)) == []
     with running.Running(str(tmp_path)):
         assert running.found(str(tmp_path))["process"] == os.getpid()
