@@ -22,21 +22,18 @@ Samples = Dict[str, float]
 
 
 def read_metrics(text: str) -> Samples:
-    """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons). Text, NaN and infinity count as absent.
+    """`name` and `name{source=…}` -> the sum over all other labels (engines, ranks, reasons).
+
+    A name is absent if one of its values is text, NaN or infinite: the sum of the others would be taken for the whole.
 
     Only two labels are kept: `source` of vllm:prompt_tokens_by_source_total (vLLM >= 0.16), and `engine` (the data-parallel rank)
     of vllm:request_success_total, as `vllm:request_success_total{engine=…}`.
     """
     samples: Samples = {}
+    unknown = set()
     for line in text.splitlines():
         found = None if line.startswith("#") else _SAMPLE.match(line)
         if not found:
-            continue
-        try:
-            value = float(found.group(3))
-        except ValueError:
-            continue
-        if number(value) is None:
             continue
         names = [found.group(1)]
         labels = dict(_LABEL.findall(found.group(2) or ""))
@@ -44,9 +41,20 @@ def read_metrics(text: str) -> Samples:
             names.append(f"{found.group(1)}{{source={labels['source']}}}")
         if found.group(1) == FINISHED and labels.get("engine"):
             names.append(f"{FINISHED}{{engine={labels['engine']}}}")
+        value = _value(found.group(3))
+        if value is None:
+            unknown.update(names)
+            continue
         for name in names:
             samples[name] = samples.get(name, 0.0) + value
-    return samples
+    return {name: samples[name] for name in samples if name not in unknown}
+
+
+def _value(text: str) -> float | None:
+    try:
+        return number(float(text))
+    except ValueError:
+        return None
 
 
 def labels_of(text: str, name: str) -> list[dict[str, str]]:

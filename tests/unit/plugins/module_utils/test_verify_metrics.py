@@ -78,3 +78,8 @@ def test_the_stores_counters_by_version():
 def test_what_is_no_usable_number_counts_as_absent():
     found = read_metrics("a +Inf\nb -Inf\nc 1e400\nd NaN\ne 1" + "0" * 400 + "\nf 2\n")
     assert found == {"f": 2.0}
+
+
+def test_a_sum_is_unknown_if_one_of_its_parts_is():
+    text = 'u{engine="0"} 0.2\nu{engine="1"} +Inf\np{source="local_compute"} 1\np{source="external_kv_transfer"} x\n'
+    assert read_metrics(text) == {"p{source=local_compute}": 1.0}
