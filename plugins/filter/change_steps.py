@@ -8,7 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..plugin_utils.description.loader import plain
-from ..plugin_utils.lifecycle.steps import steps
+from ..plugin_utils.lifecycle.steps import pending_of, steps
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
@@ -22,16 +22,10 @@ def change_steps(
     unfinished: t.Any = False,
 ) -> dict[str, t.Any]:
     """Adapter: ``hostvars`` on the left; ``text`` is the recorded plan.json, empty without one."""
-    pending: dict[str, dict[str, t.Any]] = {}
-    for host in hosts:
-        found = plain(hostvars[host].get("__service_registered")) or {}
-        written = plain(hostvars[host].get("__service_secrets_written")) or {}
-        pending[host] = {key: found.get(key) or [] for key in ("down", "outdated", "other")}
-        pending[host]["secrets"] = bool(written.get("changed"))
-    deployed = stored_plan(str(text or ""))
-    return steps(
-        pending, whole_plan(plain(plan)), deployed, bool(allow_pause), bool(early), unfinished=bool(unfinished)
-    )
+    keys = ("__service_registered", "__service_secrets_written")
+    found = {host: pending_of(*(plain(hostvars[host].get(key)) or {} for key in keys)) for host in hosts}
+    plans = (whole_plan(plain(plan)), stored_plan(str(text or "")))
+    return steps(found, *plans, bool(allow_pause), bool(early), unfinished=bool(unfinished))
 
 
 class FilterModule:

@@ -238,6 +238,12 @@ OTHER = "engines before and after this change cannot exchange KV cache"
 KEYS = "the keys between the router and the engines change"
 
 
+def pending_of(registered: Pending, secrets: t.Mapping[str, t.Any]) -> Pending:
+    """What `steps` asks of a host: of the results of the modules service_state and, for the ``secrets``, service_files; empty ones are nothing."""
+    found = {key: registered.get(key) or [] for key in ("down", "outdated", "other")}
+    return {**found, "secrets": bool(secrets.get("changed"))}
+
+
 def differs(registered: t.Mapping[str, t.Any], plan: Plan) -> bool:
     """Whether a service of these hosts has to be started, restarted or removed, or its state is not known.
 

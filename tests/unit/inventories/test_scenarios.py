@@ -38,6 +38,7 @@ PARTS = {
     "inference_image": {"services.container.image"},
     "inference_container": {"services.container.mounts"},
     "inference_secrets": {
+        "services.scripts.secrets",
         "services.secret_env.VLLM_API_KEY",
         "services.secret_env.OPENAI_API_KEY",
         "verify.engine_api_key",

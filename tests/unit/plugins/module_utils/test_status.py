@@ -14,7 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime import ba
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.docker import Docker
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor, unexpected_ends
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.systemd import Systemd
-from ansible_collections.ascend.inference.plugins.module_utils.status.plan import deployed, status_plan
+from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION, deployed, status_plan
 from ansible_collections.ascend.inference.plugins.module_utils.status.services import Host
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
@@ -55,7 +55,7 @@ def plan(directory="/d", **more):
     verify = {"transfer": {"protocol": "bootstrap"}, "prefill": [1], "decode": [1], "store": {"clients": 2}}
     software = {"engine": {"version": "0.32.0"}}
     made = {"deployment": "x", "directory": directory, "runtime": "systemd", "digest": "p", "services": services}
-    made.update(plan_version=3, runtime_settings={})
+    made.update(plan_version=PLAN_VERSION, runtime_settings={})
     return {**made, "verify": verify, "software": software, **more}
 
 
