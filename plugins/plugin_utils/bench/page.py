@@ -12,7 +12,7 @@ from ...module_utils.tools.text import visible
 from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
-from .text import comparison_rows, engine_rows, load_rows, topology_text
+from .text import comparison_rows, engine_rows, load_rows, topology_text, upstream_rows
 
 Record = t.Mapping[str, t.Any]
 # A curve's title, its unit, its figures with their names, and the limit of inference_bench.slo that it shows.
@@ -71,6 +71,7 @@ def bench_page(report: Record) -> str:
         '<div class="curves">' + "".join(_curves(report)) + "</div>",
         table_part("Loads", load_rows(report)),
         table_part("Comparison with the earlier report", comparison_rows(report)),
+        table_part("The same model in vLLM-Ascend's CI", upstream_rows(report)),
         table_part("Engines", engine_rows(report)),
         _stages(report),
     ]

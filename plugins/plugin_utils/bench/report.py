@@ -11,7 +11,7 @@ import typing as t
 
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
-from . import comparable
+from . import comparable, upstream
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -38,7 +38,7 @@ def bench_report(
     old: Record | None = None,
     tuning: t.Mapping[str, Record] | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, model, digest, release, topology, before, settings, loads, engines, findings, comparison, tuning, passed}``.
+    """``{format, deployment, model, digest, release, topology, before, settings, loads, engines, findings, comparison, upstream, tuning, passed}``.
 
     ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one.
     ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report; ``tuning`` is the state of
@@ -54,6 +54,8 @@ def bench_report(
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
     findings += _tuned_otherwise(old, tuning or {})
     findings += comparable.about_models(old or {}, plan["model"]["name"])
+    theirs = upstream.upstream_rows(upstream.cases_of(plan), topology, bench["settings"], loads)
+    findings += upstream.about_upstream(theirs)
     return {
         "format": FORMAT,
         "deployment": plan["deployment"],
@@ -70,6 +72,7 @@ def bench_report(
         "loads": loads,
         "engines": engines,
         "comparison": comparison,
+        "upstream": theirs,
         "tuning": {name: dict(state) for name, state in (tuning or {}).items()},
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),

@@ -37,7 +37,7 @@ def bench_text(report: Record) -> list[str]:
     lines += [*tuned, ""] if tuned else []
     if report.get("before"):
         lines += [f"Compared: {topology_text(report['before'])} before, {topology_text(report['topology'])} now.", ""]
-    for rows in (load_rows(report), engine_rows(report), comparison_rows(report)):
+    for rows in (load_rows(report), engine_rows(report), comparison_rows(report), upstream_rows(report)):
         if len(rows) > 1:
             lines += [*table(rows), ""]
     lines.pop()
@@ -99,6 +99,15 @@ def comparison_rows(report: Record) -> list[list[str]]:
     rows = [["load", "figure", "before", "now", "verdict"]]
     for row in report["comparison"]:
         rows.append([row["load"], row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]])
+    return rows
+
+
+def upstream_rows(report: Record) -> list[list[str]]:
+    """A head, and a row for each case of vLLM-Ascend's CI with the same model and hardware."""
+    rows = [["vLLM-Ascend's CI", "load", "tok/s there", "demanded", "tok/s here", "verdict", "different there"]]
+    for row in report.get("upstream") or ():
+        figures = [f"{row[name]:.1f}" if row[name] is not None else "-" for name in ("theirs", "demanded", "now")]
+        rows.append([row["case"], str(row["load"]), *figures, row["verdict"], "; ".join(row["differs"])])
     return rows
 
 

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures of vLLM-Ascend's CI beside the measured ones: only the same model, NPUs, pools and requests are judged, beyond the spread."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.report import bench_report
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.text import bench_text, upstream_rows
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.upstream import CASES, HARDWARE, cases_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.upstream import upstream_rows as rows_of
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+
+CASE = next(case for case in CASES if case.name == "DeepSeek-V3_2-W8A8-EP" and not case.rate)
+TOPOLOGY = {"devices": 64, "pools": {"prefill": 1, "decode": 1}}
+SETTINGS = {"prefix": 0, "input": 3500, "output": 1500}
+
+
+def load(values, number=32):
+    parts = {"least": min(values), "median": sorted(values)[len(values) // 2], "most": max(values)}
+    return {"load": number, "measurements": len(values), **{part: {"output_throughput": parts[part]} for part in parts}}
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([990.0, 1000.0, 1010.0], "reached"),
+        ([953.8, 960.0, 970.0], "reached"),  # 0.97 of 983.2904 is 953.79
+        ([953.7, 960.0, 970.0], "within the spread"),
+        ([900.0, 940.0, 953.7], "missed"),
+        ([900.0, 940.0], "not judged"),
+        ([1000.0], "not judged"),
+    ],
+)
+def test_a_throughput_is_judged_beyond_its_spread(values, verdict):
+    (row,) = rows_of([CASE], TOPOLOGY, SETTINGS, [load(values)])
+    assert (row["verdict"], row["differs"], row["theirs"]) == (verdict, [], 983.2904)
+
+
+@pytest.mark.parametrize(
+    ("topology", "settings", "number", "differs"),
+    [
+        ({"devices": 32}, {}, 32, ["64 NPUs"]),
+        ({"pools": {"prefill": 2, "decode": 1}}, {}, 32, ["1 decode and 1 prefill"]),
+        ({}, {"input": 3501}, 32, ["input 3500, output 1500, load 32"]),
+        ({}, {"output": 1499}, 32, ["input 3500, output 1500, load 32"]),
+        ({}, {"prefix": 1}, 32, ["input 3500, output 1500, load 32"]),
+        ({}, {}, 33, ["input 3500, output 1500, load 32"]),
+    ],
+)
+def test_what_is_not_the_same_is_named_and_not_judged(topology, settings, number, differs):
+    (row,) = rows_of([CASE], {**TOPOLOGY, **topology}, {**SETTINGS, **settings}, [load([1.0, 1.0, 1.0], number)])
+    assert (row["verdict"], row["differs"]) == ("not the same", differs)
+
+
+def test_a_limit_of_requests_per_second_is_named():
+    case = next(case for case in CASES if case.name == "Kimi-K2.6-W4A8-64k-1k-TPOT50-PD")
+    settings = {"prefix": case.prefix, "input": case.input, "output": case.output}
+    (row,) = rows_of([case], {**TOPOLOGY, "devices": 32}, settings, [load([1.0, 1.0, 1.0], 15)])
+    assert row["differs"] == ["at most 0.4 requests per second"]
+
+
+def test_a_load_without_its_throughput_is_not_judged():
+    lost = {"load": 32, "measurements": 3, "median": {}, "least": {}, "most": {}}
+    (row,) = rows_of([CASE], TOPOLOGY, SETTINGS, [lost])
+    assert (row["verdict"], row["now"]) == ("not known", None)
+
+
+@pytest.fixture(name="plan", scope="module")
+def fixture_plan():
+    return plan_of("a3_2p1d")
+
+
+def with_model(plan, path, hardware=HARDWARE):
+    hosts = [{**host, "hardware": hardware} for host in plan["hosts"]]
+    return {**plan, "model": {**plan["model"], "path": path}, "hosts": hosts}
+
+
+@pytest.mark.parametrize("path", ["/models/DeepSeek-V3.2-W8A8", "/models/deepseek-v3.2-w8a8/"])
+def test_the_model_is_known_by_its_folder(plan, path):
+    assert {case.name for case in cases_of(with_model(plan, path))} == {
+        "DeepSeek-V3_2-W8A8-EP",
+        "DeepSeek_V3.2T_MTP3_PD",
+    }
+
+
+def test_another_model_or_hardware_has_no_cases(plan):
+    assert cases_of(with_model(plan, "/models/DeepSeek-V3.2")) == []
+    assert cases_of(with_model(plan, "/models/DeepSeek-V3.2-W8A8", "a2")) == []
+    mixed = with_model(plan, "/models/DeepSeek-V3.2-W8A8")
+    mixed["hosts"][0] = {**mixed["hosts"][0], "hardware": "a2"}
+    assert cases_of(mixed) == []
+
+
+def test_a_miss_is_a_warning_of_the_report_and_in_its_table(plan):
+    own = copy.deepcopy(with_model(plan, "/models/DeepSeek-V3.2-W8A8"))
+    bench = bench_runs(own, {"profile": "throughput", "loads": [32]})
+    bench["devices"] = 64
+    own["placement"]["instances"] = [{"kind": "prefill"}, {"kind": "decode"}]
+    figures = {"completed": 9, "failed": 0, "empty": 0, "short": 0, "first_error": "", "output_throughput": 900.0}
+    results = [{"figures": figures, "engines": {}} for dummy in bench["runs"]]
+    report = bench_report(own, bench, results)
+    (finding,) = [item for item in report["findings"] if item["id"] == "BENCH-UPSTREAM"]
+    assert "900 output tokens per second" in finding["problem"] and "953.8" in finding["problem"]
+    assert (finding["severity"], report["passed"]) == ("warning", True)
+    rows = upstream_rows(report)
+    assert rows[1] == ["DeepSeek-V3_2-W8A8-EP", "32", "983.3", "953.8", "900.0", "missed", ""]
+    assert len(rows) == 4 and "vLLM-Ascend's CI" in "\n".join(bench_text(report))
+
+
+def test_each_case_is_complete():
+    """A length of 64 or 128 Ki tokens whose shared part is nine tenths; numbers that a benchmark can be given."""
+    assert len({(case.name, case.input) for case in CASES}) == len(CASES)
+    for case in CASES:
+        total = case.prefix + case.input
+        assert not case.prefix or (total in (65536, 131072) and case.prefix == round(0.9 * total)), case.name
+        assert 0.9 <= case.least < 1 < case.throughput and case.devices % 16 == 0 and case.load > 0, case.name
