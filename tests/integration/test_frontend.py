@@ -256,7 +256,7 @@ def test_chunks_that_are_too_large_together_are_refused(frontend):
 
 def test_clients_choose_neither_rank_nor_request_id_nor_host(frontend):
     service, _log, _process = frontend()
-    names = ("X-data-parallel-rank", "x-worker-priority", "X-Prefer-PD", "X-Max-Cost")
+    names = ("X-data-parallel-rank", "x-worker-priority", "X-Prefer-PD", "X-Max-Cost", "X-Forwarded-For", "forwarded")
     lines = "".join(f"{name}: 3\r\n" for name in names)
     for target in ("/v1/completions", "http://elsewhere.example/v1/completions"):
         text = f"POST {target} HTTP/1.1\r\nKEY\r\n{lines}X-Request-Id: of-another\r\nX-Session-Id: mine\r\nContent-Length: 2\r\n\r\n{{}}"

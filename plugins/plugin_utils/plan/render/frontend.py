@@ -112,7 +112,8 @@ LOCATION = """        location = @PATH@ {
 """
 # Headers by which a client would choose among engines and ranks, or come before others: read by vLLM (X-data-parallel-rank) and vllm-router.
 # The id of a request names its KV cache between prefill and decode, so that one client must not know or choose another's.
-NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost")
+# uvicorn and HAProxy log the address in the last two in place of the client's: a client would write another's.
+NOT_CLIENTS = ("X-data-parallel-rank", "X-Worker-Priority", "X-Prefer-Pd", "X-Max-Cost", "X-Forwarded-For", "Forwarded")
 TLS = """        ssl_certificate @CERTIFICATE@;
         ssl_certificate_key @KEY@;
         ssl_protocols TLSv1.2 TLSv1.3;
