@@ -20,6 +20,15 @@ if SIMULATOR not in sys.path:
 
 import ascend_cluster  # (found through the line above)
 
+try:
+    import hypothesis
+except ImportError:  # the tests that need it are left out then
+    pass
+else:
+    # Time says nothing about a property: other parts of the tests run beside these.
+    hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+    hypothesis.settings.load_profile("busy")
+
 
 class Exit(Exception):
     pass
