@@ -82,7 +82,7 @@ def engine():
 @pytest.fixture
 def probe(engine, tmp_path, monkeypatch):
     """One probe at a time in seconds; its exit status."""
-    monkeypatch.setattr(stalled, "TIMEOUT", 0.1)
+    monkeypatch.setattr(stalled, "TIMEOUT", 0.6)
     monkeypatch.setattr(stalled.signal, "alarm", lambda seconds: None)
     monkeypatch.setattr(stalled.signal, "signal", lambda *of: None)
     monkeypatch.setenv("POD_IP", "127.0.0.1")
@@ -178,7 +178,7 @@ def test_the_command_of_the_container_fails_only_by_the_programs_verdict(engine,
     box = roles(planned)["prefill"]["entryTemplate"]["spec"]["containers"][0]
     assert [box["livenessProbe"][key] for key in ("periodSeconds", "timeoutSeconds", "failureThreshold")] == [30, 30, 3]
     data = {key: text for item in objects(planned, "ConfigMap") for key, text in item["data"].items()}
-    program = data["prefill-stalled.py"].replace("TIMEOUT = 10.0", "TIMEOUT = 0.1")
+    program = data["prefill-stalled.py"].replace("TIMEOUT = 10.0", "TIMEOUT = 1.5")
     mounted = {mount["mountPath"] for mount in box["volumeMounts"]}
     assert "/workspace/stalled.py" in mounted
     (tmp_path / "stalled.py").write_text(program)
