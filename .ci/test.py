@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -22,6 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "logs"
 HEARTBEAT = 60  # seconds without output until the running parts are printed
+# Lines of a log that name what failed: pytest's summary, Ansible's failed tasks, findings of ansible-test and the linters.
+CAUSE = re.compile(r"^(FAILED |ERROR |ERROR: |fatal: |E {3}\w*(Error|Exception)|\S+:\d+:\d+: \S|make: \*\*\*)")
+CAUSES, WIDTH = 6, 160  # causes that are printed of each part, and the characters of each
 
 # In start order, at most JOBS at a time: the longest first, so that none of them runs alone at the end.
 # A name that ends with "-" is a prefix of several parts: each scenario of molecule and each file tests/e2e/test_NAME.py is a
@@ -83,9 +88,12 @@ class Running:
         self.part = part
         self.begin = time.monotonic()
         self.tail = []
+        # Not the folder in /tmp of all runs of pytest: another run may have left something there that cannot be removed.
+        self.temporary = tempfile.mkdtemp(prefix="t-")  # short, as the paths of sockets are limited
         self.process = subprocess.Popen(
             command(part),
             cwd=ROOT,
+            env={**os.environ, "PYTEST_DEBUG_TEMPROOT": self.temporary},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -110,6 +118,7 @@ class Running:
         """The exit status of a part whose output has ended, and its processor time, including children."""
         dummy, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
+        self.clean()
         return self.process.returncode, usage.ru_utime + usage.ru_stime
 
     def end(self):
@@ -120,6 +129,11 @@ class Running:
                 self.process.wait(timeout=20)
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
+        self.clean()
+
+    def clean(self):
+        """Remove the temporary files of its tests; rm, as some folders are deeper than Python's limit of recursion."""
+        subprocess.run(["rm", "-rf", "--one-file-system", self.temporary], check=False)
 
 
 def run(limit, parts, deadline, report):
@@ -153,6 +167,16 @@ def run(limit, parts, deadline, report):
             report(item.part, "FAILED (time was up)", item.seconds(), item.tail, 0)
         for part in waiting:
             report(part, "FAILED (no time left)", 0, [], 0)
+
+
+def causes(part):
+    """The first lines of a part's log that name what failed, each once and shortened; the last line if none does."""
+    try:
+        lines = (LOGS / f"{part}.log").read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    named = list(dict.fromkeys(line[:WIDTH] for line in lines if CAUSE.match(line)))
+    return named[:CAUSES] or [line[:WIDTH] for line in lines[-1:]]
 
 
 def busy():
@@ -198,6 +222,9 @@ def main():
     print(
         f"{'in all':>16}  {time.monotonic() - begin:6.0f} s, {busy() - worked:.0f} s of processor time on the whole machine"
     )
+    for part in failed:  # at the end too: whoever keeps only the last lines of the output has the causes
+        for line in causes(part):
+            print(f"{part:>16} | {line}")
     print(f"parts: {len(passed)} passed, {len(failed)} failed")
     return 1 if failed or not passed else 0
 
