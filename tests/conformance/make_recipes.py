@@ -18,7 +18,8 @@ import sys
 import typing as t
 
 import yaml
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ADDITIONAL_SPANS, DEFAULT, ORDER
+from ansible_collections.ascend.inference.plugins.plugin_utils.engines.registry import DEFAULT
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ADDITIONAL_SPANS, ORDER
 from ansible_collections.ascend.inference.tests.conformance.facts import to_facts
 from ansible_collections.ascend.inference.tests.conformance.read_entry import read_entry
 from ansible_collections.ascend.inference.tests.conformance.translate import translate
@@ -105,7 +106,7 @@ def strip(args: dict[str, t.Any], env: dict[str, t.Any]) -> None:
 
 def read_by_current(key: str) -> bool:
     """Whether the default release or a later one reads a key of --additional-config."""
-    start = ORDER[DEFAULT["vllm_ascend"]]
+    start = ORDER[DEFAULT.release]
     return any(not last or ORDER[last] >= start for dummy, last in ADDITIONAL_SPANS.get(key, ()))
 
 

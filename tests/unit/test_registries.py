@@ -13,6 +13,7 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import RUNTIMES
+from ansible_collections.ascend.inference.plugins.plugin_utils.engines.registry import ENGINES
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts import check_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.base import Flavour
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers.registry import FLAVOURS
@@ -64,6 +65,11 @@ def test_every_runtime_is_registered():
         if isinstance(value, type) and issubclass(value, TargetRuntime) and value is not TargetRuntime
     }
     assert target - set(RUNTIMES.values()) == set()
+
+
+def test_every_engine_is_registered():
+    found = [module.ENGINE for module in modules("plugin_utils/engines").values() if hasattr(module, "ENGINE")]
+    assert [engine.name for engine in found if engine not in ENGINES] == []
 
 
 def test_every_role_is_used():

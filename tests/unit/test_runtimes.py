@@ -8,8 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,8 @@ from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry 
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.base import FACTS
 from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.registry import MODULES, NAMES, runtimes
 
-ROOT = Path(__file__).resolve().parents[2]
+from .seams import ROOT, compared_in, copy_with, run
+
 OWN = (
     "plugins/plugin_utils/runtimes/",
     "plugins/module_utils/runtime/",
@@ -32,24 +31,6 @@ OWN = (
 COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})['\"] *(==|!=)".format("|".join(NAMES)))
 
 
-def constants(node):
-    return [item.value for item in ast.walk(node) if isinstance(item, ast.Constant)]
-
-
-def compared_in(text):
-    """Lines of Python that compare with a runtime's name, or use names as keys of a dict: what a chain of ifs turns into."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Compare, ast.MatchValue)) and set(NAMES) & set(map(str, constants(node))):
-            # plan["kubernetes"] in a comparison is a section of the plan, not a name that is compared
-            values = [item for item in ast.walk(node) if isinstance(item, ast.Subscript)]
-            if set(NAMES) & (
-                set(map(str, constants(node))) - {str(constant) for sub in values for constant in constants(sub.slice)}
-            ):
-                yield node.lineno
-        elif isinstance(node, ast.Dict) and len({str(getattr(key, "value", "")) for key in node.keys} & set(NAMES)) > 1:
-            yield node.lineno
-
-
 # In YAML, a runtime's name as a key: {supervisor: ...}[plan.runtime].
 KEYED = re.compile(r"^ +({0}):(?! *\S*: )|[{{,] *({0}): ".format("|".join(NAMES)))
 
@@ -59,7 +40,7 @@ def test_nothing_outside_compares_with_a_runtime_s_name():
     for path in sorted((ROOT / "plugins").rglob("*.py")):
         name = str(path.relative_to(ROOT))
         if not name.startswith(OWN):
-            found += [f"{name}:{line}" for line in compared_in(path.read_text(encoding="utf-8"))]
+            found += [f"{name}:{line}" for line in compared_in(path.read_text(encoding="utf-8"), NAMES)]
     for path in sorted(
         [*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml"), *(ROOT / "roles").rglob("*.j2")]
     ):
@@ -83,7 +64,7 @@ def test_nothing_outside_compares_with_a_runtime_s_name():
     ],
 )
 def test_the_search_sees_each_form_in_python(text):
-    assert list(compared_in(text))
+    assert list(compared_in(text, NAMES))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +96,7 @@ def test_the_search_sees_a_table_by_runtime(text):
 
 
 def test_the_search_lets_sections_of_the_plan_pass():
-    assert not list(compared_in("a = plan['kubernetes']['name'] == name"))
+    assert not list(compared_in("a = plan['kubernetes']['name'] == name", NAMES))
 
 
 def on_hosts():
@@ -165,24 +146,6 @@ def test_only_the_registry_imports_the_module_of_a_runtime():
     )
 
 
-def copy_with(folder, files, registrations):
-    """The collection in a folder of its own, with new files and with lines in registries."""
-    new = folder / "ansible_collections" / "ascend" / "inference"
-    new.mkdir(parents=True)
-    for part in ("galaxy.yml", "meta", "plugins", "roles", "playbooks"):
-        subprocess.run(["cp", "-R", str(ROOT / part), str(new / part)], check=True)
-    for name, text in files.items():
-        assert not (new / name).exists(), f"{name} exists: a new runtime must not touch it"
-        (new / name).parent.mkdir(parents=True, exist_ok=True)
-        (new / name).write_text(text, encoding="utf-8")
-    for name, (old, more) in registrations.items():
-        assert name.endswith("/registry.py")
-        text = (new / name).read_text(encoding="utf-8")
-        assert old in text
-        (new / name).write_text(text.replace(old, old + more, 1), encoding="utf-8")
-    return new
-
-
 MADE_UP = Path(__file__).parent / "runtime_made_up"
 FILES = {
     "plugins/plugin_utils/runtimes/processes.py": "controller.py",
@@ -216,22 +179,8 @@ def collection(tmp_path_factory):
     return made
 
 
-def run(collection, program, *words):
-    """A Python program with the copied collection -> its output."""
-    done = subprocess.run(
-        [sys.executable, str(MADE_UP / program), *words],
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(collection.parents[2]), "HOME": str(collection.parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_a_made_up_runtime_plans(collection):
-    assert run(collection, "plan.py").splitlines() == [
+    assert run(collection, MADE_UP / "plan.py").splitlines() == [
         "runtime processes",
         "unit pid.x.decode-0",
         "log {'kind': 'processes', 'unit': 'pid.x.decode-0'}",
@@ -242,7 +191,7 @@ def test_a_made_up_runtime_plans(collection):
 
 
 def test_a_made_up_runtime_keeps_services_running(collection, tmp_path):
-    assert run(collection, "deploy.py", str(tmp_path)).splitlines() == [
+    assert run(collection, MADE_UP / "deploy.py", str(tmp_path)).splitlines() == [
         "present True",
         "check ['pid.x.a']",
         "started ['pid.x.a']",
@@ -261,29 +210,3 @@ def test_a_runtime_waits_longer_than_the_service_that_stops_last(limits, seconds
     """The runtime kills a service after its limit, and answers after that."""
     assert stop_time([{"stop_timeout": limit} for limit in limits]) == seconds + MARGIN
     assert MARGIN >= 10
-
-
-# A comparison with an engine's name; a table of Jinja with one is not used. Facts of engines are in engine_facts of the plan.
-ENGINE = re.compile(
-    r"engine'?\]? *(\| *default\([^)]*\) *)?(==|!=|in) *[\[(]?['\"]vllm|['\"]vllm_(ascend|cpu)['\"] *(==|!=)"
-)
-
-
-def test_no_role_or_playbook_compares_with_an_engine_s_name():
-    paths = [
-        path for part in ("playbooks", "roles") for end in ("yml", "j2") for path in (ROOT / part).rglob(f"*.{end}")
-    ]
-    lines = [(path, line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [f"{path.relative_to(ROOT)}: {line.strip()}" for path, line in lines if ENGINE.search(line)] == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "when: inference_plan.engine == 'vllm_cpu'",
-        "if hostvars['localhost']['__inference_plan_engine'] | default('') == 'vllm_ascend'",
-        "when: 'vllm_ascend' == plan.engine",
-    ],
-)
-def test_the_search_sees_a_comparison_with_an_engine(text):
-    assert ENGINE.search(text)

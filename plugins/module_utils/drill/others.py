@@ -23,7 +23,7 @@ def users(
     found = []
     for engine, first in zip(engines, before):
         second = _counters(engine, token)
-        if first is None or second is None:
+        if first is None or second is None or HAVE[0] not in second or (FINISHED in first) != (FINISHED in second):
             found.append("{} does not answer with its counters".format(engine["name"]))
             continue
         have = sum(second.get(name, 0.0) for name in HAVE)
@@ -35,4 +35,4 @@ def users(
 
 def _counters(engine: dict[str, str], token: str) -> Samples | None:
     reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
-    return read_metrics(reply.body) if reply.status == 200 else None
+    return read_metrics(reply.body) if reply.status == 200 and not reply.error else None

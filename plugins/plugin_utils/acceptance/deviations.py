@@ -78,7 +78,7 @@ def _check(given: Record) -> t.Iterator[Finding]:
         problem = "the outputs of its tools were not recorded"
         fix = "Correct the findings of the host, then run the playbook acceptance again."
         yield _finding("ACCEPTANCE-RECORD", host, problem, fix, "unknown", "Its state cannot be shown to others.")
-    if given["engine"] != "vllm_ascend":
+    if not given["engine_facts"]["npus"]:
         problem, fix = "the deployment has no NPUs", "Set inference_hardware to the hardware of the rack."
         yield _finding(
             "ACCEPTANCE-HARDWARE", "inference_hardware", problem, fix, "unknown", "Nothing was proven about NPUs."
@@ -174,9 +174,8 @@ def _drill(given: Record) -> t.Iterator[Finding]:
 
 
 def _versions(given: Record, versions: t.Mapping[str, t.Mapping[str, str]]) -> t.Iterator[Finding]:
-    needed = ("driver", "firmware", "CANN", "kernel") if given["engine"] == "vllm_ascend" else ("kernel",)
     for host, row in versions.items() if given.get("findings") is not None else ():
-        unknown = [column for column in needed if not row.get(column)]
+        unknown = [column for column in given["engine_facts"]["versions"] if not row.get(column)]
         if unknown:
             problem = f"the version of {', '.join(unknown)} is not known"
             fix = "Read /usr/local/Ascend on the host. What this run installed is known in the next run of acceptance."

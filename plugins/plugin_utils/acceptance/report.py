@@ -36,7 +36,11 @@ def acceptance_report(plan: Record, given: Record) -> dict[str, t.Any]:
     table = versions(case)
     reached = pings(case)
     pinged = (len(reached.answers), reached.wanted)
-    of_plan = {"engine": plan["engine"], "unused": _unused(case), "needless": needless(read_plan(plan["verify"]))}
+    of_plan = {
+        "engine_facts": plan["engine_facts"],
+        "unused": _unused(case),
+        "needless": needless(read_plan(plan["verify"])),
+    }
     found = deviations({**given, **of_plan, "pinged": pinged}, table)
     stages = states(given)
     return {

@@ -19,20 +19,35 @@ DEVICE = re.compile(r"(?P<host>.+) device (?P<device>\d+)")
 
 
 class PlanError(ValueError):
-    """Planning failed. Carries all findings in a stable order; its text is the complete report."""
+    """Planning failed. Carries all errors in a stable order, and the warnings beside them; its text is the complete report."""
 
-    def __init__(self, findings: t.Iterable[Finding]) -> None:
-        self.findings = tuple(sorted(set(findings), key=lambda finding: (natural(finding.path), finding)))
-        super().__init__(report(self.findings))
+    def __init__(self, findings: t.Iterable[Finding], warnings: t.Iterable[Finding] = ()) -> None:
+        self.findings, self.warnings = in_order(findings), in_order(warnings)
+        super().__init__(report(self.findings, self.warnings))
 
 
-def report(findings: t.Sequence[Finding]) -> str:
-    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped."""
+def in_order(findings: t.Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each finding once, by its place."""
+    return tuple(sorted(set(findings), key=lambda finding: (natural(finding.path), finding)))
+
+
+def refused(findings: t.Iterable[Finding]) -> PlanError:
+    """What to raise for findings of which some are errors: these, and the warnings. Accepted findings can wait."""
+    found = list(findings)
+    warnings = [finding for finding in found if finding.severity == "warning"]
+    return PlanError([finding for finding in found if finding.severity not in ("warning", "accepted")], warnings)
+
+
+def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = ()) -> str:
+    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings stand behind."""
     places_, entries = len(findings), len(grouped(findings))
     count = "1 error" if entries == 1 else f"{entries} errors"
     if places_ > entries:
         count += f" at {places_} places"
-    return "\n".join([f"Planning failed: {count}. No host was changed.", *finding_lines(findings)])
+    lines = [f"Planning failed: {count}. No host was changed.", *finding_lines(findings)]
+    if warnings:
+        lines += ["", "Warnings about the same plan:", *finding_lines(warnings, severity=True)]
+    return "\n".join(lines)
 
 
 def finding_lines(findings: t.Iterable[Finding], severity: bool = False) -> list[str]:

@@ -15,6 +15,7 @@ import typing as t
 
 from ..runtimes.registry import in_cluster
 from .findings import Finding
+from .groups import similar
 from .loader import plain
 from .variables import HOST_VARIABLES, OPERATIONAL, PREFIX
 
@@ -34,6 +35,17 @@ def members(groups: t.Mapping[str, t.Any], only: str = "") -> dict[str, list[str
             if inside is None or name in inside:
                 found.setdefault(str(name), []).append(str(group))
     return {name: found[name] for name in sorted(found)}
+
+
+def unknown_group(groups: t.Mapping[str, t.Any], only: str) -> list[Finding]:
+    """The finding for an inference_group without hosts."""
+    if not only or groups.get(only):
+        return []
+    problem = f"group '{only}' has no hosts" if only in groups else f"the inventory has no group '{only}'"
+    near = "".join(f"Did you mean '{group}'? " for group in similar(only, map(str, groups))[:1])
+    fix = f"{near}Name the group that has all hosts of the deployment."
+    why = "Only hosts of this group belong to the deployment, so it would have none."
+    return [Finding(GROUP, "GROUP-UNKNOWN", problem, fix, value=only, why=why)]
 
 
 def inventory_of(hostvars: t.Mapping[str, Variables], hosts: t.Mapping[str, list[str]]) -> dict[str, t.Any]:

@@ -56,6 +56,11 @@ KINDS: dict[str, Kind] = {
         re.compile(r"[0-9A-Fa-f:.]+(/\d{1,3})?", re.ASCII), "an IP address or a network, such as 10.0.0.0/24"
     ),
     "numbers": Kind(re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*", re.ASCII), "numbers and ranges, such as 0-3,8"),
+    # RFC 1123, and of at most 253 characters; a namespace has no dot, which the cluster says.
+    "object": Kind(
+        re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII),
+        "the name of a Kubernetes object of lower-case letters, digits and . -",
+    ),
     "path": Kind(re.compile(r"[\w./][\w./+@-]*", re.ASCII), "a path of letters, digits and . _ / + @ -"),
     "release": Kind(re.compile(r"\w[\w.+-]*", re.ASCII), "the name of a release, such as 0.23.0"),
     "size": Kind(re.compile(r"\d+(\.\d+)? ?[A-Za-z]{0,3}", re.ASCII), "a number with a unit, such as 16g"),

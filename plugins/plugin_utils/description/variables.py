@@ -14,6 +14,8 @@ import difflib
 import typing as t
 from dataclasses import dataclass
 
+from ..engines.registry import NAMES as ENGINES
+from ..engines.registry import engine
 from ..runtimes.registry import NAMES as RUNTIMES
 from .fabric import Fabric
 from .findings import Finding, nearest
@@ -96,7 +98,8 @@ RUN_VARIABLES = {
     "services": "Names of the services that the playbook restart restarts. Default: all.",
     "status_fail": "Whether the playbook status fails if a service is not well. Default: true.",
     "status_file": "File for the status of the services, as JSON.",
-    "upgrade_mode": "How the playbook upgrade changes the services: rolling, set or all. Default: the gentlest one that is possible.",
+    "upgrade_mode": "How the playbook upgrade changes the services: rolling, set or all. Default: the gentlest one that is possible. "
+    "Rollback follows all only.",
     "upgrade_watch": "Seconds for which the playbook upgrade watches each share of requests that new routers get in the mode set. Default: 60.",
     "verify_file": "File for the report of the verification, as JSON.",
     "watchdog": "What the playbook watchdog does with an engine that makes no progress: report or restart. Default: report.",
@@ -432,7 +435,7 @@ class Description:
         "torch: ..., torch_npu: ..., triton: ..., mooncake: ..., python: ..., connectors: [...]}.",
         mapping(),
     )
-    engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice("vllm_ascend", "vllm_cpu"))
+    engine: str = documented("vllm_cpu runs upstream vLLM on machines without NPUs.", choice(*ENGINES))
     engine_install: str = documented(
         "How vLLM-Ascend is installed without an image: the wheel of the package index, a build from source, or a wheel of the "
         "site. Default: the wheel if it is built for the hosts' chip, else source.",
@@ -492,6 +495,10 @@ class Description:
     encoder_cache: EncoderCache = documented("Transfer of encoder output to prefill.", factory(EncoderCache))
     start_timeout: int = documented("Timeout in seconds until an engine answers.", number(1800, 1))
     stop_timeout: int = documented("Seconds between the stop signal and SIGKILL.", number(60, 1))
+    tasks_max: int = documented(
+        "Most processes and threads of one service, with the runtimes systemd and docker. One more fails to start; the host stays usable.",
+        number(65536, 1024, 4194304),  # 4194304: PID_MAX_LIMIT of 64-bit kernels
+    )
     secrets: dict[str, t.Any] = documented(
         "Secrets such as api_key and client_keys; they appear in no command line, plan, log or diff.", mapping()
     )
@@ -654,7 +661,7 @@ def _memory(reader: Reader, raw: t.Any, host: str) -> int:
 
 def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -> str:
     """A host's hardware generation: its own, the deployment's, or the engine's default."""
-    usual = description.hardware or _default_hardware(description)
+    usual = description.hardware or engine(description.engine).hardware
     if not raw:
         return usual
     if str(raw) in HARDWARE:
@@ -668,10 +675,6 @@ def _hardware(reader: Reader, host: str, raw: t.Any, description: Description) -
         "VARIABLE-CHOICE",
     )
     return usual
-
-
-def _default_hardware(description: Description) -> str:
-    return "cpu" if description.engine == "vllm_cpu" else "a3"
 
 
 def _devices(reader: Reader, raw: t.Any, host: str, hardware: str) -> tuple[int, ...]:

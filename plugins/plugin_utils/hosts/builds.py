@@ -21,7 +21,7 @@ SOURCE = (
 def builds(case: Observed, host: Record) -> list[str]:
     """What the host compiles: names of TOOLS."""
     plan = case.plan
-    if plan["engine"] != "vllm_ascend" or plan["runtime_facts"]["contained"] or not case.planned_devices(host["name"]):
+    if plan["runtime_facts"]["contained"] or not case.expects_npus(host):
         return []
     software = plan.get("software") or {}
     engine = (software.get("engine", {}).get("builds") or {}).get(host["hardware"]) or {}

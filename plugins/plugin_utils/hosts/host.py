@@ -97,10 +97,10 @@ def glibc(case: Observed) -> t.Iterator[Finding]:
 
 def _installs(case: Observed, contained: bool = False) -> t.Iterator[tuple[Record, Record]]:
     """Hosts with NPU engines and their system facts; without those whose software is in an image."""
-    if case.plan["engine"] != "vllm_ascend" or (case.plan["runtime_facts"]["contained"] and not contained):
+    if case.plan["runtime_facts"]["contained"] and not contained:
         return
     for host, facts in case.gathered("host"):
-        if case.planned_devices(host["name"]):
+        if case.expects_npus(host):
             yield host, facts.get("system") or {}
 
 
@@ -218,7 +218,7 @@ def locked_memory(case: Observed) -> t.Iterator[Finding]:
 def _own_limits(case: Observed) -> t.Iterator[tuple[Record, Record]]:
     """Hosts whose services run with the limits of the connected user, with those limits."""
     for host, facts in case.gathered("host"):
-        if not case.plan["runtime_facts"]["lifts_limits"] and case.plan["engine"] != "vllm_cpu":
+        if not case.plan["runtime_facts"]["lifts_limits"] and case.plan["engine_facts"]["high_limits"]:
             yield host, facts.get("limits") or {}
 
 

@@ -206,7 +206,7 @@ def quantization(case: Observed) -> t.Iterator[Finding]:
                 model["exists"]
                 and model["quantized"]
                 and not flags[service["name"]]
-                and case.plan["engine"] != "vllm_cpu"
+                and case.plan["engine_facts"]["quantization_option"]
             ):
                 yield Finding.at(
                     f"{place(host)} {service['name']}",

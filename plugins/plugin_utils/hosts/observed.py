@@ -70,7 +70,7 @@ class Observed:
 
     def expects_npus(self, host: Record) -> bool:
         """Whether the host has planned NPUs, so that facts of npu-smi and hccn_tool are required."""
-        return self.plan["engine"] == "vllm_ascend" and bool(self.planned_devices(host["name"]))
+        return self.plan["engine_facts"]["npus"] and bool(self.planned_devices(host["name"]))
 
     def part(self, host: Record, kind: str) -> Record:
         """A part of a host's facts; empty if it is missing or failed."""

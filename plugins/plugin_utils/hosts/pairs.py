@@ -27,7 +27,7 @@ def planned_pairs(plan: Record, mode: str = "plan", left_out: t.Collection[str] 
     """
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; known modes: {', '.join(MODES)}")
-    if mode == "none" or plan["engine"] != "vllm_ascend":
+    if mode == "none" or not plan["engine_facts"]["npus"]:
         return [], 0
     instances = _instances(plan)
     pairs = {pair for pair in _rings(instances) if _between_hosts(pair)}

@@ -11,6 +11,8 @@ import typing as t
 from dataclasses import dataclass
 
 from ..description.variables import Description, Host, Pool
+from ..engines.base import Engine
+from ..engines.registry import engine
 from ..releases.release import Release
 from ..runtimes.base import Runtime
 from ..runtimes.registry import runtime
@@ -88,6 +90,11 @@ class Context:
             if instance.kind != "encode" and "store" in self.transfer_of(instance.pool)
         ]
         return sum(item.pool.devices_per_instance for item in pooling)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of all pools."""
+        return engine(self.description.engine)
 
     @property
     def runtime(self) -> Runtime:

@@ -16,8 +16,10 @@ import typing as t
 from dataclasses import dataclass
 
 from ..description.findings import Finding
+from ..description.groups import similar
 from ..description.values import natural
 from ..description.variables import POOLS, Description, Host, Pool
+from ..engines.registry import engine
 
 FULL = "Instances cannot share devices, so this one has none."
 
@@ -112,6 +114,14 @@ def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
     return [hosts[name] for name in sorted(hosts, key=natural) if group in hosts[name].groups]
 
 
+def groups_used(description: Description) -> set[str]:
+    """The inventory groups from which the deployment takes its hosts."""
+    groups = {group_of(name, pool) for name, pool in description.pools.present().items()}
+    groups |= {description.router.group, description.mooncake_master.group}
+    ha = description.store.ha
+    return (groups | ({ha.etcd_group} if ha and not ha.etcd_endpoints else set())) - {""}
+
+
 def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[Instance], list[Finding]]:
     """Place every instance of every pool; an instance that does not fit is a finding."""
     instances: list[Instance] = []
@@ -119,7 +129,7 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
     pools = description.pools.present()
     shapes = {name: shape_of(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
     for name, pool in pools.items():
-        problem = group_problem(name, pool, shapes[name])
+        problem = group_problem(name, pool, shapes[name], hosts)
         for number in range(0 if problem else pool.instances):
             instance, problem = _place_one(description, name, number, shapes)
             if instance:
@@ -133,13 +143,13 @@ def place(description: Description, hosts: t.Mapping[str, Host]) -> tuple[list[I
 
 def shape_of(description: Description, pool: Pool, members: list[Host]) -> Shape:
     """How a pool lies on the hosts of its group."""
-    if description.engine == "vllm_cpu":
+    if not engine(description.engine).npus:
         span, nodes = pool.hosts_per_instance or 1, 1
     else:
         span, nodes = _span(pool, min((len(usable(host, pool)) for host in members), default=0))
     rows = {host.name: index // span for index, host in enumerate(members)} if span else {}
     count = len(members) // span if span else 0
-    ranks = () if count or description.engine == "vllm_cpu" else _unequal_ranks(pool, members)
+    ranks = () if count or not engine(description.engine).npus else _unequal_ranks(pool, members)
     if ranks:
         used = tuple(members[: len(ranks)])
         return Shape(used, len(ranks), 1, 1, {host.name: 0 for host in used}, ranks)
@@ -175,15 +185,17 @@ def _span(pool: Pool, capacity: int) -> tuple[int, int]:
     return next(span for span in range(1, ranks + 1) if ranks % span == 0 and ranks // span <= fit), 1
 
 
-def group_problem(name: str, pool: Pool, shape: Shape) -> Finding | None:
+def group_problem(name: str, pool: Pool, shape: Shape, hosts: t.Mapping[str, Host]) -> Finding | None:
     """Why no instance of a pool can be placed: a group without hosts, or with hosts that are too small; or None."""
     path = f"inference_pools.{name}"
     if not shape.members:
+        near = similar(group_of(name, pool), {group for host in hosts.values() for group in host.groups})
+        fix = f"Add hosts to that group, or set {path}.group to another one."
         return Finding(
             path,
             "PLACE-GROUP",
             f"the inventory has no hosts in group '{group_of(name, pool)}'",
-            f"Add hosts to that group, or set {path}.group to another one.",
+            f"Rename the group '{near[0]}' if its hosts are meant, or set {path}.group to it." if near else fix,
             why="The pool's instances cannot be placed.",
         )
     if shape.broken:
@@ -264,7 +276,7 @@ def devices_of(
     description: Description, host: Host, name: str, slot: int, share: int, shapes: t.Mapping[str, Shape]
 ) -> tuple[int, ...] | None:
     """The devices of the pool's instance number ``slot`` on a host; None if there are too few."""
-    if description.engine == "vllm_cpu":
+    if not engine(description.engine).npus:
         return ()
     pools = description.pools.present()
     pool = pools[name]

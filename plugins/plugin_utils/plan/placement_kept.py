@@ -17,6 +17,7 @@ import typing as t
 from ..description.findings import Finding
 from ..description.values import natural
 from ..description.variables import POOLS, Description, Host, Pool
+from ..engines.registry import engine
 from .placement import (
     FULL,
     Instance,
@@ -102,7 +103,7 @@ def place_beside(
     instances: list[Instance] = []
     findings: list[Finding] = []
     for name, pool in pools.items():
-        problem, found = group_problem(name, pool, shapes[name]), kept[name]
+        problem, found = group_problem(name, pool, shapes[name], hosts), kept[name]
         numbers = {instance.number for instance in found}
         while not problem and len(found) < pool.instances:
             number = next(free for free in range(pool.instances) if free not in numbers)
@@ -145,7 +146,7 @@ def _fits(description: Description, pool: Pool, shape: Shape, devices: t.Mapping
     """Whether the pool's instances still have this shape, and the hosts these devices."""
     if len(devices) != shape.span or (shape.ranks and tuple(devices) != shape.members):
         return False
-    if description.engine == "vllm_cpu":
+    if not engine(description.engine).npus:
         return not any(devices.values())
     return all(
         len(numbers) == shape.share(pool, host) and set(numbers) <= set(usable(host, pool))
@@ -211,7 +212,7 @@ def _free_devices(
     description: Description, host: Host, name: str, slot: int, taken: set[int], shapes: t.Mapping[str, Shape]
 ) -> tuple[int, ...] | None:
     """Devices of a host for one instance: those of a first deployment if they are free, else others; None if too few are."""
-    if description.engine == "vllm_cpu":
+    if not engine(description.engine).npus:
         return ()
     pool = description.pools.present()[name]
     share = shapes[name].share(pool, host)

@@ -11,7 +11,7 @@ import gc
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
-from ..description.findings import Finding, PlanError
+from ..description.findings import Finding, PlanError, refused
 from ..description.loader import in_order
 from ..description.values import natural
 from ..description.variables import Description, Host, read_description, read_hosts
@@ -19,7 +19,7 @@ from ..recipes.apply import origin, with_recipe
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context
-from .placement import group_of, hosts_of, place
+from .placement import groups_used, hosts_of, place
 from .placement_kept import kept_host, place_beside, placement_record
 from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
@@ -40,8 +40,6 @@ from .service import Service, digest
 from .store_hosts import store_hosts
 
 ROOM = 100_000  # maximum number of devices of a deployment that is checked as if it fitted on its hosts
-# Roles that install an engine on a host, in order. Playbooks and roles read engine_facts of the plan and never test the engine's name.
-ENGINE_ROLES = {"vllm_ascend": ("torch_npu", "vllm_ascend"), "vllm_cpu": ("vllm_cpu",)}
 Inventory = t.Mapping[str, t.Mapping[str, t.Any]]
 Record = t.Mapping[str, t.Any]
 
@@ -89,12 +87,11 @@ def _launch_plan(
     if too_many:
         raise PlanError([*unreadable, *too_many])
     if unreadable:
-        certain = _certain_errors(variables, inventory, {conflict.path for conflict in conflicts})
-        raise PlanError([*unreadable, *certain])
+        certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
+        raise refused([*unreadable, *certain])
     context, services, findings = _judged(description, hosts, deployed)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        raise PlanError(errors)
+    if any(finding.severity == "error" for finding in findings):
+        raise refused(findings)
     plan = _plan(context, services, findings)
     return {**plan, "recipe": origin_} if origin_ else plan
 
@@ -114,20 +111,17 @@ def _too_many_pods(description: Description) -> list[Finding]:
     return found
 
 
-def _certain_errors(
-    variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t.Collection[str]
-) -> list[Finding]:
-    """The errors of a description with invalid values that do not depend on these values.
+def _certain(variables: t.Mapping[str, t.Any], inventory: Inventory, disputed: t.Collection[str]) -> list[Finding]:
+    """The findings of a description with invalid values that do not depend on these values.
 
-    It is checked twice with different substitutes; errors found both times are independent of the values.
+    It is checked twice with different substitutes; findings found both times are independent of the values.
     """
     found = []
     for other in (False, True):
         chosen = {name: variables[name] for name in variables if not (other and name in disputed)}
         description, dummy = read_description(chosen, other)
         hosts, dummy = read_hosts(inventory, description, other)
-        findings = _judged(description, hosts)[2]
-        found.append({finding for finding in findings if finding.severity == "error"})
+        found.append(set(_judged(description, hosts)[2]))
     return sorted(found[0] & found[1])
 
 
@@ -227,7 +221,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "release": context.release.name,
         "release_facts": facts(context.release),
         "engine": description.engine,
-        "engine_facts": {"npus": description.engine == "vllm_ascend", "roles": list(ENGINE_ROLES[description.engine])},
+        "engine_facts": context.engine.facts(),
         "runtime": description.runtime,
         "runtime_facts": context.runtime.facts(),
         "runtime_settings": context.runtime.settings(context),
@@ -239,7 +233,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "model": {"path": description.model.path, "name": context.served_name, "source": description.model.source},
         "software": software(context),
         "hosts": planned_hosts(context, services),
-        "groups": _groups(description),
+        "groups": sorted(groups_used(description)),
         "placement": placement_record(context.instances, services),
         "services": [service.as_dict() for service in services],
         "verify": verify_section(context, services),
@@ -252,14 +246,6 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
     keys = ("name", "host", "digest", "ports", "health", "start", "stop")
     plan["digest"] = digest({**plan, "services": [[service[key] for key in keys] for service in plan["services"]]})
     return plan
-
-
-def _groups(description: Description) -> list[str]:
-    """The inventory groups from which the deployment takes its hosts."""
-    groups = {group_of(name, pool) for name, pool in description.pools.present().items()}
-    groups |= {description.router.group, description.mooncake_master.group}
-    ha = description.store.ha
-    return sorted((groups | ({ha.etcd_group} if ha and not ha.etcd_endpoints else set())) - {""})
 
 
 def on_host(plan: t.Mapping[str, t.Any], host: str) -> list[dict[str, t.Any]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ..description.findings import Finding
 from ..description.variables import Description, Host, Ports
+from ..engines.base import Engine
 from ..releases.release import Release
 from .placement import Instance, Process
 from .service import Port
@@ -142,37 +143,45 @@ def carries(transfer: t.Collection[str]) -> bool:
 
 
 def bound(
-    instance: Instance, process: Process, assigned: Assigned, transfer: t.Collection[str], npu: bool
+    instance: Instance, process: Process, assigned: Assigned, transfer: t.Collection[str], engine: Engine
 ) -> tuple[Port, ...]:
     """The ports that a process binds; ``transfer`` holds the connectors of its pool ('mooncake', 'store')."""
     found = []
     if not instance.headless(process):
         found.append(Port("api", assigned.api, protocol="http"))
     parts = transfer if instance.kind != "encode" else ()
-    if not npu:
-        if instance.kind == "prefill" and carries(parts):
-            found.append(Port("bootstrap", assigned.bootstrap, protocol="http"))
+    if not engine.connectors:
+        found += _of_connectors(instance, process, assigned, parts)
+    elif instance.kind == "prefill" and carries(parts):
+        found.append(Port("bootstrap", assigned.bootstrap, protocol="http"))
+    if not engine.npus:
         return tuple(found)
-    workers = instance.workers(process)
-    if any(part in WITH_PORT for part in parts):
-        found.append(Port("kv", assigned.kv + process.first_worker, workers))
-    if any(part in WITH_SCHEDULER_PORT for part in parts):
-        behind = assigned.kv + instance.pool.devices_per_instance + process.first_rank
-        found.append(Port("kv_scheduler", behind, process.local_ranks))
-    if D2RH in parts and instance.kind == "decode":
-        pulls, ready = d2rh_ports(instance, assigned.kv)
-        found.append(Port("d2rh", pulls + process.first_worker, workers))
-        if not (instance.nodes_per_rank > 1 and process.number):
-            size = instance.pool.rank_devices
-            ranks = size * (process.local_ranks - 1) + 1
-            found.append(Port("d2rh_ready", ready + process.first_rank * size, ranks))
-    if "llmdatadist" in parts:
-        found.append(Port("llmdatadist", assigned.llmdatadist, workers))
     if process.number == 0 and (instance.pool.data_parallel_size > 1 or instance.nodes_per_rank > 1):
         found.append(Port("dp_rpc", assigned.dp_rpc))
     if process.local_index == 0:  # shared by the instance's processes on the host, by device
         found.append(Port("hccl", assigned.hccl, 16))
     return tuple(found)
+
+
+def _of_connectors(
+    instance: Instance, process: Process, assigned: Assigned, parts: t.Collection[str]
+) -> t.Iterator[Port]:
+    """The ports of vLLM-Ascend's connectors."""
+    workers = instance.workers(process)
+    if any(part in WITH_PORT for part in parts):
+        yield Port("kv", assigned.kv + process.first_worker, workers)
+    if any(part in WITH_SCHEDULER_PORT for part in parts):
+        behind = assigned.kv + instance.pool.devices_per_instance + process.first_rank
+        yield Port("kv_scheduler", behind, process.local_ranks)
+    if D2RH in parts and instance.kind == "decode":
+        pulls, ready = d2rh_ports(instance, assigned.kv)
+        yield Port("d2rh", pulls + process.first_worker, workers)
+        if not (instance.nodes_per_rank > 1 and process.number):
+            size = instance.pool.rank_devices
+            ranks = size * (process.local_ranks - 1) + 1
+            yield Port("d2rh_ready", ready + process.first_rank * size, ranks)
+    if "llmdatadist" in parts:
+        yield Port("llmdatadist", assigned.llmdatadist, workers)
 
 
 def d2rh_ports(instance: Instance, kv: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ..engines.registry import prefix_of
 from . import advisories_data as data
 from .release import RELEASES, Release
 from .version import numbers
@@ -62,6 +63,6 @@ ADVISORIES = tuple(Advisory(*row) for row in data.ROWS)
 def fixed_release(advisory: Advisory, release: Release) -> str:
     """The oldest known release after ``release`` whose vLLM has the fix, final releases before candidates; empty if there is none."""
     later = [item for item in RELEASES.values() if item.vllm_version >= numbers(advisory.fixed) and item.name != "main"]
-    later = [item for item in later if item.name.startswith("cpu-") == release.name.startswith("cpu-")]
+    later = [item for item in later if prefix_of(item.name) == prefix_of(release.name)]
     later.sort(key=lambda item: ("rc" in item.name, item.vllm_version))
     return later[0].name if later else ""

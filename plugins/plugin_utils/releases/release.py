@@ -12,6 +12,8 @@ import typing as t
 from dataclasses import dataclass, field
 
 from ..description.findings import Finding, nearest
+from ..engines.registry import engine as engine_of
+from ..engines.registry import prefix_of
 from . import matrix as data
 from . import options
 from . import sources_data as sources
@@ -192,9 +194,6 @@ CPU = Release(
 
 RELEASES: dict[str, Release] = {CPU.name: CPU, **{row[0]: _release(row[0]) for row in data.ROWS}}
 
-DEFAULT = {"vllm_cpu": "cpu-0.32.0", "vllm_ascend": "0.23.0.post1"}
-
-
 # Facts of a release in inference_releases; others are taken from its base
 STATED = ("vllm", "python", "cann", "torch", "torch_npu", "triton", "mooncake", "connectors")
 UNKNOWN = "Options, ports and versions follow from the facts of a release."
@@ -209,13 +208,14 @@ def find_release(
     accepted. An unknown name is a finding with the nearest known release. ``inference_release_base`` is
     the known release whose facts are used for an unknown one.
     """
-    if engine == "vllm_cpu" and not name.startswith("cpu-"):
-        return CPU, []  # the CPU engine has no releases of vLLM-Ascend
-    known = {key: row for key, row in RELEASES.items() if key.startswith("cpu-") == (engine == "vllm_cpu")}
-    wanted = plain_name(name or DEFAULT[engine])
+    prefix, default = engine_of(engine).release_prefix, engine_of(engine).release
+    if not name.startswith(prefix):
+        return RELEASES[default], []  # the engine has no releases of vLLM-Ascend
+    known = {key: row for key, row in RELEASES.items() if prefix_of(key) == prefix}
+    wanted = plain_name(name or default)
     own = {plain_name(str(key)): value for key, value in (described or {}).items()}
     if wanted in own:
-        return _described(wanted, own[wanted], known)
+        return _described(wanted, own[wanted], known, known[default])
     if wanted in known:
         return known[wanted], []
     variable, requested = ("inference_release_base", plain_name(base)) if base else ("inference_release", wanted)
@@ -224,7 +224,7 @@ def find_release(
     finding = Finding(
         variable, "RELEASE-UNKNOWN", f"unknown release {base or name}", _hint(requested, known, bool(base)), why=UNKNOWN
     )
-    return known[DEFAULT[engine]], [dataclasses.replace(finding, value=repr(base or name))]
+    return known[default], [dataclasses.replace(finding, value=repr(base or name))]
 
 
 def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
@@ -243,10 +243,9 @@ def _hint(requested: str, known: t.Collection[str], of_base: bool) -> str:
     return hint + f"Known stable releases: {', '.join(stable)}{more}."
 
 
-def _described(name: str, given: t.Any, known: t.Mapping[str, Release]) -> tuple[Release, list[Finding]]:
-    """A release of inference_releases: the base's facts, overridden by those of the inventory."""
+def _described(name: str, given: t.Any, known: t.Mapping[str, Release], row: Release) -> tuple[Release, list[Finding]]:
+    """A release of inference_releases: the base's facts, overridden by those of the inventory; ``row`` if they are wrong."""
     path = f"inference_releases.{name}"
-    row = known.get(DEFAULT["vllm_ascend"], CPU)
     if not isinstance(given, dict):
         return row, [Finding(path, "RELEASE-FACT", "expected a mapping", "Write {base: ..., vllm: ...}.", why=UNKNOWN)]
     base = plain_name(str(given.get("base", "")))

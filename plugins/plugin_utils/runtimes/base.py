@@ -31,7 +31,6 @@ class Runtime:
     lifts_limits = True  # starts processes with a higher limit of open files than the connected user's
     own_user = False  # runs the processes as a dedicated user
     in_cluster = False  # a cluster schedules the services; the inventory has no hosts for them
-    engines: tuple[str, ...] = ("vllm_ascend", "vllm_cpu")  # supported values of inference_engine
 
     def facts(self) -> dict[str, bool]:
         """The facts, as in the plan."""

@@ -18,22 +18,14 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.recipes.catalogue
 from ansible_collections.ascend.inference.tests.unit.conformance.test_recipes import described
 from ansible_collections.ascend.inference.tests.unit.inventories.plan_text import plan_text, services_text
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import SHIPPED, plan_of, with_values
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import ENTRY, family
 
 # A family of valid deployments, and what differs from it.
 FEATURES: dict[str, tuple[str, dict[str, t.Any]]] = {
     "entry": (
         "both",
         {
-            "inference_router": {
-                "frontend": "nginx",
-                "frontend_requests_per_minute": 60,
-                "frontend_parallel_requests": 4,
-                "certificate": "/c",
-                "certificate_key": "/k",
-                "instances": 2,
-                "balancer": "haproxy",
-            },
+            "inference_router": {**ENTRY, "frontend_requests_per_minute": 60, "frontend_parallel_requests": 4},
             "inference_secrets": {"client_keys": "y", "api_key": "z"},
             "inference_probe": {"enabled": True, "textfile_directory": "/srv/textfiles"},
             "inference_firewall": {"state": "present"},

@@ -30,7 +30,7 @@ def arguments(context: Context, instance: Instance, process: Process) -> dict[st
         derived = {"host": process.host.address, "port": ports.api}
     derived["served-model-name"] = context.served_name
     derived.update(_sizes(instance, process, ports))
-    if context.description.engine == "vllm_ascend" and context.release.shutdown_timeout:
+    if context.engine.shutdown_timeout and context.release.shutdown_timeout:
         derived["shutdown-timeout"] = context.description.stop_timeout
     last = {key: value for key, value in _configurations(context, instance, process).items() if key not in user_options}
     return {**derived, **{key: user_options[key] for key in sorted(user_options)}, **last}

@@ -41,7 +41,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
     assigned, headless = context.ports[name], instance.headless(process)
     user_env, for_shell = _user_environment(instance, process, context)
     preload = preloads(context, process.host, {**user_env, **for_shell})
-    npu, metadata_service = description.engine == "vllm_ascend", metadata_service_of(context, instance)
+    npu, metadata_service = context.engine.npus, metadata_service_of(context, instance)
     store = metadata_service.engine_file(context, directory, process.host) if metadata_service else None
     files = (
         *((store,) if store else ()),
@@ -66,7 +66,7 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
         ),
         env=_environment(context, instance, process, derived, user_env),
         secret_env={"VLLM_API_KEY": "api_key"} if "api_key" in description.secrets and not headless else {},
-        ports=bound(instance, process, assigned, context.transfer_of(instance.pool), npu),
+        ports=bound(instance, process, assigned, context.transfer_of(instance.pool), context.engine),
         source=(*sources(context), files[-1].path) if npu else (),
         files=files,
         work_directory=directory,
@@ -78,8 +78,14 @@ def _service(context: Context, instance: Instance, process: Process) -> Service:
             service_names(context, metadata_service) if metadata_service else (),
             {"memlock": "unlimited", "nofile": 1048576},
         ),
-        stop=Stop("TERM", description.stop_timeout + (GRACE if npu and context.release.shutdown_timeout else 0)),
-        container=container(context, process.host, name, directory) if context.contained and npu else None,
+        stop=Stop(
+            "TERM",
+            description.stop_timeout
+            + (GRACE if context.engine.shutdown_timeout and context.release.shutdown_timeout else 0),
+        ),
+        container=container(context, process.host, name, directory)
+        if context.contained and context.engine.images
+        else None,
         link_watch=watch,
         code_directory=context.code_directory(name) if watch else "",
     )
@@ -98,7 +104,7 @@ def _user_environment(
     own = instance.pool.hosts.get(process.host.name, HostSettings())
     user_env = {**context.description.env, **instance.pool.env, **own.env}
     shell = {}
-    if context.description.engine == "vllm_ascend":
+    if context.engine.npus:
         shell = {name: value for name, value in user_env.items() if refers_to_itself(name, value)}
     return {name: value for name, value in user_env.items() if name not in shell}, shell
 
@@ -111,27 +117,20 @@ def _environment(
     user_env: t.Mapping[str, t.Any],
 ) -> dict[str, str]:
     env: dict[str, t.Any] = {"VLLM_HOST_IP": process.host.address, "PYTHONHASHSEED": "0", **derived}
-    if context.description.engine == "vllm_cpu":
-        env.update(_cpu(context, instance, process))
-    else:
+    if context.engine.npus:
         env.update(npu_environment(context, instance, process, user_env))
+    env.update(_of_the_engine(context, instance, process))
     env.update(user_env)
     return {key: _text(env[key]) for key in sorted(env) if env[key] is not None}
 
 
-def _cpu(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
-    env: dict[str, t.Any] = {
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": plugin_path(context),
-        "VLLM_CACHE_ROOT": posixpath.join(context.shared_directory("cache"), "vllm"),
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_NO_USAGE_STATS": "1",
-        # An engine imports torch and vLLM once instead of three times: 30 s of processor time instead of 51. Our plugin keeps the
-        # value (vllm/platforms/cpu.py sets spawn), but `vllm serve` sets spawn before the plugin is loaded, if there is none.
-        "VLLM_WORKER_MULTIPROC_METHOD": "fork",
-    }
-    if instance.kind == "prefill" and carries(context.transfer_of(instance.pool)):
+def _of_the_engine(context: Context, instance: Instance, process: Process) -> dict[str, t.Any]:
+    env: dict[str, t.Any] = dict(context.engine.environment)
+    if context.engine.plugin:
+        env["PYTHONPATH"] = plugin_path(context)
+    if not context.engine.npus:
+        env["VLLM_CACHE_ROOT"] = posixpath.join(context.shared_directory("cache"), "vllm")
+    if context.engine.connectors and instance.kind == "prefill" and carries(context.transfer_of(instance.pool)):
         env["VLLM_MOONCAKE_BOOTSTRAP_PORT"] = context.ports[instance.process_name(process)].bootstrap
         if context.description.kv_hold_timeout:  # of vLLM's own connector, from 0.13 on
             env["VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT"] = context.description.kv_hold_timeout
@@ -139,8 +138,8 @@ def _cpu(context: Context, instance: Instance, process: Process) -> dict[str, t.
 
 
 def plugin_path(context: Context) -> str:
-    """Directory of our plugin for vLLM on CPU, beside the engine's environment."""
-    return posixpath.join(context.venv(engine_venv(context)), "share", "ascend_inference_cpu")
+    """Directory of our plugin for the engine, beside its environment."""
+    return posixpath.join(context.venv(engine_venv(context)), "share", context.engine.plugin)
 
 
 def _text(value: t.Any) -> str:

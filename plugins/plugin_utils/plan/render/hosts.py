@@ -34,7 +34,7 @@ def planned_hosts(context: Context, services: t.Iterable[Service]) -> list[dict[
 
 
 def _host(context: Context, host: Host, services: list[Service]) -> dict[str, t.Any]:
-    npu = context.description.engine == "vllm_ascend" and any(service.devices for service in services)
+    npu = context.engine.npus and any(service.devices for service in services)
     transport = npu and (context.store or mooncake_needed(context))
     pools = random_pools(context.release, host, context.store) if transport else ()
     ports = [port for service in services for port in service.ports]

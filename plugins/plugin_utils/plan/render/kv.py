@@ -35,15 +35,14 @@ ASCEND_NAMES = {
     "lmcache": "LMCacheAscendConnector",
     "ucm": "UCMConnector",
 }
-CPU_NAMES = {"mooncake": "MooncakeSerialConnector", "store": "MooncakeStoreConnector"}
 # Engines of all pools both read and write the shared cache (vllm-ascend ucm_deployment.md)
 BOTH_WAYS = ("ucm",)
 
 
 def connector_name(context: Context, transfer: str) -> str:
     """The connector's registered name in this release."""
-    if context.description.engine == "vllm_cpu":
-        return CPU_NAMES.get(transfer, transfer)
+    if context.engine.connectors:
+        return context.engine.connectors.get(transfer, transfer)
     name = ASCEND_NAMES.get(transfer, transfer)
     if name == "AscendStoreConnector" and name not in context.release.connectors:
         return "MooncakeConnectorStoreV1"
@@ -127,7 +126,7 @@ def _child(context: Context, instance: Instance, transfer: str, process: Process
     if transfer == "store":
         config["kv_connector_extra_config"] = _store(context, instance)
         return config
-    if context.description.engine == "vllm_cpu":
+    if context.engine.connectors:
         return config
     port = context.ports[instance.process_name(process)].kv
     if transfer in WITH_PORT:
@@ -150,7 +149,7 @@ def _child(context: Context, instance: Instance, transfer: str, process: Process
 def _store(context: Context, instance: Instance) -> dict[str, t.Any]:
     """The store's part; its lookup_rpc_port is not a TCP port but part of a socket file's name, unique on the host."""
     number = ("prefill", "decode", "colocated", "encode").index(instance.kind) * 100 + instance.slot
-    if context.description.engine == "vllm_cpu":
+    if context.engine.connectors:
         return {"lookup_rpc_port": str(number)}
     extra: dict[str, t.Any] = {context.release.store_port_key: str(number)}
     if instance.kind == "decode" and not carries(context.transfer_of(instance.pool)):

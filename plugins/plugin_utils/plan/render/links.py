@@ -29,8 +29,8 @@ SIDES = {"prefill": "decode", "decode": "prefill"}
 def link_watch(context: Context, instance: Instance, process: Process) -> LinkWatch | None:
     """The watch of an engine process; None if its connector links again, or there is nobody to link with."""
     linking = _linking(context, instance)
-    peers = {name: url for other in _others(context, instance) for name, url in _apis(context, other)}
-    if not linking or not peers:
+    peers = _peers(context, SIDES.get(instance.kind, "")) if linking else {}
+    if not peers:
         return None
     name = instance.process_name(process)
     directory = context.service_directory(name)
@@ -58,9 +58,14 @@ def _linking(context: Context, instance: Instance) -> str:
     return next((name for name in names if context.release.links_once(name)), "")
 
 
-def _others(context: Context, instance: Instance) -> list[Instance]:
-    side = SIDES.get(instance.kind)
-    return [other for other in context.instances if other.kind == side and _linking(context, other)]
+def _peers(context: Context, side: str) -> dict[str, str]:
+    """Name and URL of the engines of a side. Computed once: thousands of engines ask for the same."""
+    key = ("peers of links", side)
+    if key not in context.memo:
+        others = [other for other in context.instances if other.kind == side and _linking(context, other)]
+        context.memo[key] = dict(api for other in others for api in _apis(context, other))
+    found: dict[str, str] = context.memo[key]
+    return found
 
 
 def _apis(context: Context, instance: Instance) -> list[tuple[str, str]]:

@@ -26,9 +26,7 @@ RPC, HTTP_METADATA = 9400, 9401
 def ports(context: Context) -> tuple[int, int, int]:
     """RPC, metrics and HTTP metadata ports of the master; the last is 0 if engines exchange metadata directly."""
     master = context.description.mooncake_master
-    alone = (
-        context.description.engine == "vllm_cpu" and not context.masters
-    )  # else the metadata would end with a master
+    alone = context.engine.metadata_server and not context.masters  # else the metadata would end with a master
     http = master.http_metadata_port or (HTTP_METADATA if alone else 0)
     return master.port or RPC, master.metrics_port, http
 
@@ -41,7 +39,7 @@ def master_names(context: Context) -> tuple[str, ...]:
 def master_service(context: Context, host: Host, number: int = 0) -> Service:
     """mooncake_master on ``host``; it exits with an unknown option (gflags)."""
     master, (rpc, metrics, http) = context.description.mooncake_master, ports(context)
-    npu = context.description.engine == "vllm_ascend"
+    npu = context.engine.npus
     flags: dict[str, t.Any] = {"rpc_address": host.address, "rpc_port": rpc, "metrics_port": metrics}
     if http:
         flags.update(enable_http_metadata_server="true", http_metadata_server_host=host.address)
@@ -67,14 +65,16 @@ def master_service(context: Context, host: Host, number: int = 0) -> Service:
         start=Start(10),
         health=Health(f"{base_url(host.address, metrics)}/health", 120),
         stop=Stop("TERM", 30),
-        container=container(context, host, name, directory, False) if npu and context.contained else None,
+        container=container(context, host, name, directory, False)
+        if context.engine.images and context.contained
+        else None,
     )
 
 
 def _binary(context: Context) -> str:
     if context.contained:
         return "mooncake_master"
-    if context.description.engine == "vllm_ascend" and context.release.mooncake_install != "package":
+    if context.release.mooncake_install != "package":
         return "/usr/local/bin/mooncake_master"  # path of Mooncake's ``make install``
     return posixpath.join(context.venv(engine_venv(context)), "bin", "mooncake_master")
 
@@ -115,18 +115,17 @@ def client_config(context: Context, directory: str, host: Host) -> File:
     """
     rpc, _metrics, http = ports(context)
     address = context.master.address if context.master else ""
-    cpu = context.description.engine == "vllm_cpu"
-    store = context.description.store
+    engine, store = context.engine, context.description.store
     config: dict[str, t.Any] = {
-        "metadata_server": f"{base_url(address, http)}/metadata" if cpu and http else "P2PHANDSHAKE",
+        "metadata_server": f"{base_url(address, http)}/metadata" if engine.metadata_server and http else "P2PHANDSHAKE",
         "master_server_address": f"etcd://{endpoints(context)}" if context.masters else f"{bracketed(address)}:{rpc}",
-        "protocol": "tcp" if cpu else "ascend",
+        "protocol": engine.protocol,
         "device_name": "",
-        "global_segment_size": _size(store.segment_size or ("512mb" if cpu else "1GB")),
+        "global_segment_size": _size(store.segment_size or engine.segment_size),
     }
-    if cpu or store.buffer_size:
-        config["local_buffer_size"] = _size(store.buffer_size or "128mb")
-    if not cpu and context.release.store_port_key == "mooncake_rpc_port":
+    if store.buffer_size or engine.buffer_size:
+        config["local_buffer_size"] = _size(store.buffer_size or engine.buffer_size)
+    if context.release.store_port_key == "mooncake_rpc_port":
         config.update(local_hostname=host.address, use_ascend_direct=True, alloc_in_same_node=True)
         config["global_segment_size"] = segment_bytes(context) or config["global_segment_size"]
     config.update(store.options)
@@ -135,14 +134,15 @@ def client_config(context: Context, directory: str, host: Host) -> File:
 
 def segment_bytes(context: Context) -> int:
     """The segment size of each rank, in bytes; 0 if it is invalid."""
-    default = "512mb" if context.description.engine == "vllm_cpu" else "1GB"
-    return size(context.description.store.segment_size or default) or 0
+    return size(context.description.store.segment_size or context.engine.segment_size) or 0
 
 
 def engine_venv(context: Context) -> str:
     """Name of the engine's virtual environment: one for each release, so that an upgrade does not change the running one."""
-    cpu = context.description.engine == "vllm_cpu"
-    return f"{context.description.engine}-{context.release.vllm if cpu else context.release.name}"
+    prefixed = (
+        context.engine.release_prefix
+    )  # such a release is a version of vLLM, or one that inference_engine_version states
+    return f"{context.engine.name}-{context.release.vllm if prefixed else context.release.name}"
 
 
 def _size(raw: str) -> int | str:

@@ -42,7 +42,7 @@ def probe_services(context: Context, services: t.Sequence[Service]) -> list[Serv
         "timeout": settings.timeout,
         "stalled": settings.stalled_after,
     }
-    contained = context.contained and context.description.engine == "vllm_ascend"
+    contained = context.contained and context.engine.images
     box = container(context, host, NAME, directory, False) if contained else None
     folder = settings.textfile_directory
     textfiles = {"PROBE_TEXTFILES": folder} if folder else {}

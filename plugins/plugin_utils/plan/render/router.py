@@ -75,8 +75,8 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
     ports = [Port("api", port, protocol="http", scope="cluster" if fronted else "client")]
     if found.metrics_port:
         ports.append(Port("metrics", place.metrics_port, protocol="http"))
-    directory, npu = context.service_directory(name), context.description.engine == "vllm_ascend"
-    contained = npu and context.contained
+    directory = context.service_directory(name)
+    contained = context.engine.images and context.contained
     # Releases up to 0.18 and the layerwise proxy import vLLM for its logger. In an image that imports torch, which loads the NPU libraries.
     # They need the driver, which this container does not have.
     env = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if contained and script_source(context) else {}

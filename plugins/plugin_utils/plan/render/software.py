@@ -32,7 +32,7 @@ def software(context: Context) -> dict[str, t.Any]:
         "engine": {
             "venv": context.venv(engine_venv(context)),
             "version": release.vllm,
-            "python_path": [plugin_path(context)] if context.description.engine == "vllm_cpu" else [],
+            "python_path": [plugin_path(context)] if context.engine.plugin else [],
         },
         "mooncake": {"package": release.mooncake_package, "version": release.mooncake},
         "router": {
@@ -52,7 +52,7 @@ def software(context: Context) -> dict[str, t.Any]:
     }
     if context.etcd and context.store:
         found["etcd"] = {"program": PROGRAM}
-    if context.description.engine == "vllm_ascend":
+    if context.engine.npus:
         found["engine"]["link"] = context.venv(f"current-{context.description.deployment}")  # to the environment in use
         found["engine"]["overrides"] = list(release.overrides)
         found["package_indexes"] = {} if context.description.index_url else INDEXES

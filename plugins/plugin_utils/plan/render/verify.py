@@ -22,15 +22,9 @@ from .mooncake import segment_bytes
 from .vllm import merged
 
 ROLES = ("prefill", "decode", "colocated")
-BLOCK_SIZE = {"vllm_ascend": 128, "vllm_cpu": 128}
 ENGINE_KEY = "VLLM_API_KEY"  # vLLM reads the key from this variable, so that it is not in the command line
 RANK_HEADER = (0, 11, 1)  # from then on vLLM serves a request by the rank of X-data-parallel-rank (vllm #24945)
-# Least probability of a near tie and most difference of probabilities, in percent. NPU engines are quantized and sum in the order of the
-# batch. The CPU engines of tests use float32: equal weights showed no tie and a difference of 0.0000 nats, other weights in
-# one layer 0.02.
-TOLERANCE = {"vllm_ascend": (60, 30), "vllm_cpu": (99, 1)}
-COMPARED = {"vllm_ascend": 8, "vllm_cpu": 16}  # of 16 tokens; outputs of engines of different sizes may diverge later
-CHUNK = {"vllm_ascend": 8192, "vllm_cpu": 4096}  # vLLM's largest default of max-num-batched-tokens for a server
+TOKENS = 16  # of each answer
 PARSERS = ("reasoning-parser", "tool-call-parser", "chat-template")
 NO_TOLERANCE = ("reason", "server_name", "ca_file")  # of inference_verify
 DRAINED = (0, 24)  # earlier releases return an empty 200 for a decode error (vllm-ascend #12166, #13140)
@@ -88,10 +82,10 @@ def _api(context: Context, service: Service) -> dict[str, t.Any]:
 
 def _strictness(context: Context) -> dict[str, t.Any]:
     """What is asked and compared, by the engine and ``inference_verify``."""
-    description, engine = context.description, context.description.engine
+    description, engine = context.description, context.engine
     wish, options = description.verify, _options(context)
-    tie, difference = TOLERANCE[engine]
-    compared = wish.compared_tokens or COMPARED[engine]
+    tie, difference = engine.near_tie, engine.probability_difference
+    compared = wish.compared_tokens or engine.compared_tokens
     chunk = str(options.get("max-num-batched-tokens", ""))
     limit = description.router.frontend_parallel_requests if description.router.frontend == "nginx" else 0
     usual = Verify()
@@ -101,7 +95,7 @@ def _strictness(context: Context) -> dict[str, t.Any]:
         if field.name not in NO_TOLERANCE and getattr(wish, field.name) != getattr(usual, field.name)
     ]
     return {
-        "match": "exact" if compared >= COMPARED["vllm_cpu"] else f"prefix:{compared}",
+        "match": "exact" if compared >= TOKENS else f"prefix:{compared}",
         "min_prompt_tokens": wish.min_prompt_tokens,
         "max_pairs": wish.max_pairs,
         "prompts": wish.prompts,
@@ -109,7 +103,7 @@ def _strictness(context: Context) -> dict[str, t.Any]:
         "near_tie": round(-math.log((wish.near_tie or tie) / 100), 4) + 0.0,  # nats
         "logprob_difference": round(math.log1p((wish.probability_difference or difference) / 100), 4),
         "burst": min(wish.burst, limit) if limit else wish.burst,
-        "chunk_tokens": int(chunk) if chunk.isdigit() else CHUNK[engine],
+        "chunk_tokens": int(chunk) if chunk.isdigit() else engine.chunk_tokens,
         "long_prompt_tokens": wish.long_prompt_tokens,
         "parsers": [f"{name} {options[name]}" for name in PARSERS if options.get(name)],
         "changed": changed,
@@ -214,7 +208,7 @@ def _transfer(context: Context) -> dict[str, t.Any]:
     pools, transfer = context.description.pools, context.p2p
     if not pools.prefill or not transfer:
         return {"protocol": "none"}
-    if context.description.engine == "vllm_cpu":
+    if context.engine.connectors:
         return {"protocol": "bootstrap"}
     if transfer in ("mooncake", "mooncake_hybrid"):
         decode = pools.decode
@@ -228,15 +222,15 @@ def _transfer(context: Context) -> dict[str, t.Any]:
 
 
 def _release(context: Context) -> dict[str, t.Any]:
-    release, npu = context.release, context.description.engine == "vllm_ascend"
+    release, npu = context.release, context.engine.npus
     lines = {}
-    if npu and context.p2p in ("mooncake", "mooncake_hybrid"):
+    if not context.engine.connectors and context.p2p in ("mooncake", "mooncake_hybrid"):
         lines = {
             "transferred": "KV cache transfer for request ",
             "delayed": "Delaying free of ",
             "listening": release.listening_line,
         }
-    elif npu and context.p2p == "llmdatadist":
+    elif not context.engine.connectors and context.p2p == "llmdatadist":
         # Logged before the pull; a failed pull raises and the request gets no answer (connector of 0.11.0),
         # so together with a complete answer the line proves the transfer.
         lines = {"transferred": "Try pull blocks from remote server"}
@@ -254,4 +248,4 @@ def _block_size(context: Context) -> int:
     pools = context.description.pools
     layers = [context.description.args, *(pool.args for pool in (pools.prefill, pools.decode, pools.colocated) if pool)]
     value = str(merged(*layers).get("block-size", ""))
-    return int(value) if value.isdigit() else BLOCK_SIZE[context.description.engine]
+    return int(value) if value.isdigit() else context.engine.block_size

@@ -8,7 +8,8 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass, field
 
-from ...releases.release import DEFAULT, RELEASES, Release
+from ...engines.registry import DEFAULT
+from ...releases.release import RELEASES, Release
 from ..deployment import Context
 from ..service import Service, base_url
 
@@ -25,7 +26,7 @@ AMOUNT = (r"\d+(\.\d*)?|\.\d+", "a number from 0 on")  # values of an option, as
 DISAGGREGATED = frozenset({"prefill", "decode"})
 COLOCATED = frozenset({"colocated"})
 
-NEWEST = RELEASES[DEFAULT["vllm_ascend"]]  # its scripts are used for releases without proxies (the CPU engine)
+NEWEST = RELEASES[DEFAULT.release]  # its scripts are used for releases without proxies (the CPU engine)
 
 
 class Script(t.NamedTuple):

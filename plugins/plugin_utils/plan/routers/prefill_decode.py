@@ -15,9 +15,9 @@ LISTS = {"prefiller": "prefill", "decoder": "decode"}
 
 
 def disaggregated(context: Context) -> bool:
-    """Whether prefill and decode run on NPUs, without encoders."""
+    """Whether prefill and decode have connectors of vLLM-Ascend, which its proxies drive, and there are no encoders."""
     pools = context.description.pools
-    return bool(pools.prefill and not pools.encode) and context.description.engine == "vllm_ascend"
+    return bool(pools.prefill and not pools.encode) and not context.engine.connectors
 
 
 def _members(flavour: Flavour, release: Release, argv: t.Sequence[str]) -> Members | None:

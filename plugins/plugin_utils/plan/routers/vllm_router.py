@@ -70,9 +70,9 @@ def _tail(place: Place) -> list[str]:
 
 
 def _preferred(context: Context) -> bool:
-    """For the CPU engine, and for colocated engines without containers: images contain only the examples' proxies."""
+    """For vLLM's own connectors, and for colocated engines without containers: images contain only the examples' proxies."""
     pools = context.description.pools
-    if context.description.engine == "vllm_cpu":
+    if context.engine.connectors:
         return True
     return not (pools.prefill or pools.encode or context.contained)
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from ...description.findings import Finding
 
 KEYS = ("rule", "place", "reason")
+# Rules of values that are lines of a unit, a script or a configuration, or folders in which root writes. Who sets inference_rules_ignore may be
+# nobody who may do that, so these are refused in any case.
+FIRM = frozenset({"DEPLOYMENT-NAME", "ENV-NAME", "FRONTEND-CERTIFICATE", "FRONTEND-PATHS", "ROOT-PATH"})
 
 
 @dataclass(frozen=True)
@@ -51,5 +54,7 @@ class Accepted:
 
 
 def accepted(finding: Finding, entries: t.Iterable[Accepted]) -> Accepted | None:
-    """The first entry that accepts a finding."""
+    """The first entry that accepts a finding; none accepts one of a rule in ``FIRM``."""
+    if finding.id in FIRM:
+        return None
     return next((entry for entry in entries if entry.covers(finding)), None)

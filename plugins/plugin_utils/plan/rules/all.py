@@ -17,6 +17,7 @@ from . import (
     environment,
     environment_values,
     firewall,
+    host_groups,
     host_values,
     json_values,
     kv_hold,
@@ -39,11 +40,11 @@ from . import (
     unused,
     values,
 )
-from .accepted import Accepted
+from .accepted import FIRM, Accepted
 from .base import Case, Rule, Rules
 
 THEMES: dict[str, t.Iterable[Rule]] = {
-    "Topology and devices": topology.RULES,
+    "Topology and devices": (*topology.RULES, *host_groups.RULES),
     "Parallel sizes": sizes.RULES,
     "Values": (*values.RULES, *host_values.RULES, *unused.RULES),
     "Ports": (*ports.RULES, *port_choice.RULES),
@@ -87,6 +88,10 @@ def ignored(case: Case) -> t.Iterator[Finding]:
             yield Finding.at(path, written, entry.problem, "Write {rule: ..., place: ..., reason: ...}.")
         elif entry.rule.startswith(CERTAIN):
             yield Finding.at(path, entry.rule, f"{entry.rule} cannot be accepted: without it there is no plan")
+        elif entry.rule in FIRM:
+            yield Finding.at(
+                path, entry.rule, f"{entry.rule} cannot be accepted: such a value could add commands or settings"
+            )
         elif entry.rule not in known:
             fix = nearest(entry.rule, known)
             yield Finding.at(path, entry.rule, f"unknown rule id {entry.rule}", fix)

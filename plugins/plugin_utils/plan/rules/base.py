@@ -62,7 +62,7 @@ class Case:
     @property
     def npu(self) -> bool:
         """Whether engines run on NPUs."""
-        return self.context.description.engine == "vllm_ascend"
+        return self.context.engine.npus
 
     @property
     def in_pods(self) -> bool:

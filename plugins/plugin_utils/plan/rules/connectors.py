@@ -182,11 +182,12 @@ def connector_cpu(case: Case) -> t.Iterator[Finding]:
 
     It has only vLLM's own Mooncake connectors; the others are part of vLLM-Ascend and need NPUs.
     """
-    available = ("mooncake", "store", "mooncake_store", "none")
-    for path, transfer, parts in transfers(case) if not case.npu else ():
+    own = case.context.engine.connectors
+    available = (*own, "mooncake_store", "none")
+    for path, transfer, parts in transfers(case) if own else ():
         for part in parts:
             if part in TRANSFERS and part not in available:
-                yield Finding.at(path, transfer, f"the CPU engine has no {part} connector")
+                yield Finding.at(path, transfer, f"{case.context.engine.title} has no {part} connector")
 
 
 @RULES.rule(

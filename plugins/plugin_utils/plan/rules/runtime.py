@@ -235,9 +235,9 @@ def cpu_runtime(case: Case) -> t.Iterator[Finding]:
 
     It is installed into a virtual environment on the host; no image of it exists.
     """
-    runtime, engine = case.context.runtime, case.context.description.engine
-    if engine not in runtime.engines and not runtime.in_cluster:  # K8S-ENGINE judges clusters
-        problem = f"runtime {runtime.name} needs an image, and the CPU engine has none"
+    runtime, engine = case.context.runtime, case.context.engine
+    if runtime.contained and not engine.images and not runtime.in_cluster:  # K8S-ENGINE judges clusters
+        problem = f"runtime {runtime.name} needs an image, and {engine.title} has none"
         yield Finding.at("inference_runtime", runtime.name, problem)
 
 

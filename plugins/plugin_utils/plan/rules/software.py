@@ -106,5 +106,9 @@ def install_unused(case: Case) -> t.Iterator[Finding]:
     """
     wish = case.context.description.engine_install
     if wish and (not case.npu or case.context.contained):
-        why = "the engine is vllm_cpu" if not case.npu else f"{case.context.description.runtime} runs images"
+        why = (
+            f"the engine is {case.context.engine.name}"
+            if not case.npu
+            else f"{case.context.description.runtime} runs images"
+        )
         yield Finding.at(INSTALL, wish, f"{wish} has no effect: {why}")

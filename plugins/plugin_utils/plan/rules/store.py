@@ -377,9 +377,11 @@ def protocol(case: Case) -> t.Iterator[Finding]:
 
     NPUs need ascend and the CPU engine tcp; with another protocol the engine fails to start.
     """
-    value, expected = client(case).get("protocol"), "ascend" if case.npu else "tcp"
+    value, expected = client(case).get("protocol"), case.context.engine.protocol
     if value is not None and value != expected:
-        problem = f"protocol is {value}, but {'NPUs' if case.npu else 'the CPU engine'} can use only {expected}"
+        problem = (
+            f"protocol is {value}, but {'NPUs' if case.npu else case.context.engine.title} can use only {expected}"
+        )
         yield Finding.at(client_path(case, "protocol"), value, problem)
 
 

@@ -286,8 +286,9 @@ def unused_hosts(case: Case) -> t.Iterator[Finding]:
     Their devices stay idle.
     """
     busy = {service.host for service in case.services}
+    placed = {instance.kind for instance in case.context.instances}  # where none fits, an error says so
     for name, pool in case.context.description.pools.present().items():
-        members = hosts_of(group_of(name, pool), case.context.hosts)
+        members = hosts_of(group_of(name, pool), case.context.hosts) if name in placed or not pool.instances else []
         idle = [host.name for host in members if host.name not in busy]
         if idle:
             problem = f"{', '.join(idle[:8])}{' and more' if len(idle) > 8 else ''} of pool {name} stay idle"

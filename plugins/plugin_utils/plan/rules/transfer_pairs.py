@@ -9,6 +9,7 @@ import posixpath
 import typing as t
 
 from ...description.findings import Finding
+from ...engines.registry import ENGINES
 from ..render import kv
 from ..routers.registry import flavour_of
 from .base import Case, Rules
@@ -17,9 +18,10 @@ from .engine_view import KV, extra_of
 RULES = Rules()
 # Connectors that share KV cache between engines, and those that store it only for their own engine. All others,
 # including those newer than this list, transfer it from engine to engine.
-STORES = {kv.ASCEND_NAMES[name] for name in ("store", "lmcache", "ucm")} | {
+STORES = {
+    *(kv.ASCEND_NAMES[name] for name in ("store", "lmcache", "ucm")),
+    *(engine.connectors["store"] for engine in ENGINES if "store" in engine.connectors),
     "MooncakeConnectorStoreV1",
-    kv.CPU_NAMES["store"],
 }
 OWN_ENGINE = {kv.ASCEND_NAMES[name] for name in ("offloading", "simple_cpu_offload", "recompute_cpu_offload")} | {
     "PreemptOffloadConnector"
