@@ -46,6 +46,7 @@ PLAN = {
     "hosts": [{"name": "localhost"}],
     "services": [],
     "engine": "vllm_cpu",
+    "engine_facts": {"npus": False},
     "software": {"router": {}, "mooncake": {"needed": False}},
     "model": {"source": "tiny"},
 }

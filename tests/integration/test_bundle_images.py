@@ -21,6 +21,7 @@ PLAN = {
     "runtime_facts": {"contained": True},
     "hosts": [{"name": "localhost"}],
     "engine": "vllm_ascend",
+    "engine_facts": {"npus": True},
     "software": {"router": {}, "mooncake": {}},
     "model": {"source": "tiny"},
 }

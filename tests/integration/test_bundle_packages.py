@@ -43,6 +43,7 @@ PLAN = {
     "hosts": [{"name": "localhost"}],
     "services": [{"host": "localhost", "kind": "frontend"}],
     "engine": "vllm_cpu",
+    "engine_facts": {"npus": False},
     "software": {"router": {"frontend": "nginx"}, "mooncake": {"needed": False}},
     "model": {"source": "tiny"},
 }

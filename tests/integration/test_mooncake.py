@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 
 import pytest
+import yaml
 from ansible_collections.ascend.inference.tests.integration._playbook import play
 from ansible_collections.ascend.inference.tests.simulator import wheels
 
@@ -36,6 +37,7 @@ install(TARGETS mooncake_master DESTINATION bin)
 install(FILES engine.py store.py __init__.py DESTINATION $ENV{ASCEND_HOME_PATH}/python/site-packages/mooncake)
 """
 
+ROLE = pathlib.Path(__file__).parents[2] / "roles/mooncake"
 PYTHON = "/usr/bin/python3"  # the one that runs the tests may be in a directory of root
 needs_cmake = pytest.mark.skipif(
     not all(map(shutil.which, ("git", "cmake", "cc", PYTHON))), reason="needs git, cmake, a compiler and Python"
@@ -190,6 +192,39 @@ def test_dependencies_from_packages_need_neither_the_script_nor_go(tmp_path, sou
     done = play(tmp_path, "mooncake", **variables)
     assert done.code == 0 and not (folder / "ran").exists(), done.output
     assert (folder / "prefix/include/ylt/ylt.h").exists() and (folder / "prefix/bin/mooncake_master").exists()
+
+
+@needs_cmake
+def test_yalantinglibs_of_the_sources_comes_before_another_one(tmp_path, source):
+    """Mooncake has it as a submodule since 0.3.9, in the version that it needs; no tests are compiled, which would be downloaded."""
+    folder, variables = source
+    (folder / "git/dependencies.done").write_text("")
+    library = folder / "git/extern/yalantinglibs"
+    library.mkdir(parents=True)
+    (library / "ylt.h").write_text("")
+    (library / "yalantinglibsConfig.cmake").write_text("set(YLT_FOUND_HERE 1)\n")
+    (library / "CMakeLists.txt").write_text(YALANTINGLIBS)
+    (library.parent / "yalantinglibs.lock").symlink_to(folder / "elsewhere")  # root opens no file beside it
+    committed(
+        folder,
+        "find_package(yalantinglibs CONFIG REQUIRED)\n"
+        "option(BUILD_UNIT_TESTS on ON)\n"
+        'if(BUILD_UNIT_TESTS OR NOT YLT_FOUND_HERE)\n  message(FATAL_ERROR "another one")\nendif()\n',
+    )
+    del variables["mooncake_dependencies_method"]
+    variables["mooncake_yalantinglibs_repository"] = str(folder / "missing")
+    variables["mooncake_dependency_packages"] = {}
+    done = play(tmp_path, "mooncake", **variables)
+    assert done.code == 0 and not (folder / "elsewhere").exists(), done.output
+    assert (folder / "prefix/include/ylt/ylt.h").exists() and (folder / "prefix/bin/mooncake_master").exists()
+
+
+def test_the_packages_have_what_configuring_the_sources_of_0_3_11_needs():
+    """Its CMakeLists.txt ends without zstd and xxhash, and its store includes msgpack.hpp and xxhash.h."""
+    defaults = yaml.safe_load(ROLE.joinpath("defaults/main.yml").read_text(encoding="utf-8"))
+    packages = defaults["mooncake_dependency_packages"]
+    assert {"libxxhash-dev", "libzstd-dev", "libmsgpack-dev", "liburing-dev"} <= set(packages["Debian"])
+    assert {"xxhash-devel", "libzstd-devel", "msgpack-devel", "liburing-devel"} <= set(packages["RedHat"])
 
 
 ATTACKS = {

@@ -104,12 +104,12 @@ def lacking_of_dnf(packages, engine="docker"):
 
 
 def _answered(argv):
-    """Whether a program succeeds and prints a line."""
+    """Whether a program succeeds and prints a package, as NAME-VERSION-RELEASE.MACHINE: plugins of dnf print sentences, also with --quiet."""
     try:
         done = execute(argv, ANSWER, environment())
     except ToolMissing:
         return False
-    return done.rc == 0 and bool(done.stdout.strip())
+    return done.rc == 0 and any(re.fullmatch(r"\S+-\S+-\S+\.\w+", line.strip()) for line in done.stdout.splitlines())
 
 
 def host():
@@ -190,7 +190,7 @@ class _Bounded:
     def read(self, size=-1):
         try:
             content = self.stream.read(self.left if size < 0 else min(size, self.left))
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError for a chunk of a size below 0
             raise FilesError(NOT_SERVED.format(self.stream.geturl(), error)) from error
         self.left -= len(content)
         return content

@@ -13,6 +13,8 @@ import json
 import os
 import re
 
+from . import index_credentials
+from .index_credentials import without_credentials
 from .unprivileged import without_wheel
 from .venv import STAMPS, VenvError, contradiction, missing_package, settings, tail, write_atomically
 
@@ -41,17 +43,19 @@ def project(requirements, sources, metadata):
     """The text of a pyproject.toml for uv.
 
     ``sources`` maps packages to the index that has them; they become direct requirements, because uv applies such a source to direct
-    ones only. ``metadata`` maps 'vllm==0.23.0' to its requirements, where uv would have to run a build to learn them.
+    ones only; user and password of an index are not in the text, see ``index_credentials``. ``metadata`` maps 'vllm==0.23.0' to its
+    requirements, where uv would have to run a build to learn them.
     """
     names = {name_of(requirement) for requirement in requirements}
     direct = list(requirements) + sorted(set(sources) - names)
     lines = ["[project]", 'name = "environment"', 'version = "0"', f"dependencies = {json.dumps(direct)}"]
-    urls = sorted(set(sources.values()))
+    named = {url: index_credentials.NAME.format(number) for number, url in enumerate(sorted(set(sources.values())))}
     if sources:
         lines.append("[tool.uv.sources]")
-        lines += [f'"{name}" = {{index = "extra-{urls.index(url)}"}}' for name, url in sorted(sources.items())]
-    for number, url in enumerate(urls):
-        lines += ["[[tool.uv.index]]", f'name = "extra-{number}"', f"url = {json.dumps(url)}", "explicit = true"]
+        lines += [f'"{name}" = {{index = "{named[url]}"}}' for name, url in sorted(sources.items())]
+    for url, name in named.items():
+        address = json.dumps(without_credentials(url))
+        lines += ["[[tool.uv.index]]", f'name = "{name}"', f"url = {address}", "explicit = true"]
     for pinned, needs in sorted(metadata.items()):
         name, version = pinned.split("==")
         lines += ["[[tool.uv.dependency-metadata]]", f'name = "{name}"', f'version = "{version}"']
@@ -137,7 +141,8 @@ class Resolver:
                 with open(listed, "w") as stream:
                     stream.write("\n".join(wish[key]) + "\n")
                 command += [option, listed]
-        return self.run(command + list(more) + ["pyproject.toml"], self.env)
+        env = dict(self.env, **index_credentials.environment(sources.values()))
+        return self.run(command + list(more) + ["pyproject.toml"], env)
 
     def _more(self, code, output, sources, indexes):
         """The packages that the next attempt takes from an index of their own: {package: index}."""
@@ -160,13 +165,15 @@ class Resolver:
     def _reason(self, wish, output, sources, indexes):
         """What cannot be had, and from where."""
         missing, address = lacking(output), unreachable(output)
-        asked = searched(self.env, wish.get("no_index")) + sorted(set(sources.values()))
+        asked = searched(self.env, wish.get("no_index")) + sorted(
+            {without_credentials(url) for url in sources.values()}
+        )
         if address:
             return f"{without_credentials(address)} cannot be read.\n{tail(output, 6)}"
         if missing:
-            named = [url for url, names in indexes.items() if name_of(missing) in map(normal, names)]
-            own = " It is usually on {}.".format(" or ".join(named)) if named and not set(named) & set(asked) else ""
-            return f"{missing} cannot be had from {', '.join(asked) or 'an empty list of folders'}.{own}\n{tail(output, 6)}"
+            own = [without_credentials(url) for url, names in indexes.items() if name_of(missing) in map(normal, names)]
+            usual = " It is usually on {}.".format(" or ".join(own)) if own and not set(own) & set(asked) else ""
+            return f"{missing} cannot be had from {', '.join(asked) or 'an empty list of folders'}.{usual}\n{tail(output, 6)}"
         if contradiction(output):
             return f"the requirements conflict with each other.\n{tail(output, 10)}"
         return tail(output, 15)
@@ -182,15 +189,6 @@ def searched(env, no_index=False):
     links = [link for link in env.get("UV_FIND_LINKS", "").split(",") if link]
     indexes = [env.get("UV_DEFAULT_INDEX", "") or PYPI, *env.get("UV_EXTRA_INDEX_URL", "").split()]
     return [without_credentials(url) for url in ([] if no_index else indexes) + links]
-
-
-def without_credentials(url):
-    """A URL without user and password.
-
-    >>> without_credentials("https://me:secret@mirror.example/simple")
-    'https://mirror.example/simple'
-    """
-    return re.sub(r"//[^/@\s]+@", "//", url)
 
 
 def published(requirements, metadata):

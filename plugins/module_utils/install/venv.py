@@ -18,7 +18,7 @@ import shutil
 import tempfile
 
 from ..tools.runner import MOST_LOG, execute
-from . import package_lock, unprivileged
+from . import index_credentials, package_lock, unprivileged
 
 STAMPS = ".ascend-inference"
 MARK = "installing"
@@ -30,6 +30,9 @@ PIP_SETTINGS = {
     "find-links": ("PIP_FIND_LINKS", "UV_FIND_LINKS"),
     "cert": ("PIP_CERT", "SSL_CERT_FILE"),
 }
+# Sections of pip's configuration that count for an installation. Each wins over those before it, and empty values count for nothing,
+# as in pip's ConfigOptionParser.
+PIP_SECTIONS = ("global", "install", ":env:")
 
 
 class VenvError(Exception):
@@ -83,17 +86,14 @@ def discard(path):
     if not os.path.isdir(path) or not os.listdir(path):
         return
     set_mark(path, "removal")
-    for name in sorted(os.listdir(path)):
-        inside = os.path.join(path, name)
-        if name == STAMPS:
-            continue
-        if os.path.isdir(inside) and not os.path.islink(inside):
-            shutil.rmtree(inside)
+    stamps = os.path.join(path, STAMPS)  # has folders, too: of a resolution, of built wheels
+    inside = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name != STAMPS]
+    inside += [os.path.join(stamps, name) for name in os.listdir(stamps) if name != MARK]
+    for name in inside:
+        if os.path.isdir(name) and not os.path.islink(name):
+            shutil.rmtree(name)
         else:
-            os.unlink(inside)
-    for name in os.listdir(os.path.join(path, STAMPS)):
-        if name != MARK:
-            os.unlink(os.path.join(path, STAMPS, name))
+            os.unlink(name)
     shutil.rmtree(path)
 
 
@@ -101,13 +101,16 @@ def settings(listing, options):
     """Environment for pip and uv alike, from ``pip config list`` and the module's own words (which win).
 
     uv does not read pip's configuration; without this it would not use the indexes and folders of wheels of pip.
-    ``options`` maps index-url, extra-index-url and find-links to lists of URLs.
+    ``options`` maps index-url, extra-index-url and find-links to lists of URLs. The list is sorted by name, so its order says nothing.
     """
-    found = {}
+    sections = {section: {} for section in PIP_SECTIONS}
     for line in listing.splitlines():
-        match = re.match(r"([\w:]+)\.([\w-]+)='(.*)'$", line.strip())
-        if match and match.group(2) in PIP_SETTINGS and match.group(1) in ("global", "install", ":env:"):
-            found[match.group(2)] = match.group(3).replace("\\n", " ").split()
+        match = re.match(r"([\w:]+)\.([\w-]+)='(.+)'$", line.strip())
+        if match and match.group(2) in PIP_SETTINGS and match.group(1) in sections:
+            sections[match.group(1)][match.group(2)] = match.group(3).replace("\\n", " ").split()
+    found = {}
+    for section in PIP_SECTIONS:
+        found.update(sections[section])
     found.update((key, list(value)) for key, value in options.items() if value)
     result = {}
     for key, values in found.items():
@@ -366,8 +369,9 @@ class Builder:
         command += ["--require-hashes"] if package_lock.fully_hashed(read_text(lock)) else []
         if self.build_user:  # root runs it, also where a worker built the others
             command += ["--no-build"] + (["--no-index"] if self.no_index else [])
-        for url in self.chosen_indexes:  # the lock has the versions and hashes, so that no index can replace a package
-            command += ["--index-strategy", "unsafe-best-match", "--index", url]
+        if self.chosen_indexes:  # the lock has the versions and hashes, so that no index can replace a package
+            command += ["--index-strategy", "unsafe-best-match"]
+            env = dict(env, UV_INDEX=" ".join(self.chosen_indexes))  # no argument: their URLs may have a password
         return self.run(self._sourced(command + more + ["--requirement", lock]), env)
 
     def _without_built(self, lock):
@@ -404,6 +408,7 @@ class Builder:
         asked, found = lock + ".in", lock + ".new"
         write_atomically(asked, "\n".join(wish["requirements"]) + "\n")
         project, self.chosen_indexes = self.choose(self, wish, env) if self.choose else ("", [])
+        env = dict(env, **index_credentials.environment(self.chosen_indexes))
         earlier = [name for name in os.listdir(os.path.join(self.path, STAMPS)) if name.endswith(".json")]
         freeze = self.must([self.own_python, "-m", "pip", "freeze", "--all"]) if earlier else ""
         write_atomically(found, package_lock.preferences(freeze))

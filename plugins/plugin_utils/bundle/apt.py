@@ -17,7 +17,7 @@ import typing as t
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from ...module_utils.install.resolution import without_credentials
+from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.runner import environment, execute
 from ...module_utils.tools.text import visible
 from .distribution import MODULE_OF_APT, Distribution, Wish

@@ -91,7 +91,7 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
         image = known.get("router_script_image")
         _add(result.missing, [f"image {image}, from which the proxy is copied (router_script_image)"] if image else [])
         _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
-        if plan["engine"] == "vllm_ascend":
+        if plan["engine_facts"]["npus"]:
             _cann(plan, host, platform, known, result)
     carried, others = [], []
     for wish in result.wishes:
@@ -215,7 +215,7 @@ def not_held(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
     found = [] if all(named) else packages(plan)
     if plan["model"].get("source") != "tiny":
         found.append(f"the model {plan['model']['path']}")
-    if plan["engine"] == "vllm_ascend":
+    if plan["engine_facts"]["npus"]:
         found.append("driver and firmware of the NPUs")
     return found
 

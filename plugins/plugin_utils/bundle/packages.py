@@ -11,8 +11,9 @@ import typing as t
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urldefrag, urljoin
 
+from ...module_utils.install.index_credentials import with_credentials, without_credentials
 from ...module_utils.install.package_lock import signed
-from ...module_utils.install.resolution import Resolver, Unresolved, environment_of, normal, without_credentials
+from ...module_utils.install.resolution import Resolver, Unresolved, environment_of, normal
 from ...module_utils.install.venv_options import ARGUMENTS, wanted
 from .contents import Environment
 
@@ -78,10 +79,18 @@ class Resolution:
         if options["path"]:
             self.layers[place] = merged(self.layers.get(place, ""), text)
         built = {normal(name) for name in options["no_binary"]}
-        return [
+        indexes = self._indexes(options)
+        found = [
             chosen(package, environment, normal(package["name"]) in built, self.folder)
             for package in tomllib.loads(text).get("packages", [])
         ]
+        return [replace(item, address=with_credentials(item.address, indexes)) for item in found]
+
+    def _indexes(self, options: dict[str, t.Any]) -> list[str]:
+        """The URLs of all indexes that may have been asked, some with user and password."""
+        env = environment_of(options, self.listing)
+        asked = [*env.get("UV_DEFAULT_INDEX", "").split(), *env.get("UV_EXTRA_INDEX_URL", "").split()]
+        return [*asked, *options["fallback_index_urls"], *options["package_indexes"]]
 
     def _locked(
         self, environment: Environment, options: dict[str, t.Any], place: tuple[str, str], more: list[str]

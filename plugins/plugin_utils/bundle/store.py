@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlparse
 
 from ansible.module_utils.urls import open_url
 
-from ...module_utils.install.resolution import without_credentials
+from ...module_utils.install.index_credentials import without_credentials
 
 ATTEMPTS = 5
 TIMEOUT = 60  # seconds without an answer

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import http.server
@@ -49,21 +50,31 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     """Serves files, and notes which paths were asked for."""
 
     asked: t.ClassVar[list[str]] = []
+    login = ""  # USER:PASSWORD, without which nothing is served
 
-    def do_GET(self) -> None:
+    def send_head(self) -> t.Any:
         """Serve, and note."""
         self.asked.append(self.path)
-        super().do_GET()
+        wanted = "Basic " + base64.b64encode(self.login.encode()).decode()
+        if self.login and self.headers.get("Authorization") != wanted:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="index"')
+            self.end_headers()
+            return None
+        return super().send_head()
 
     def log_message(self, *_arguments: t.Any) -> None:
         """Print nothing."""
 
 
 @contextlib.contextmanager
-def served(folder: pathlib.Path) -> t.Iterator[tuple[str, list[str]]]:
-    """The address of a folder on this machine while the block runs, and the paths that were asked for."""
+def served(folder: pathlib.Path, login: str = "") -> t.Iterator[tuple[str, list[str]]]:
+    """The address of a folder on this machine while the block runs, and the paths that were asked for.
+
+    ``login`` is the USER:PASSWORD that each request has to have.
+    """
     asked: list[str] = []
-    handler = type("Own", (Handler,), {"asked": asked})
+    handler = type("Own", (Handler,), {"asked": asked, "login": login})
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.engines.registry import DEFAULT
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases import artefacts
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefacts import (
     Artefact,
@@ -13,7 +14,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.releases.artefact
     newer_text,
     text,
 )
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, ORDER, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import ORDER, RELEASES
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_the_plan_says_what_is_installed_and_why(release, hardware, part):
 
 def test_the_default_release_is_the_newest_stable_one():
     stable = [name for name in ORDER if "rc" not in name and name != "main"]
-    assert stable[-1] == DEFAULT["vllm_ascend"], "a newer stable release: make it the default in DEFAULT of release.py"
+    assert stable[-1] == DEFAULT.release, "a newer stable release: make it the default in engines/vllm_ascend.py"
     release = RELEASES[stable[-1]]
     assert {"a2", "a3"} <= set(release.image_hardware) and not release.image_builds
 

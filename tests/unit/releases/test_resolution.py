@@ -15,8 +15,9 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install import venv
 from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Resolver, Unresolved, name_of
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv import Builder, run_command
+from ansible_collections.ascend.inference.plugins.plugin_utils.engines.registry import DEFAULT
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.package_indexes import INDEXES, metadata
-from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import DEFAULT, RELEASES
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.requirements_data import REQUIREMENTS
 from ansible_collections.ascend.inference.tests.releases.compare import FIRST_CLASS
 from ansible_collections.ascend.inference.tests.unit.releases.stand_ins import index, served
@@ -25,7 +26,7 @@ TREE = pathlib.Path(venv.__file__).absolute().parents[6]
 # Versions that torchvision has for a torch, for the stand-ins (torchvision's README)
 VISION = {"2.5.1": "0.20.1", "2.7.1": "0.22.1", "2.8.0": "0.23.0", "2.9.0": "0.24.0", "2.10.0": "0.25.0"}
 MACHINES = ("aarch64", "x86_64")
-SHORT = [(DEFAULT["vllm_ascend"], "3.11", "x86_64")]  # lacks the most on PyPI
+SHORT = [(DEFAULT.release, "3.11", "x86_64")]  # lacks the most on PyPI
 LONG = [
     (name, python, machine)
     for name in FIRST_CLASS
@@ -109,6 +110,19 @@ def test_without_the_own_indexes_the_missing_package_is_named(uv, tmp_path):
 def test_without_the_override_a_release_contradicts_its_vllm(uv, indexes, tmp_path):
     with pytest.raises(Unresolved, match=r"(?s)conflict with each other.*opencv-python-headless"):
         resolved(uv, indexes, tmp_path, "0.18.0", "3.11", "aarch64", overrides=[])
+
+
+def test_an_index_with_a_password_is_asked_and_the_password_is_in_no_file(uv, tmp_path):
+    index(tmp_path / "private", {"ascend-inference-private==1.0": ""})
+    (tmp_path / "work").mkdir()
+    wish = {"requirements": ["ascend-inference-private==1.0"]}
+    with served(tmp_path / "private", login="me:s3c@ret") as (address, _asked):
+        url = address.replace("//", "//me:s3c%40ret@")
+        resolver = Resolver(uv, run_command, str(tmp_path / "work"), ["--python", sys.executable], {"UV_NO_CACHE": "1"})
+        packages, sources = resolver.resolve(wish, {url: ["ascend-inference-private"]}, {})
+        lock = resolver.locked(wish, sources, {})
+    assert packages == {"ascend-inference-private": "1.0"} and f"{address}/ascend-inference-private/" in lock
+    assert not [path for path in (tmp_path / "work").rglob("*") if path.is_file() and "s3c" in path.read_text()]
 
 
 def test_requirements_are_known_of_all_first_class_releases():

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.install import resolution, venv
+from ansible_collections.ascend.inference.plugins.module_utils.install import index_credentials, resolution, venv
 from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Resolver, Unresolved
 
 CPU, ASCEND = "https://torch.example/cpu", "https://ascend.example/simple"
@@ -24,6 +26,7 @@ class Uv:
 
     def __call__(self, argv, env):
         self.commands.append(argv)
+        self.env = env
         self.projects.append((self.folder / "pyproject.toml").read_text())
         return self.answers.pop(0)
 
@@ -66,6 +69,32 @@ def test_what_cannot_be_had_is_named_with_where_it_was_searched(tmp_path):
     begin = f"triton-ascend==3.2.2 cannot be had from https://mirror.example/simple, {ASCEND}."
     assert str(caught.value).startswith(begin) and "secret" not in str(caught.value)
     assert len(uv.commands) == 2
+
+
+def test_passwords_of_own_indexes_are_in_no_file_and_no_message(tmp_path):
+    private = {
+        url.replace("//", f"//me{number}:s3c%40ret@"): names for number, (url, names) in enumerate(INDEXES.items())
+    }
+    chosen, uv = resolver(tmp_path, (1, NO_TRITON), (1, NO_TORCH), (1, NO_TORCH))
+    with pytest.raises(Unresolved, match=f"had from PyPI, {ASCEND}, {CPU}") as caught:
+        chosen.resolve(WISH, private, {})
+    assert "s3c" not in "".join([*uv.projects, str(caught.value), *(part for argv in uv.commands for part in argv)])
+    order = [re.search(rf'"(extra-.)"\nurl = "{url}"', uv.projects[-1]).group(1) for url in (CPU, ASCEND)]
+    for number, name in enumerate(order):
+        begin = "UV_INDEX_{}_".format(name.upper().replace("-", "_"))
+        assert (uv.env[begin + "USERNAME"], uv.env[begin + "PASSWORD"]) == (f"me{number}", "s3c@ret")
+    with pytest.raises(Unresolved) as caught:
+        resolver(tmp_path, (1, NO_TRITON))[0].resolve(dict(WISH, no_index=True), private, {})
+    assert ASCEND in str(caught.value) and "s3c" not in str(caught.value)  # where it usually is
+
+
+def test_only_the_server_of_an_index_gets_its_password():
+    indexes = ["https://a.example/simple", "https://me:s3c%40ret@b.example:8443/simple"]
+    same = index_credentials.with_credentials("https://b.example:8443/files/x.whl#sha256=1", indexes)
+    assert same == "https://me:s3c%40ret@b.example:8443/files/x.whl#sha256=1"
+    for other in ("https://b.example/x", "http://b.example:8443/x", "https://a.example/x", "file:///x"):
+        assert index_credentials.with_credentials(other, indexes) == other
+    assert index_credentials.environment(indexes[:1]) == {}
 
 
 def test_without_own_indexes_the_usual_one_is_not_guessed(tmp_path):
@@ -115,10 +144,11 @@ class Commands:
     """Commands of an installation with uv, in whose resolution torch has no version on the usual index."""
 
     def __init__(self):
-        self.calls, self.failed = [], False
+        self.calls, self.failed, self.indexes = [], False, []
 
     def __call__(self, argv, env):
         self.calls.append(argv)
+        self.indexes.append(env.get("UV_INDEX", ""))
         if "compile" in argv and not self.failed:
             self.failed = True
             return 1, NO_TORCH
@@ -137,10 +167,26 @@ def test_an_installation_takes_the_package_from_the_resolved_index(tmp_path):
     made.build("base", {"requirements": ["torch==2.10.0"], "exclude": [], "imports": []})
     locked = next(argv for argv in commands.calls if "--output-file" in argv)
     install = next(argv for argv in commands.calls if "install" in argv)
-    assert install[install.index("--index") + 1] == CPU and "--no-deps" in install
+    assert commands.indexes[commands.calls.index(install)] == CPU and "--no-deps" in install
     with open(locked[-1]) as stream:
         text = stream.read()
     assert CPU in text and 'dependencies = ["torch==2.10.0"]' in text
+
+
+def test_uv_gets_each_option_once_and_no_url_of_an_index_as_an_argument(tmp_path):
+    """uv refuses an option with one value that is given twice, and a URL may have a password."""
+    urls = ["https://me:s3cret@one.example/simple", "https://two.example/simple"]
+    (tmp_path / "tools" / "bin").mkdir(parents=True)
+    (tmp_path / "tools" / "bin" / "uv").touch(mode=0o755)
+    commands = Commands()
+    made = venv.Builder(
+        str(tmp_path / "venv"), "python3", str(tmp_path / "tools"), run=commands, choose=lambda *_given: ("", urls)
+    )
+    commands.failed = True
+    made.build("base", {"requirements": ["torch==2.10.0"], "exclude": [], "imports": []})
+    install = next(argv for argv in commands.calls if "install" in argv)
+    assert install.count("--index-strategy") == 1 and not any(url in install for url in urls)
+    assert commands.indexes[commands.calls.index(install)].split() == urls
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,17 @@ def test_words_win_over_the_configuration():
     assert "SSL_CERT_FILE" not in found
 
 
+def test_the_environment_wins_over_files_and_the_section_of_install_over_global_as_in_pip():
+    listing = (
+        ":env:.find-links='/of/variable'\n:env:.index-url=''\n"
+        "global.find-links='/of/global'\nglobal.index-url='https://global.example'\n"
+        "install.find-links='/of/install'\ninstall.index-url='https://install.example'\n"
+    )
+    found = venv.settings(listing, {})
+    assert found["PIP_FIND_LINKS"] == found["UV_FIND_LINKS"] == "/of/variable"
+    assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == "https://install.example"
+
+
 @pytest.mark.parametrize(
     ("output", "lacking"),
     [

@@ -95,8 +95,10 @@ def test_packages_that_are_not_installed_are_named(tmp_path, run_module, monkeyp
 
 def test_a_host_with_dnf_lacks_what_it_neither_has_nor_is_offered(tmp_path, run_module, monkeypatch):
     programs = {
-        "rpm": '[ "$*" = "--query --whatprovides libcurl" ] && echo libcurl-8\n',
-        "dnf": 'case "$*" in *"repoquery --whatprovides nginx") echo nginx-1 ;; *" etcd") echo "cannot download" >&2; exit 1 ;; esac\n',
+        "rpm": '[ "$*" = "--query --whatprovides libcurl" ] && echo libcurl-8.4.0-2.oe2403.aarch64\n',
+        "dnf": 'case "$*" in *"repoquery --whatprovides nginx") echo nginx-1:1.24.0-1.oe2403.aarch64 ;;'
+        ' *" libibverbs") echo "Updating Subscription Management repositories." ;;'
+        ' *" etcd") echo "cannot download" >&2; exit 1 ;; esac\n',
         "nft": "",
         "podman": "",
     }
@@ -197,6 +199,15 @@ def test_no_more_is_read_than_the_manifest_says():
     while bounded.read(4):
         pass
     assert endless.given == 11
+
+
+def test_a_chunk_of_a_size_below_zero_is_no_traceback(run_module, rack, monkeypatch):
+    def negative(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc")
+
+    monkeypatch.setattr(Silent, "do_GET", negative)
+    found = run_module("bundle_files", **rack[2])
+    assert found["failed"] and "manifest.json cannot be had" in found["msg"]
 
 
 def test_a_server_that_does_not_answer_is_named(run_module, rack):

@@ -138,6 +138,18 @@ def test_killed_while_a_half_made_environment_is_removed(host, monkeypatch):
     assert work(host()) is True
 
 
+@pytest.mark.parametrize("folder", ["resolution", "wheels"])
+def test_killed_while_its_packages_are_resolved_or_built(host, folder):
+    """These have folders beside the stamps."""
+    inside = pathlib.Path(host()["path"]) / venv.STAMPS / folder
+    work(host())
+    inside.mkdir()
+    (inside / "file").touch()
+    (inside.parent / venv.MARK).touch()
+    assert work(host()) is True
+    assert not inside.exists() and venv.read_stamp(host()["path"], "base") == python_venv.wanted(host())
+
+
 def test_a_full_disk_leaves_an_environment_that_is_built_again(host, monkeypatch):
     def full(*unused):
         raise OSError(28, "No space left on device")

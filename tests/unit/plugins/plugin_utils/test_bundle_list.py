@@ -319,6 +319,33 @@ def test_a_package_s_file_is_the_wheel_or_what_hosts_build():
         packages.chosen({**ENTRY, "sdist": None, "wheels": ENTRY["wheels"][:1]}, environment, False, "/")
 
 
+def test_files_of_an_index_with_a_password_are_fetched_with_it(tmp_path):
+    """uv leaves user and password out of a lock."""
+    file = 'url = "https://{}/a-1-py3-none-any.whl", hashes = {{ sha256 = "{}" }}'
+
+    def uv(argv, env):
+        if "--output-file" not in argv:
+            return 0, "a==1\nb==1\nc==1\n"
+        entries = [
+            f'[[packages]]\nname = "{name}"\nversion = "1"\nwheels = [{{ {file.format(host, "6" * 64)} }}]\n'
+            for name, host in (("a", "own.example/a"), ("b", "main.example/b"), ("c", "other.example/c"))
+        ]
+        pathlib.Path(argv[argv.index("--output-file") + 1]).write_text("\n".join(entries))
+        return 0, ""
+
+    given = options(
+        index_url="https://u:p1@main.example/simple",
+        package_indexes={"https://u:p2@own.example/simple": ["a"]},
+        requirements=["a"],
+    )
+    resolution = packages.Resolution("uv", uv, str(tmp_path), "")
+    found = {item.package: item for item in resolution.files(Environment("e", ARM, given))}
+    assert found["a"].address == "https://u:p2@own.example/a/a-1-py3-none-any.whl"
+    assert found["b"].address.startswith("https://u:p1@main.example/")
+    assert found["c"].address.startswith("https://other.example/")
+    assert found["a"].origin == "https://own.example/a/a-1-py3-none-any.whl"
+
+
 @pytest.mark.parametrize(
     "url", ["https://host/..%2F..%2Fx.whl", "https://host/", "https://host/.x.whl", "https://host/a%00.whl"]
 )

@@ -153,20 +153,41 @@ def test_a_bundle_is_as_it_was_written(bundle):
     assert f"{SHA}  {store.blob(SHA, 'x.whl')}\n" in (folder / SUMS).read_text()
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        (lambda path: path.write_bytes(b"?" + BODY[1:]), "bundle_file_changed"),
-        (lambda path: path.write_bytes(BODY[:-1]), "bundle_file_size"),
-        (lambda path: path.unlink(), "bundle_file_missing"),
-        (lambda path: (path.rename(path.with_name("other")), path.symlink_to("other")), "bundle_file_missing"),
-    ],
-)
-def test_damage_is_named(bundle, change, name):
-    folder, path = bundle
+DAMAGES = {
+    "a byte": (lambda path: path.write_bytes(b"?" + BODY[1:]), "bundle_file_changed"),
+    "truncated": (lambda path: path.write_bytes(BODY[:-1]), "bundle_file_size"),
+    "missing": (lambda path: path.unlink(), "bundle_file_missing"),
+    "a link": (lambda path: (path.rename(path.with_name("other")), path.symlink_to("other")), "bundle_file_missing"),
+}
+# kind: (name, path) of a file of each kind that a bundle has
+KINDS = {
+    "wheel": ("x.whl", store.blob(SHA, "x.whl")),
+    "sdist": ("x-1.tar.gz", store.blob(SHA, "x-1.tar.gz")),
+    "cann": ("x.run", store.blob(SHA, "x.run")),
+    "controller": ("x.whl", store.blob(SHA, "x.whl")),
+    "deb": ("x_1_amd64.deb", store.blob(SHA, "x_1_amd64.deb")),
+    "repository": ("Packages", store.blob(SHA, "Packages")),
+    "collection": ("x-y-1.tar.gz", store.blob(SHA, "x-y-1.tar.gz")),
+    "lock": ("x.txt", f"locks/{A3.name}/x.txt"),
+    "script": ("install.sh", "install.sh"),
+    "layout": ("index.json", "images/index.json"),
+    "image": (SHA, f"images/blobs/sha256/{SHA}"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_damage_is_named(tmp_path, kind, damage):
+    (change, finding_id), (name, place) = DAMAGES[damage], KINDS[kind]
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(BODY)
+    entry = item(kind, name, "https://example.org/x", SHA, len(BODY), place, version="registry.example/i:1")
+    assert write(str(tmp_path), manifest({"deployment": "d"}, [entry], [A3]))
     change(path)
-    (finding,) = verify(str(folder), read(str(folder)))
-    assert (finding.id, finding.path) == (name, "wheel x.whl") and "x.whl" in finding.problem
+    (finding,) = verify(str(tmp_path), read(str(tmp_path)))
+    title = f"image registry.example/i:1, part {SHA[:12]}" if kind == "image" else f"{kind} {name}"
+    assert (finding.id, finding.path) == (finding_id, title) and place in finding.problem
 
 
 def test_sums_and_manifest_have_to_agree(bundle):
