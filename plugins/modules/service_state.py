@@ -42,7 +42,8 @@ options:
     description:
       - The plan's C(runtime_settings), with additions of the role.
       - For V(systemd), C(target) and C(directory); for V(supervisor), C(socket), C(config), C(log) and C(command), which
-        starts supervisord; for V(docker), C(deployment), C(pull) (missing, always or never), C(log_size) and C(log_copies).
+        starts supervisord; for V(docker), C(deployment), C(records) (the folder of the deployment), C(pull) (missing, always or
+        never), C(log_size) and C(log_copies).
     type: dict
     required: true
   services:

@@ -176,6 +176,16 @@ def measured(directory):
     return [running.sentence(known)] if known else []
 
 
+def no_plan(problem, unreadable):
+    """The finding of a host whose plan is not known: none was deployed, or it cannot be read."""
+    kind = (
+        "the plan that is deployed on this host cannot be read"
+        if unreadable
+        else "no deployment was completed on this host"
+    )
+    return f"{kind}: {problem}" + ("" if "Fix: " in problem else ". Fix: run ascend.inference.deploy")
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -184,8 +194,7 @@ def main():
     found = question(plan, params["host"]) if plan else None
     nothing = {"services": [], "unreadable": unreadable, "plan_digest": ""}
     if not found and not params["planned"]:
-        findings = ["no deployment was completed on this host: " + problem]
-        module.exit_json(changed=False, findings=findings, **nothing)
+        module.exit_json(changed=False, findings=[no_plan(problem, unreadable)], **nothing)
     known = found or params["planned"]
     try:
         runtime = runtime_of(known["runtime"], known["runtime_settings"])
@@ -194,7 +203,7 @@ def main():
     rows, findings = Host(runtime, found, params["planned"]).look(params["timeout"], params["lines"])
     findings[:0] = [*unfinished(params["directory"]), *measured(params["directory"])]
     if problem:
-        findings.insert(0, f"no deployment was completed on this host: {problem}. Fix: run ascend.inference.deploy")
+        findings.insert(0, no_plan(problem, unreadable))
     digest = plan["digest"] if plan else ""
     module.exit_json(changed=False, services=rows, findings=findings, unreadable=unreadable, plan_digest=digest)
 

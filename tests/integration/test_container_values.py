@@ -64,6 +64,7 @@ def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
     assert {item["Name"]: (item["Soft"], item["Hard"]) for item in host["Ulimits"]} == {
         limit: (value, value) for limit, value in container["ulimits"].items()
     }
+    assert host["PidsLimit"] == container["pids_limit"] == 65536
     if container["shm_size"]:
         assert host["ShmSize"] == 24 << 30
     assert (host["CapDrop"], host["CapAdd"] or []) == (["ALL"], [f"CAP_{item}" for item in container["capabilities"]])
@@ -77,15 +78,15 @@ def test_the_engine_understands_each_value_as_it_was_planned(image, kind):
     assert config["Labels"]["ascend.inference.digest"] == service["digest"]
 
 
-def test_a_tag_that_was_moved_is_refused_and_a_container_of_others_is_left_alone(image):
+def test_a_tag_that_was_moved_is_refused_and_a_container_of_others_is_left_alone(image, tmp_path):
     plan = launch_plan(*family("docker", CHANGES))
     (service,) = service_states(plan, [next(one for one in plan["services"] if one["kind"] == "router")])
     deployment = f"ascend-inference-test-{uuid.uuid4().hex[:8]}"
     service.update(unit=deployment, container={**service["container"], "image": image})
-    runtime = Docker({**SETTINGS, "deployment": deployment, "pull": "never"})
+    runtime = Docker({**SETTINGS, "deployment": deployment, "pull": "never", "records": str(tmp_path)})
 
-    def present():
-        return registered(runtime, {"state": "present", "services": [service]}, True)
+    def present(check=True):
+        return registered(runtime, {"state": "present", "services": [service]}, check)
 
     def docker(*words, **more):
         return subprocess.run(["docker", *words], check=True, capture_output=True, **more).stdout.decode().strip()
@@ -96,12 +97,15 @@ def test_a_tag_that_was_moved_is_refused_and_a_container_of_others_is_left_alone
             present()
         docker("rm", deployment)
         docker("create", f"--name={deployment}", f"--label=ascend.inference.deployment={deployment}", image, "/x")
-        assert present()["outdated"] == []
+        assert present(check=False)["outdated"] == []
         before = docker("image", "inspect", "--format={{.Id}}", image)
         docker("import", "--message=another", "-", image, input=b"\0" * 10240)
         with pytest.raises(RuntimeProblem, match=f"docker tag {before} {image}"):
             present()
+        docker("rm", deployment)
+        with pytest.raises(RuntimeProblem, match=f"last created containers from .{before}"):
+            present()
         docker("tag", before, image)
-        assert present()["outdated"] == []
+        assert present()["down"] == [service["name"]]
     finally:
-        docker("rm", "--force", deployment)
+        docker("rm", "--force", deployment)  # no error if there is none

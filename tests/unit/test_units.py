@@ -17,19 +17,13 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.filter.linked import linked
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import ENTRY, family
 
 ROLE = pathlib.Path(__file__).resolve().parents[2] / "roles" / "service"
 ENGINES = ("prefill", "decode", "colocated", "encode")
 MOST = {"engine": 5.0, "other": 3.0}  # exposure, of 10
 FRONTED = {
-    "inference_router": {
-        "frontend": "nginx",
-        "certificate": "/c",
-        "certificate_key": "/k",
-        "instances": 2,
-        "balancer": "haproxy",
-    },
+    "inference_router": ENTRY,
     "inference_secrets": {"client_keys": "y"},
     "inference_probe": {"enabled": True, "textfile_directory": "/srv/textfiles"},
 }
@@ -105,6 +99,14 @@ def test_systemd_reads_every_line(tmp_path, name, changes, kind):
     )
     about = [line for line in done.stderr.splitlines() if path.name in line]
     assert not about, about
+
+
+@pytest.mark.parametrize("kind", ["decode", "router", "frontend", "mooncake_master", "probe"])
+def test_no_service_can_use_up_the_process_ids_of_its_host(tmp_path, kind):
+    path, _service, _host = unit(tmp_path, "both", FRONTED, kind)
+    assert values(path, "TasksMax") == ["65536"]
+    path, _service, _host = unit(tmp_path, "both", {**FRONTED, "inference_tasks_max": 20000}, kind)
+    assert values(path, "TasksMax") == ["20000"]
 
 
 def test_an_engine_reaches_the_npus_of_its_host_and_no_other_device(tmp_path):

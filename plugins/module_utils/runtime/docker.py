@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Containers of Docker, over its command line.
 
-Settings: ``deployment``, the label of all its containers; from the role ``pull``, ``log_size``, ``log_copies``, ``user``, the user of
-the processes, and ``group``, the group of the devices.
+Settings: ``deployment``, the label of all its containers; ``records``, the deployment's folder; from the role ``pull``, ``log_size``,
+``log_copies``, ``user``, the user of the processes, and ``group``, the group of the devices.
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ import grp
 import hashlib
 import json
 import pwd
+import re
 
 from ..tools.driver_group import driver_group
 from ..tools.image_name import loaded_name
 from .base import Runtime, RuntimeProblem, state, stop_time
+from .image_record import ImageRecord
 
 LABEL = "ascend.inference."
 SPEC = LABEL + "container"  # the label with the digest of the command that created the container
+MISSING = re.compile(
+    r"(?i)no such (?:image|object)|image not known"
+)  # the words of Docker, and of podman under its name
 TEMPLATE = "[{{json .Name}},{{json .State}},{{json .RestartCount}},{{json .Config.Labels}},{{json .Image}},{{json .Config.Image}}]"
 
 
@@ -28,7 +33,7 @@ class Docker(Runtime):
     """A container is replaced if it was created with a different command or image than planned.
 
     A tag that names another image than before is not planned: such a container is started as it is, and a change is refused, unless
-    the setting ``pull`` says that tags move.
+    the setting ``pull`` says that tags move. "Before" is the image of the container, or the recorded one if the container is gone.
     """
 
     log_kind = "docker"
@@ -60,6 +65,7 @@ class Docker(Runtime):
         self._refuse(services, found)
         old = [name for name in found if name not in planned]
         if not check:
+            self._note(found)  # a run may have been killed before it did
             if remove:
                 self._remove(old, services)
             if self.settings.get("pull") == "always":
@@ -74,19 +80,31 @@ class Docker(Runtime):
         self.stop(
             [service for service in services if service["unit"] in found and found[service["unit"]]["state"]["pending"]]
         )
-        for service in services:
-            container = found.get(service["unit"])
-            if container and not self._as_planned(service, container):
+        missing = [item for item in services if not self._as_planned(item, found.get(item["unit"]))]
+        for service in missing:
+            self._fetch(service)
+        self._refuse(missing, found)
+        for service in missing:
+            if service["unit"] in found:
                 self._remove([service["unit"]], [service])
-                container = None
-            if not container:
-                argv = creation(service, self.settings)
-                image = service["container"]["image"]
-                command = [self._present(word) if word == image else word for word in argv]
-                pull = "--pull=" + ("never" if self.settings.get("pull") == "never" else "missing")
-                self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *command, timeout=3600)
+            self._create(service)
+        if missing:
+            self._note(self._containers(missing))
         if services:
             self._docker("start", *[service["unit"] for service in services])
+
+    def _fetch(self, service):
+        """Pull a missing image whose former id is known, to compare it before a container is created."""
+        image = self._present(service["container"]["image"])
+        if self.settings.get("pull") != "never" and image in self._record.known() and not self._id(image):
+            self._docker("pull", "--quiet", image, timeout=3600)
+
+    def _create(self, service):
+        argv = creation(service, self.settings)
+        image = service["container"]["image"]
+        command = [self._present(word) if word == image else word for word in argv]
+        pull = "--pull=" + ("never" if self.settings.get("pull") == "never" else "missing")
+        self._docker("create", pull, f"--label={SPEC}={fingerprint(argv)}", *command, timeout=3600)
 
     def restart(self, services):
         self._refuse_foreign(services, self._containers(services))
@@ -138,12 +156,15 @@ class Docker(Runtime):
         self._refuse_foreign(services, found)
         for service in services:
             image, container = self._present(service["container"]["image"]), found.get(service["unit"])
-            if container and self._moved(image, container):
+            former, by = self._record.known().get(image, ""), "this deployment last created containers from"
+            if container and container["named"] == image:
+                former, by = container["image"], "{} was created from".format(service["unit"])
+            if self._another(image, former):
                 raise RuntimeProblem(
-                    "{0} is another image now ({1}) than the one that {2} was created from ({3}): other software would run under the "
-                    "same plan. Nothing was changed here. Fix: set inference_image to the digest of the image that is wanted "
-                    '(NAME@sha256:...); or give the former image its name again ("docker tag {3} {0}"); or, if tags may move, set '
-                    "service_docker_pull to always".format(image, self._id(image), service["unit"], container["image"])
+                    f"{image} is another image now ({self._id(image)}) than the one that {by} ({former}): other software would run under the "
+                    "same plan. No container was changed. Fix: set inference_image to the digest of the image that is wanted "
+                    f'(NAME@sha256:...); or give the former image its name again ("docker tag {former} {image}"); or, if tags may move, set '
+                    "service_docker_pull to always"
                 )
 
     @staticmethod
@@ -159,13 +180,40 @@ class Docker(Runtime):
 
     def _moved(self, image, container):
         """Whether the name of a container's image names another one by now, which nobody asked for."""
-        same = container["named"] == image and self.settings.get("pull") != "always"
-        return same and self._id(image) not in ("", container["image"])
+        return container["named"] == image and self._another(image, container["image"])
+
+    def _another(self, image, former):
+        """Whether a name means another image than the one with the id ``former``, if that is known, and tags may not move."""
+        return bool(former) and self.settings.get("pull") != "always" and self._told_id(image) not in ("", former)
+
+    @property
+    def _record(self):
+        return ImageRecord(self.settings.get("records", ""))
+
+    def _note(self, found):
+        """Record the images of the deployment's containers."""
+        self._record.note({item["named"]: item["image"] for item in found.values() if item["ours"]})
 
     def _id(self, image):
-        """The id of an image; empty if it is missing."""
-        code, found = self.run(["docker", "image", "inspect", "--format={{.Id}}", image])
-        return "" if code else found.strip()
+        """The id of an image; empty if it is missing, or if the engine does not tell."""
+        return self._inspected(image)[0]
+
+    def _told_id(self, image):
+        """The id of an image; empty if it is missing. Raises RuntimeProblem if the engine does not tell."""
+        found, problem = self._inspected(image)
+        if problem and not MISSING.search(problem):
+            raise RuntimeProblem(
+                f"docker does not tell which image {image} is, and other software could run under the same plan: {problem[-300:]}. "
+                'Fix: look why the engine does not answer ("docker info"), then run again'
+            )
+        return found
+
+    def _inspected(self, image):
+        """(the id of an image or empty, what the engine says instead or empty)."""
+        code, text = self.run(["docker", "image", "inspect", "--format={{.Id}}", image])
+        if code:
+            return "", text.strip() or f"exit status {code}"
+        return (text.split() or [""])[-1], ""  # warnings come before it
 
     def _present(self, image):
         """The name under which the engine has an image: one that is planned by digest and was loaded from a bundle has a tag instead."""
@@ -194,6 +242,8 @@ def creation(service, settings):
     # Temporary files are in memory. exec: compilers write libraries there.
     argv += ["--read-only", "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777"] if container["read_only"] else []
     argv += [f"--ulimit={name}={value}" for name, value in sorted(container["ulimits"].items())]
+    if container.get("pids_limit"):  # missing in plans of older versions, to which a rollback may return
+        argv.append("--pids-limit={}".format(container["pids_limit"]))
     argv += [f"--device={path}:{path}:rwm" for path in container["devices"]]
     argv += [f"--volume={mount}" for mount in container["mounts"]]
     argv += ["--restart=unless-stopped", f"--stop-signal=SIG{service['stop_signal']}"]

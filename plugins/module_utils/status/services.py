@@ -49,7 +49,8 @@ def query(service, timeout=5.0, get=ask):
         found["problem"] = one_line(reply.detail or reply.error or f"HTTP {reply.status}")
         return found
     if service["base"]:
-        found["samples"] = read_metrics(get(Target(service["base"]), "/metrics", None, timeout).body)
+        metrics = get(Target(service["base"]), "/metrics", None, timeout)
+        found["samples"] = read_metrics(metrics.body) if metrics.status == 200 and not metrics.error else {}
     if service["version"]:
         version = _json(get(Target(service["base"]), "/version", None, timeout).body).get("version", "")
         found["version"] = one_line(str(version))[:MOST_VERSION]

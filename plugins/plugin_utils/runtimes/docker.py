@@ -22,7 +22,6 @@ class Docker(Runtime):
     name = "docker"
     contained = True
     own_user = True
-    engines = ("vllm_ascend",)  # there is no image of the CPU engine
 
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "docker", "unit": unit}
@@ -40,10 +39,12 @@ class Docker(Runtime):
             else {"HOME": service.scratch_directory, "LOGNAME": "service"}
         )
         mark = posixpath.join(service.scratch_directory, "started.digest")
-        return dataclasses.replace(found, digest_file=mark, env={**own, **found.env})
+        most = {"pids_limit": context.description.tasks_max}
+        box = {**found.container, **most} if found.container else None
+        return dataclasses.replace(found, digest_file=mark, env={**own, **found.env}, container=box)
 
     def settings(self, context: Context) -> dict[str, t.Any]:
-        return {"deployment": context.description.deployment}
+        return {"deployment": context.description.deployment, "records": context.directory}
 
 
 RUNTIME = Docker()

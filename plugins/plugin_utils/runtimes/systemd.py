@@ -31,9 +31,16 @@ class Systemd(Runtime):
         return {"kind": "journald", "unit": unit}
 
     def named(self, context: Context, service: Service) -> Service:
-        """The service as in ``Runtime``; where its delay of restarts cannot grow, its script counts its starts in a file."""
+        """The service as in ``Runtime``; where its delay of restarts cannot grow, its script counts its starts in a file.
+
+        systemd's own limit of tasks is 15% of the host's, of which an engine with many devices may need more.
+        """
+        found = super().named(context, service)
+        limits = {**found.start.limits, "tasks": context.description.tasks_max}
         return dataclasses.replace(
-            super().named(context, service), starts_file=f"{context.folder('run')}/{service.name}.starts"
+            found,
+            start=dataclasses.replace(found.start, limits=limits),
+            starts_file=f"{context.folder('run')}/{service.name}.starts",
         )
 
     def settings(self, context: Context) -> dict[str, t.Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ..engines.registry import engine
 from .program_code import code_files
 
 Plan = t.Mapping[str, t.Any]
@@ -22,8 +23,6 @@ STAMPS: dict[str, tuple[str, ...]] = {
     "etcd": (),
     "probe": (),
 }
-ENGINE_STAMPS = {"vllm_cpu": ("vllm", "mooncake"), "vllm_ascend": ("torch_npu", "vllm_ascend", "mooncake")}
-PLUGIN = ("plugin.py", "mooncake_serial.py")
 
 
 def service_states(plan: Plan, services: t.Iterable[Service]) -> list[dict[str, t.Any]]:
@@ -52,15 +51,15 @@ def software_files(plan: Plan, service: Service) -> list[str]:
     if plan["runtime_facts"]["contained"]:
         return []
     software = plan["software"]
-    engine = service["kind"] not in STAMPS
+    found = engine(plan["engine"])  # not its facts in the plan: a rollback reads a plan that was made before
     venv = software["router" if service["kind"] == "router" else "engine"]["venv"]
-    stamps = STAMPS.get(service["kind"], ENGINE_STAMPS[plan["engine"]])
+    stamps = STAMPS.get(service["kind"], found.layers)
     files = [posixpath.join(venv, ".ascend-inference", f"{layer}.json") for layer in stamps]
-    if engine:
+    if service["kind"] not in STAMPS:
         files += [
-            posixpath.join(path, "ascend_inference_cpu", item)
+            posixpath.join(path, found.plugin, item)
             for path in software["engine"]["python_path"]
-            for item in PLUGIN
+            for item in found.plugin_files
         ]
     if service["kind"] == "router" and software["router"]["script"]:
         files.append(software["router"]["script"])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import types
 
 import pytest
@@ -59,7 +60,7 @@ class Engine:
         return 0, "\n".join(rows)
 
     def image(self, options, words):
-        return 0, self.image_id + "\n"
+        return (0, self.image_id + "\n") if self.image_id else (1, "No such image")
 
     def create(self, options, words):
         name = next(option for option in options if option.startswith("--name="))[len("--name=") :]
@@ -97,7 +98,7 @@ def engine():
 def service(name, **container):
     planned = {"name": "x-" + name, "image": "image:1", "network": "host", "ipc": "host", "shm_size": "16g"}
     planned.update(ulimits={"nofile": 10, "memlock": -1}, devices=["/dev/davinci0"], mounts=["/m:/m:ro"])
-    planned.update(user="service", capabilities=[], read_only=False)
+    planned.update(user="service", capabilities=[], read_only=False, pids_limit=4096)
     planned.update(work_directory="/d/" + name, **container)
     found = {"name": name, "unit": "x-" + name, "digest": "d", "digest_file": None, "newer": [], "stop_timeout": 90}
     return dict(found, digest="", container=planned, stop_signal="TERM", script=f"/d/{name}/run.sh")
@@ -128,6 +129,7 @@ def test_the_command_has_all_that_is_planned_and_no_more():
         "--user=svc",
         "--ulimit=memlock=-1",
         "--ulimit=nofile=10",
+        "--pids-limit=4096",
         "--device=/dev/davinci0:/dev/davinci0:rwm",
         "--volume=/m:/m:ro",
         "--restart=unless-stopped",
@@ -204,6 +206,89 @@ def test_a_restart_runs_the_image_that_ran_before(engine):
     assert engine.calls == ["stop x-a", "start x-a"] and engine.containers["x-a"]["image"] == "sha256:1"
 
 
+@pytest.fixture
+def records(tmp_path):
+    """The setting that names the deployment's folder."""
+    (tmp_path / "x").mkdir()
+    return {"records": str(tmp_path / "x")}
+
+
+@pytest.mark.parametrize("state", ["present", "started", "restarted"])
+def test_a_moved_tag_is_noticed_after_the_containers_are_gone(engine, records, state):
+    call(engine, "started", service("a"), **records)
+    engine.containers.clear()  # pruned, or the host lost its data
+    engine.calls.clear()
+    engine.image_id = "sha256:2"
+    match = (
+        "image:1 is another image now .sha256:2.*last created containers from .sha256:1.*docker tag sha256:1 image:1"
+    )
+    for check in (True, False) if state == "present" else (False,):
+        with pytest.raises(RuntimeProblem, match=match):
+            call(engine, state, service("a"), check=check, **records)
+    assert engine.calls == [] and not engine.containers
+    engine.image_id = "sha256:1"
+    call(engine, "present", service("a"), **records)
+    assert call(engine, "started", service("a"), **records)["started"] == ["x-a"]
+
+
+def test_a_moved_tag_is_noticed_after_the_image_is_gone_too(engine, records):
+    call(engine, "started", service("a"), **records)
+    engine.containers.clear()
+    engine.calls.clear()
+    engine.image_id = ""
+    engine.pull = lambda options, words: (0, setattr(engine, "image_id", "sha256:2") or "")
+    with pytest.raises(RuntimeProblem, match="image:1 is another image now .sha256:2"):
+        call(engine, "started", service("a"), **records)
+    assert engine.calls == ["pull image:1"] and not engine.containers
+
+
+def test_a_new_name_and_tags_that_may_move_are_accepted_and_recorded(engine, records):
+    call(engine, "started", service("a"), **records)
+    for name, found, settings in (("image:2", "sha256:2", {}), ("image:1", "sha256:3", {"pull": "always"})):
+        engine.containers.clear()
+        engine.image_id = found
+        call(engine, "present", service("a", image=name), **records, **settings)
+        assert call(engine, "started", service("a", image=name), **records, **settings)["started"] == ["x-a"]
+    engine.containers.clear()
+    assert call(engine, "started", service("a"), **records)["started"] == ["x-a"], "the last one counts"
+    engine.containers.clear()
+    with pytest.raises(RuntimeProblem, match="image:2 is another image now .sha256:3"):
+        call(engine, "present", service("a", image="image:2"), **records)
+
+
+def test_containers_from_before_there_was_a_record_are_recorded(engine, records):
+    call(engine, "started", service("a"))
+    call(engine, "present", service("a"), check=True, **records)
+    assert not list(pathlib.Path(records["records"]).iterdir())
+    call(engine, "present", service("a"), **records)
+    engine.containers.clear()
+    engine.image_id = "sha256:2"
+    with pytest.raises(RuntimeProblem, match="another image"):
+        call(engine, "present", service("a"), **records)
+
+
+def test_a_run_killed_before_the_record_leaves_no_old_record(engine, records):
+    call(engine, "started", service("a"), **records)
+    engine.image_id = "sha256:2"
+    call(engine, "started", service("a"), pull="always")  # as far as it came: created, and not recorded
+    call(engine, "present", service("a"), **records)
+    engine.containers.clear()
+    assert call(engine, "started", service("a"), **records)["started"] == ["x-a"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"image:1": 1}', '{"image:1": ["sha256:1"]}', "link"])
+def test_a_damaged_record_is_none_and_a_link_is_not_followed(engine, records, content, tmp_path):
+    path = pathlib.Path(records["records"], "container_images.json")
+    if content == "link":
+        (tmp_path / "elsewhere").write_text('{"image:1": "sha256:0"}')
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        path.write_text(content)
+    call(engine, "present", service("a"), **records)
+    assert call(engine, "started", service("a"), **records)["started"] == ["x-a"]
+    assert not path.is_symlink() and json.loads(path.read_text()) == {"image:1": "sha256:1"}
+
+
 @pytest.mark.parametrize("labels", [{}, {LABEL + "deployment": "other"}])
 @pytest.mark.parametrize("state", ["present", "started", "restarted"])
 @pytest.mark.parametrize("status", ["running", "exited"])
@@ -225,6 +310,38 @@ def test_an_image_by_digest_is_taken_under_the_tag_of_a_bundle_if_docker_did_not
     assert not call(engine, "started", planned)["changed"], (
         "the same image under the planned name is no reason for a restart"
     )
+
+
+@pytest.mark.parametrize("change", [{}, {"mounts": ["/other:/other"]}])
+def test_an_image_that_docker_does_not_tell_is_not_missing(engine, change):
+    """Else a moved tag would not be noticed. What is there can be started all the same."""
+    call(engine, "started", service("a"))
+    engine.calls.clear()
+    engine.image = lambda options, words: (1, "Error response from daemon: context deadline exceeded")
+    with pytest.raises(RuntimeProblem, match="does not tell which image image:1 is(.|\n)*context deadline exceeded"):
+        call(engine, "present", service("a", **change))
+    assert engine.calls == []
+    assert call(engine, "restarted", service("a"))["restarted"] == ["x-a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: No such image: image:1",
+        "[]\nError response from daemon: No such image: image:1",
+        "Error: image:1: image not known",
+    ],
+)
+def test_a_container_is_created_from_an_image_that_is_missing(engine, text):
+    call(engine, "started", service("a"))
+    engine.image = lambda options, words: (1, text)
+    assert call(engine, "started", service("a", mounts=["/other:/other"]))["restarted"] == ["x-a"]
+
+
+def test_a_warning_before_the_id_of_an_image_is_no_other_image(engine):
+    call(engine, "started", service("a"))
+    engine.image = lambda options, words: (0, "WARNING: Error loading config file\nsha256:1\n")
+    assert call(engine, "started", service("a", mounts=["/other:/other"]))["restarted"] == ["x-a"]
 
 
 def test_one_that_ended_is_started_as_it_is(engine):

@@ -228,6 +228,14 @@ def test_counters_that_are_missing_are_named(kind, metrics, missing):
     ]
 
 
+@pytest.mark.parametrize("reply", [Reply(500, COUNTERS, 0.0, ""), Reply(200, COUNTERS, 0.0, "cut")])
+def test_counters_of_an_error_or_of_a_page_that_is_cut_off_are_unknown(reply):
+    def get(target, path, payload, timeout):
+        return reply if path == "/metrics" else web()(target, path, payload, timeout)
+
+    assert look(get=get)[0]["decode-0"]["requests"]["done"] is None
+
+
 @pytest.mark.parametrize("body", ["", "OK", "[]", '{"routers": 2}'])
 def test_a_balancer_that_names_no_routers(body):
     ours = plan(services=[dict(service("balancer", "balancer", 9410), ports=[port("metrics", 9411)])])
