@@ -61,6 +61,8 @@ Description={about}
 Type=oneshot
 Environment=PYTHONPATH={code} PYTHONDONTWRITEBYTECODE=1
 ExecStart={command}
+# A removal ends a round that is running.
+SuccessExitStatus=SIGTERM
 TimeoutStartSec=900
 Nice=15
 IOSchedulingClass=idle
@@ -159,7 +161,7 @@ def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:
-    """``{directory, folders, files, own, unit, removed}``; ``own``: host to files that only it has."""
+    """``{directory, folders, files, own, unit, service, removed}``; ``own``: host to files that only it has."""
     base, package = posixpath.join(parent, "code"), posixpath.join(parent, "code", PACKAGE)
     values = {
         "about": kind.about,
@@ -183,5 +185,6 @@ def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[
         "files": [{"path": path, "content": content, "mode": "0644"} for path, content in {**code, **units}.items()],
         "own": {},
         "unit": f"{kind.unit}.timer",
+        "service": f"{kind.unit}.service",
         "removed": [*sorted(units), parent, posixpath.join(settings.textfile_directory, kind.metrics)],
     }

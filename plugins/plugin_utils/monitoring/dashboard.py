@@ -30,7 +30,10 @@ STEPS: dict[str, t.Any] = {"mode": "absolute", "steps": [{"color": BAD, "value":
 
 
 class Panel(t.NamedTuple):
-    """A panel: its width, and (expression, legend) of each curve. ``expressions`` with unknown metrics are left out."""
+    """A panel: its width, and (expression, legend) of each curve. ``expressions`` with unknown metrics are left out.
+
+    Of several with one legend, which are names of several releases, the first that is known is shown.
+    """
 
     title: str
     unit: str
@@ -49,6 +52,12 @@ def _quantiles(metric: str, role: str) -> tuple[tuple[str, str], ...]:
         )
         for part in (0.5, 0.99)
     )
+
+
+def _share(cache: str, of: str) -> str:
+    """The part of looked up tokens that a cache had."""
+    found, asked = (f"sum(rate(vllm:{cache}_{what}_total{of}[$rate]))" for what in ("hits", "queries"))
+    return f"{found} / {asked}"
 
 
 def _pool(role: str, width: int) -> list[Panel]:
@@ -79,6 +88,17 @@ def _pool(role: str, width: int) -> list[Panel]:
             width,
             ((f"max by ($by) (vllm:kv_cache_usage_perc{of})", "{{service}}"),),
             about="On prefill also blocks that wait for decode.",
+        ),
+        Panel(
+            f"Prompt tokens that {role} finds in KV caches",
+            "percentunit",
+            width,
+            (
+                (_share("prefix_cache", of), "own memory"),
+                (_share("gpu_prefix_cache", of), "own memory"),
+                (_share("external_prefix_cache", of), "from others"),
+            ),
+            about="Pages that are computed already. From others: of prefill or of a store, as the connector promised them.",
         ),
         Panel(
             f"Time to first token at {role}",
@@ -373,7 +393,10 @@ def _placed(panel: Record, number: int, column: int, line: int, width: int, heig
 def _panel(
     panel: Panel, known: t.Collection[str], words: Record, engines: t.Mapping[str, int]
 ) -> tuple[dict[str, t.Any], int] | None:
-    curves = [(text, legend) for text, legend in panel.expressions if names_in(text) <= set(known)]
+    curves: dict[str, str] = {}
+    for text, legend in panel.expressions:
+        if names_in(text) <= set(known):
+            curves.setdefault(legend, text)
     if not curves:
         return None
     instant = panel.kind in ("stat", "table")
@@ -388,7 +411,7 @@ def _panel(
             # As time series, a table shows the first alert only, and a menu for the others.
             "format": "table" if panel.kind == "table" else "time_series",
         }
-        for number, (text, legend) in enumerate(curves)
+        for number, (legend, text) in enumerate(curves.items())
     ]
     made = {
         "type": panel.kind,

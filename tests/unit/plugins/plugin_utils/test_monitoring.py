@@ -281,6 +281,21 @@ def test_the_table_shows_all_alerts(plan):
     assert {kind for kind, form in formats if form == "table"} == {"table"} and ("table", "time_series") not in formats
 
 
+@pytest.mark.parametrize(
+    ("inventory", "names"),
+    [
+        ("a3_llmdatadist_w8a8", ["gpu_prefix_cache"]),
+        ("a2_llmdatadist_1p2d", ["prefix_cache"]),
+        ("a3_mooncake_1p1d", ["prefix_cache", "external_prefix_cache"]),
+    ],
+)
+def test_the_dashboard_shows_hits_of_kv_pages_by_the_names_of_the_release(inventory, names):
+    (panel,) = [row for row in made(plan_of(inventory))[2]["panels"] if "decode finds in KV caches" in row["title"]]
+    assert [re.findall(r"vllm:(\w+)_(?:hits|queries)_total", row["expr"]) for row in panel["targets"]] == [
+        [name, name] for name in names
+    ]
+
+
 def test_deployments_whose_names_begin_alike_have_their_own_dashboards():
     long = "model-with-a-long-name-in-the-west"
     names = [uid_of(name) for name in ("inference", long + "-1", long + "-2")]
