@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
+import time
+import uuid
 
 FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LINKS = (errno.ELOOP, errno.ENOTDIR)
 MOST = 1024 * 1024  # bytes that are read of another user's file; planned ones are smaller
 FRESH = ".ascend-inference-new"  # ends the name of a file that is being written
 MADE = ".ascend-inference-made"  # in a shared folder that this collection made
+PATIENCE = 5  # seconds for the lock of a folder; each run that makes one there needs milliseconds
 
 
 class TreeError(Exception):
@@ -149,17 +154,65 @@ def make_shared(path, mode, uid, gid, mark=False):
     if (uid, gid, mark) == (-1, -1, False):
         _make_plain(path, mode)
         return
-    fresh = tempfile.mkdtemp(prefix=f".{name}.", suffix=FRESH, dir=parent)
-    if mark:
-        os.close(os.open(os.path.join(fresh, MADE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
-    os.chmod(fresh, mode)
-    os.chown(fresh, uid, gid)
+    with _alone(parent) as alone:
+        if os.path.isdir(path):
+            return
+        if alone:
+            _discard_begun(parent, name)
+        fresh = tempfile.mkdtemp(prefix=f".{name}.", suffix=FRESH, dir=parent)
+        if mark:
+            os.close(os.open(os.path.join(fresh, MADE), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+        os.chmod(fresh, mode)
+        os.chown(fresh, uid, gid)
+        try:
+            os.rename(fresh, path)
+        except OSError as error:
+            shutil.rmtree(fresh)
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was quicker
+                raise
+
+
+@contextlib.contextmanager
+def _alone(folder):
+    """Whether no other process makes a folder in this one until the end.
+
+    Not known on a network file system that locks no folders, and of a folder that cannot be read. Everybody who can read the folder can also
+    hold its lock for ever, so no run depends on it.
+    """
     try:
-        os.rename(fresh, path)
-    except OSError as error:
-        shutil.rmtree(fresh)
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # else another process was quicker
-            raise
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        yield False
+        return
+    try:
+        yield _locked(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor):
+    """Lock an open folder; says whether that was possible in time."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES) or time.monotonic() >= deadline:
+                return False
+        time.sleep(0.05)
+
+
+def _discard_begun(parent, name):
+    """Remove folders that killed runs began to make, which have nothing but the mark."""
+    for entry in os.listdir(parent):
+        path = os.path.join(parent, entry)
+        if re.match(rf"\.{re.escape(name)}\.\w+{re.escape(FRESH)}$", entry) and not os.path.islink(path):
+            with contextlib.suppress(OSError):  # a folder with something else stays
+                if set(os.listdir(path)) <= {MADE}:
+                    for mark in os.listdir(path):
+                        os.unlink(os.path.join(path, mark))
+                    os.rmdir(path)
 
 
 def _make_plain(path, mode):
@@ -217,7 +270,7 @@ def remove_folder(base, path, everything):
             descriptor = descend(holder, [name], path)
             if descriptor is not None:
                 os.close(descriptor)
-                shutil.rmtree(f"/proc/self/fd/{holder}/{name}", ignore_errors=True)
+                remove_all(f"/proc/self/fd/{holder}/{name}", quiet=True)
         else:
             os.rmdir(name, dir_fd=holder)
     except FileNotFoundError:
@@ -229,6 +282,41 @@ def remove_folder(base, path, everything):
     finally:
         os.close(holder)
     return not os.path.lexists(path)
+
+
+def remove_all(path, quiet=False):
+    """Remove a folder with all that is in it, also if a service's user nested folders in it deeper than rmtree() can go.
+
+    ``quiet``: what cannot be removed stays, without an error.
+    """
+    with contextlib.suppress(OSError, RecursionError):
+        shutil.rmtree(path)
+        return
+    with contextlib.suppress(OSError):
+        _flatten(path)
+    shutil.rmtree(path, ignore_errors=quiet)
+
+
+def _flatten(path):
+    """Move all folders below a folder into it. Open at the same time are two of them, however many there are."""
+    top, fresh, count = os.open(path, FLAGS), uuid.uuid4().hex, 0
+    try:
+        waiting = os.listdir(top)
+        while waiting:
+            try:
+                folder = os.open(waiting.pop(), FLAGS, dir_fd=top)
+            except OSError:  # no folder
+                continue
+            try:
+                for name in os.listdir(folder):
+                    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                        count += 1
+                        waiting.append(f"{fresh}.{count}")
+                        os.rename(name, waiting[-1], src_dir_fd=folder, dst_dir_fd=top)
+            finally:
+                os.close(folder)
+    finally:
+        os.close(top)
 
 
 def distrusted(path, uid):

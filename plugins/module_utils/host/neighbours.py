@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 
+from ..tools import foreign_file
+
 MOST_BYTES = 64 * 1024**2  # a plan of 1000 hosts has 2 MB on each
 MOST_DEPLOYMENTS = 64
 MOST_NUMBER = 65535
@@ -36,10 +38,10 @@ def _services(path):
     # type: (str) -> t.List[t.Dict[str, t.Any]]
     """The services of one plan that are on this host. Somebody else may have written it, so only numbers and names are taken."""
     try:
-        if os.path.getsize(path) > MOST_BYTES:
-            return []
-        with open(path, encoding="utf-8") as stream:
-            plan = json.load(stream)
+        with foreign_file.opened(path) as stream:
+            if os.fstat(stream.fileno()).st_size > MOST_BYTES:
+                return []
+            plan = json.loads(stream.read(MOST_BYTES).decode("utf-8"))
         here = {service["name"] for service in plan.get("question", plan)["services"]}
         return [
             {

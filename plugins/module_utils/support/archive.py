@@ -16,6 +16,10 @@ import time
 import zlib
 from typing import Any, Iterable
 
+REMOVED = (
+    "Secrets, texts of clients and models, and what messages of exceptions quote were replaced by [left out]; messages of exceptions have at most "
+    "300 characters. left_out counts the places of each host."
+)
 MOST = 256 * 2**20  # bytes of one host's logs when they are unpacked
 
 
@@ -51,12 +55,12 @@ def safe(name: str) -> str:
 def summary_of(
     deployment: str, hosts: Iterable[str], found: dict[str, dict[str, Any]], facts: dict[str, Any]
 ) -> dict[str, Any]:
-    """{deployment, missing: [host], hosts: {host: {logs, left_out, problem}}} and the given facts."""
+    """{removed, deployment, missing: [host], hosts: {host: {logs, left_out, problem}}} and the given facts."""
     rows = {
         host: {"logs": item["rows"], "left_out": item["left_out"], "problem": item["problem"]}
         for host, item in sorted(found.items())
     }
-    return dict(facts, deployment=deployment, missing=sorted(set(hosts) - set(found)), hosts=rows)
+    return dict(facts, removed=REMOVED, deployment=deployment, missing=sorted(set(hosts) - set(found)), hosts=rows)
 
 
 def write(path: str, deployment: str, found: dict[str, dict[str, Any]], summary: dict[str, Any]) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Iterable
 
-LEFT_OUT = "[left out]"
+from .exceptions import LEFT_OUT, Messages
 
 # Texts of clients and models: fields of requests and answers as JSON, as Python's repr and as text of vLLM's request logger (0.9 to 0.32:
 # "prompt: '...'", "params: SamplingParams(...)", "JSON body: {...}", "output: '...'"), its dumps after a failed step, tracebacks of pydantic.
@@ -22,18 +22,19 @@ _FIELDS = (
     "request_body|image_url|delta|generated_text|scheduler_output|guided_json|structured_outputs|choices|logprobs"
 )
 # The quotes of JSON within JSON have backslashes. A number is a counter only if another field follows, or nothing.
-_COUNTER = r"\s*\d+(?:\s*[;,]\s*[\w.-]+\s*[:=]|\s*[;,)\]}]*\s*$)"
+_COUNTER = r"\s*\d+(?:\s*[;,]\s*[\w.-]+\s*[:=]|[;,)\]}\s]*$)"
 _CLIENT = re.compile(rf"""(?<![\w.-])["']?(?:{_FIELDS})\\*["']?\s*(?:[:=])(?!{_COUNTER})""", re.IGNORECASE)
 # Dumps of vLLM, prompts as templates render them, pictures, and texts in base64: more characters than a digest or a name has, of both cases.
 _DUMP = re.compile(
     r"Dumping (?:input data|scheduler output)|NewRequestData\(|SamplingParams\(|EngineCoreRequest\(|<[|\uff5c][\w\u2581]+[|\uff5c]>|\[INST\]"
     r"|data:[\w.+-]+/[\w.+-]+;base64,|(?<![\w/+.-])(?=[a-z0-9+/]*[A-Z])(?=[A-Z0-9+/]*[a-z])[A-Za-z0-9+][A-Za-z0-9+/]{99}"
 )
-# Secrets by their form. The value may be quoted.
-_VALUE = r"""\\*["']?\s*(?:[:=]|\s)\s*(?:\[?"[^"\\]*"|\[?'[^'\\]*'|[\["'\\]*(?:(?:Bearer|Basic)\s+)?[^\s"'\\,;&)}\]][^\s"',;&)}\]]*)"""
+# Secrets by their form. The value may be quoted. A text of a client may have been written to make a pattern slow, so each word is tried once,
+# from its begin and as a whole: the group without a way back is that of the lookahead.
+_VALUE = r"""\\*["']?(?:\s*[:=]\s*|\s+)(?:\[?"[^"\\]*"|\[?'[^'\\]*'|[\["'\\]*(?:(?:Bearer|Basic)\s+)?[^\s"'\\,;&)}\]][^\s"',;&)}\]]*)"""
+_KEYS = "api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token"
 _NAMED = re.compile(
-    rf"""((?:[\w-]*(?:api[_-]?key|access[_-]?key|secret|password|passwd|passphrase|private[_-]?key|auth[_-]?token|access[_-]?token|hf[_-]?token)"""
-    rf"""[\w-]*|(?<![\w-])(?:authorization|x-api-key|cookie|set-cookie|token)))({_VALUE})""",
+    rf"""(?<![\w-])(?=[\w-]*?(?:{_KEYS})|(?:authorization|cookie|set-cookie|token)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
     re.IGNORECASE,
 )
 _FORMS = re.compile(
@@ -50,7 +51,7 @@ _BEGIN = re.compile(
     r"""\x1b\[|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"""
     r"""|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|[IWEF]\d{4} |\{"level"|Traceback \(|  File "|During handling|The above exception"""
     r"""|\[(?:EVENT|DEBUG|INFO|WARNING|ERROR)\]"""
-    r"""|[\w.]+(?:Error|Exception|Interrupt)(?::|$)"""
+    r"""|[\w.]+(?:Error|Exception|Interrupt)(?::|$)|note: run with `RUST_BACKTRACE|stack backtrace:$"""
 )
 
 
@@ -61,11 +62,16 @@ def _begin_of(line: str) -> str:
     return line[: place.end()] if place else ""
 
 
+def _process_of(line: str) -> int:
+    """Where the text begins after the process that a worker writes before it."""
+    process = _PROCESS.match(line)
+    return process.end() if process else 0
+
+
 def _begins(line: str, begin: str) -> bool:
     """Whether a line after a text of a client is another message, and not its next line. ``begin``: that of the message with the text."""
-    process = _PROCESS.match(line)
     same = begin and line.startswith(begin.rstrip())
-    return not same and bool(_BEGIN.match(line[process.end() :] if process else line))
+    return not same and bool(_BEGIN.match(line[_process_of(line) :]))
 
 
 class Redactor:
@@ -80,6 +86,7 @@ class Redactor:
         """The lines of one log, in order. cut: earlier lines are missing, so the first ones may be the rest of a text."""
         found: list[str] = []
         within_text, within_key, begin = cut, False, ""
+        messages = Messages()
         for line in lines:
             if within_key or _KEY_BEGIN.search(line):
                 self.counts["secrets"] += not within_key
@@ -87,10 +94,16 @@ class Redactor:
                 found += [] if found and found[-1] == LEFT_OUT else [LEFT_OUT]
                 continue
             if within_text and not _begins(line, begin):
+                if found and not found[-1].endswith(LEFT_OUT):
+                    found[-1] += f" {LEFT_OUT}"
+                    self.counts["texts"] += 1
                 continue
             begin = _begin_of(line)
+            line, continues = messages.line(line, len(begin) or _process_of(line))
             line, within_text = self._line(line)
+            within_text = within_text or continues
             found.append(line)
+        self.counts["texts"] += messages.left_out
         return found
 
     def _line(self, line: str) -> tuple[str, bool]:

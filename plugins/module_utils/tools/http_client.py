@@ -188,6 +188,8 @@ def _read(
     while size < BYTES_KEPT:
         piece = response.read(65536) if events is None else response.readline(BYTES_KEPT)
         if not piece:
+            if response.length:  # http.client takes a body that ends before its Content-Length for a whole one
+                raise http.client.IncompleteRead(b"", response.length)
             return
         size += len(piece)
         body.append(piece)
@@ -196,6 +198,7 @@ def _read(
             events.append((seconds, piece[5:].decode("utf-8", "replace").strip()))
         if seconds > timeout:
             raise socket.timeout(f"still sending after {timeout:.0f} s")
+    raise http.client.HTTPException(f"more than {BYTES_KEPT} bytes")
 
 
 def _name(problem: Exception, status: int) -> str:

@@ -35,6 +35,11 @@ class Step(NamedTuple):
     why_not: Callable[[VerifyPlan], str]
 
 
+# Seconds of a request while no master of the store answers. Its client waits four seconds for each lookup and put (measured with 0.3.13), so
+# requests would take minutes, and what they show does not change the result.
+WITHOUT_MASTER = 30.0
+
+
 def _always(plan: VerifyPlan) -> str:
     return ""
 
@@ -138,6 +143,8 @@ def _stepped(probe: Probe, gate: Iterable[Step]) -> list[records.Record]:
         for item in new:
             item["seconds"] = round((time.monotonic() - started) / len(new), 3)
         steps += new
+        if "master" in step.names and records.status_of(new, "master") == "failed":
+            probe.limits = probe.limits._replace(request=min(WITHOUT_MASTER, probe.limits.request))
     return steps
 
 

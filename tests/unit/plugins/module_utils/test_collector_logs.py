@@ -18,9 +18,11 @@ from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags 
 
 FAILED = "(EngineCore pid=9) \x1b[31mERROR\x1b[0m 11-23 Mooncake transfer failed for request cmpl-1, ret: -1\n"
 TOOK = "INFO KV cache transfer for request cmpl-1 took 12.50 ms (1 groups, 3 blocks).\n"
-# SIMULATED: options of the real programs that are not used here are refused, as unknown ones are.
+# SIMULATED: options of the real programs that are not used here are refused, as unknown ones are. As the real ones, they end without a word
+# when nobody reads any more.
 JOURNALCTL = """\
-    import argparse, json
+    import argparse, json, signal
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     options = argparse.ArgumentParser()
     for flag in ("quiet", "no-pager", "all"):
         options.add_argument("--" + flag, action="store_true")
@@ -43,7 +45,8 @@ JOURNALCTL = """\
         print(json.dumps({**shown, "__CURSOR": row["__CURSOR"], "__REALTIME_TIMESTAMP": "1"}, ensure_ascii=False))
 """
 DOCKER = """\
-    import sys
+    import signal, sys
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     assert sys.argv[1:3] == ["logs", "--timestamps"] and sys.argv[3].startswith("--since=") and len(sys.argv) == 5
     if sys.argv[4] != "inference-decode-0":
         sys.exit("Error response from daemon: No such container: " + sys.argv[4])

@@ -9,6 +9,7 @@ import socket
 import threading
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools import http_client
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Target, ask
 
 
@@ -71,6 +72,19 @@ def test_a_broken_body_keeps_what_came(peer):
     reply = ask(peer(head + b"a\r\ndata: one\n\r\n" + b"ff\r\ndata: tw"), "/")
     assert reply.status == 200
     assert [data for unused, data in reply.events][:1] == ["one"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "text/event-stream"])
+def test_a_body_that_ends_before_its_length_is_cut(peer, kind):
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 64\r\n\r\n".encode()
+    reply = ask(peer(head + b"vllm:request_success_total 12"), "/metrics")
+    assert (reply.status, reply.error, reply.body) == (200, "cut", "vllm:request_success_total 12")
+
+
+def test_a_body_that_is_longer_than_what_is_kept_is_cut(peer, monkeypatch):
+    monkeypatch.setattr(http_client, "BYTES_KEPT", 20)
+    reply = ask(peer(b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n" + b"x" * 30), "/metrics")
+    assert (reply.status, reply.error) == (200, "cut")
 
 
 def test_a_stream_that_calls_itself_json_is_read_as_a_stream(peer):

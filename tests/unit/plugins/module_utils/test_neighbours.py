@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host.neighbours import neighbours
@@ -51,3 +52,16 @@ def test_services_of_this_host_are_taken_and_the_own_deployment_is_not(tmp_path)
 def test_a_plan_that_is_none_is_left_out(tmp_path, text):
     stored(tmp_path, "other", text)
     assert neighbours(f"{tmp_path}/own") == []
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "link"])
+def test_a_plan_that_is_no_file_is_left_out(tmp_path, kind):
+    """An older version gave the folder to the service's user, who may have put something in the plan's place."""
+    stored(tmp_path, "third", {"services": [SERVICE]})
+    place = tmp_path / "other" / "plan.json"
+    place.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(str(place))  # a reader would wait for ever
+    else:
+        place.symlink_to("/dev/zero" if kind == "endless" else tmp_path / "third" / "plan.json")
+    assert [item["deployment"] for item in neighbours(f"{tmp_path}/own")] == ["third"]

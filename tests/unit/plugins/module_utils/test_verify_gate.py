@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import types
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.verify import logs, routers
+from ansible_collections.ascend.inference.plugins.module_utils.verify import gate, logs, records, routers
+from ansible_collections.ascend.inference.plugins.module_utils.verify.faults import Problem
 from ansible_collections.ascend.inference.plugins.module_utils.verify.gate import GATE, check_mode_report, verify
 from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.module_utils.verify.probe import Keys, Limits
@@ -363,6 +365,27 @@ def test_a_hanging_engine_is_named(tmp_path, name, fault, expected):
         report = run(cluster, SHORT)
     assert failures(report) == expected
     assert "no answer within the timeout" in report["failures"][0]
+
+
+@pytest.mark.parametrize(
+    ("master", "limit", "expected"), [("passed", 300.0, 300.0), ("failed", 300.0, 30.0), ("failed", 5.0, 5.0)]
+)
+def test_requests_are_short_while_no_master_answers(master, limit, expected):
+    seen = []
+
+    def look(probe):
+        seen.append(probe.limits.request)
+        return [records.passed("engines", "", "healthy")]
+
+    result = (
+        records.passed("master", "", "m")
+        if master == "passed"
+        else records.failed("master", "m", Problem("dead", "dead"))
+    )
+    always = {"needs": (), "why_not": lambda plan: ""}
+    steps = [gate.Step(("master",), lambda probe: [result], **always), gate.Step(("engines",), look, **always)]
+    gate._stepped(types.SimpleNamespace(plan=None, limits=Limits(request=limit)), steps)
+    assert seen == [expected]
 
 
 def test_later_steps_are_skipped_with_a_reason(tmp_path):

@@ -158,3 +158,17 @@ def test_red_flags_of_a_log_that_was_read_in_part_count():
 
 def test_the_part_of_the_id_that_both_sides_log():
     assert core_id("cmpl-4f2a") == core_id("chatcmpl-4f2a") == "4f2a"
+
+
+def test_of_a_rotated_log_only_what_came_since_the_mark_counts(tmp_path):
+    """A failure of before the mark, in the file that was rotated away, is none of this verification."""
+    path = tmp_path / "engine.log"
+    path.write_text("Mooncake transfer failed, ret: -1\n")
+    marks = logs.mark([("e", Log("file", str(path), ""))])
+    with path.open("a") as stream:
+        stream.write("ERROR before the rotation\n")
+    path.rename(tmp_path / "engine.log.1")
+    path.write_text("ERROR after the rotation\n")
+    found = logs.read([("e", Log("file", str(path), ""))], marks, LINES, run=None)["e"]
+    assert found["red_flags"] == []
+    assert found["alarms"] == ["ERROR before the rotation", "ERROR after the rotation"]

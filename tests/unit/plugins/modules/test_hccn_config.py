@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import json
 
 import ascend_cluster
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.hccn import rollback
+from ansible_collections.ascend.inference.plugins.module_utils.tools.errors import ToolError
 
 
 @pytest.fixture
@@ -344,6 +347,18 @@ def test_a_failed_rollback_keeps_its_file(host, configure, run_module, kept):
         rollback_file=str(kept),
     )
     assert real["failed"] and real["states"]["3"] == "half set" and kept.exists()
+
+
+def test_a_lock_that_a_tool_keeps_ends_the_wait(host, monkeypatch):
+    monkeypatch.setattr(rollback, "PATIENCE", 0.3)
+    before = content(host["hccn_conf"])
+    with open(host["hccn_conf"], "r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(ToolError, match="is locked by another process.*run again"):
+            rollback.write_text(host["hccn_conf"], "other\n")
+    assert content(host["hccn_conf"]) == before
+    rollback.write_text(host["hccn_conf"], "other\n")
+    assert content(host["hccn_conf"]) == "other\n"
 
 
 def test_a_rollback_file_of_others_is_not_trusted(host, run_module, configure, kept):

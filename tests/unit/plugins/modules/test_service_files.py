@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import pwd
 import stat
+import subprocess
+import sys
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.files import changes, tree
@@ -355,3 +358,77 @@ def test_a_user_who_is_missing_is_an_error_except_in_check_mode(base):
     with pytest.raises(tree.TreeError, match="user or group nobody-at-all does not exist"):
         call(base, service_owner="nobody-at-all", **sample(base))
     assert call(base, check=True, service_owner="nobody-at-all", **sample(base))["changed"]
+
+
+@pytest.mark.parametrize("place", ["mkdtemp", "open", "chmod", "rename"])
+def test_a_shared_folder_is_made_whole_after_a_run_that_was_killed(tmp_path, monkeypatch, place):
+    """The folder that it had begun does not stay; one with a file of somebody does."""
+    wanted, foreign = tmp_path / "cache" / "vllm", tmp_path / "cache" / f".vllm.abc{tree.FRESH}"
+    foreign.mkdir(parents=True)
+    (foreign / "note.txt").write_text("of somebody")
+    (tmp_path / "cache" / f".vllm.other.abc{tree.FRESH}").mkdir()  # of a folder "vllm.other"
+    where = tree.tempfile if place == "mkdtemp" else tree.os
+    real = getattr(where, place)
+
+    def killed(*args, **options):
+        if place == "open" and not str(args[0]).endswith(tree.MADE):
+            return real(*args, **options)
+        raise KeyboardInterrupt  # as SIGKILL, nothing is put right
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, place, killed)
+        with pytest.raises(KeyboardInterrupt):
+            tree.make_shared(str(wanted), 0o750, -1, -1, mark=True)
+    assert not wanted.exists()
+    tree.make_shared(str(wanted), 0o750, -1, -1, mark=True)
+    assert [path.name for path in wanted.iterdir()] == [tree.MADE] and wanted.stat().st_mode & 0o777 == 0o750
+    assert sorted(path.name for path in wanted.parent.iterdir()) == [
+        f".vllm.abc{tree.FRESH}",
+        f".vllm.other.abc{tree.FRESH}",
+        "vllm",
+    ]
+
+
+def test_a_lock_that_somebody_holds_on_a_folder_stops_no_run(tmp_path, monkeypatch):
+    """Everybody who can read a folder can lock it; a folder that a run had begun to make stays then."""
+    monkeypatch.setattr(tree, "PATIENCE", 0.1)
+    begun = tmp_path / f".vllm.abc{tree.FRESH}"
+    begun.mkdir()
+    holder = os.open(str(tmp_path), os.O_RDONLY)
+    try:
+        fcntl.flock(holder, fcntl.LOCK_SH)
+        tree.make_shared(str(tmp_path / "vllm"), 0o750, -1, -1, mark=True)
+    finally:
+        os.close(holder)
+    assert (tmp_path / "vllm" / tree.MADE).exists() and begun.exists()
+
+
+def test_a_shared_folder_is_made_in_one_that_cannot_be_read(tmp_path, monkeypatch):
+    real = os.open
+
+    def refused(path, flags, *args, **options):
+        if path == str(tmp_path):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, flags, *args, **options)
+
+    monkeypatch.setattr(tree.os, "open", refused)
+    tree.make_shared(str(tmp_path / "vllm"), 0o750, -1, -1, mark=True)
+    assert (tmp_path / "vllm" / tree.MADE).exists()
+
+
+def test_folders_nested_deeper_than_python_can_go_are_removed(base, tmp_path, request):
+    """The service's user can make them in its own folders; links among them are not followed."""
+    request.addfinalizer(lambda: subprocess.run(["rm", "-rf", str(tmp_path)], check=True))  # pytest could not
+    outside = tmp_path / "outside" / "kept"
+    outside.mkdir(parents=True)
+    call(base, **sample(base))
+    here = os.open(str(base / "logs"), os.O_RDONLY)
+    for _level in range(sys.getrecursionlimit() + 100):
+        os.mkdir("a", dir_fd=here)
+        os.symlink(str(outside.parent), "b", dir_fd=here)
+        below = os.open("a", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    result = call(base, state="absent")
+    assert not base.exists() and outside.exists() and result["kept"] == []
