@@ -20,7 +20,7 @@ description:
   - Applies all objects, waits for the engines and the router, and removes objects of the deployment that are no longer planned,
     except ConfigMaps that a running pod mounts.
   - If an object cannot be applied, the objects applied before it get back their previous content.
-  - A request that fails because the server is temporarily unavailable is repeated twice.
+  - A request that fails because the server is temporarily unavailable is repeated for a minute, or twice if the server has not answered before.
 attributes:
   action:
     description: Has an action plugin, which shows the progress.
@@ -58,10 +58,6 @@ options:
     description: Timeout for the controller to create pods, in seconds.
     type: int
     default: 120
-  seen_timeout:
-    description: Timeout for a Deployment controller to observe the router, in seconds. After it there is a warning only.
-    type: int
-    default: 60
   router_timeout:
     description: Timeout for the router to become ready, in seconds.
     type: int
@@ -69,7 +65,7 @@ options:
   stuck_timeout:
     description:
       - Seconds after which a pod of the plan that cannot pull its image, cannot be created or has crashed three times ends the wait.
-      - Five times as long for a pod that no node can take.
+      - Five times as long for a pod that no node or scheduler takes, or whose volumes or network are not ready.
     type: int
     default: 60
   stuck:
@@ -159,7 +155,6 @@ ARGUMENTS = dict(
     adopt={"type": "bool", "default": False},
     timeout={"type": "int", "default": 1800},
     pods_timeout={"type": "int", "default": 120},
-    seen_timeout={"type": "int", "default": 60},
     router_timeout={"type": "int", "default": 300},
     stuck_timeout={"type": "int", "default": 60},
     stuck={"type": "dict", "default": {}},

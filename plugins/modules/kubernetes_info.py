@@ -55,6 +55,11 @@ kthena_version:
   returned: success
   type: str
   sample: v1.0.0
+volcano_version:
+  description: Newest version of Volcano whose fields the CRD of PodGroup has, V(v1.14.0) or V(v1.11.0); empty if older or unknown.
+  returned: success
+  type: str
+  sample: v1.14.0
 namespace_exists:
   description: Whether the namespace exists. V(true) also if it cannot be read.
   returned: success

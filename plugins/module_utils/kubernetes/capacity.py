@@ -1,26 +1,41 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a cluster offers: the version of Kthena by its CRD, the devices of its nodes."""
+"""What a cluster offers: the versions of Kthena and Volcano by their CRDs, the devices of its nodes."""
 
 from __future__ import annotations
 
 from ..tools.finding import Finding
 from .quantity import is_quantity, quantity
 from .readiness import alive
+from .workloads import templates
 
 
 def crd_version(crd):
-    """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older."""
-    versions = [version for version in crd["spec"]["versions"] if version.get("served", True)]
-    spec = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-    role = spec["template"]["properties"]["roles"]["items"]["properties"]
+    """The version of Kthena that a ModelServing CRD is of, by the fields that came with it; empty if it is older or does not describe them."""
+    versions = [version for version in crd["spec"]["versions"] if version.get("served", True)] or [{}]
+    spec = _at(versions[0], "schema", "openAPIV3Schema", "properties", "spec", "properties")
+    role = _at(spec, "template", "properties", "roles", "items", "properties")
     if "partition" in role:
         return "main"
     if "maxUnavailable" in role:
         return "v1.0.0"
-    rollout = spec.get("rolloutStrategy", {}).get("properties", {}).get("type", {})
-    return "v0.4.0" if "RoleRollingUpdate" in rollout.get("enum", []) else ""
+    rollout = _at(spec, "rolloutStrategy", "properties", "type")
+    return "v0.4.0" if "RoleRollingUpdate" in (rollout.get("enum") or []) else ""
+
+
+def _at(schema, *keys):
+    """The part of a schema at these keys; empty if a part on the way is missing or null."""
+    for key in keys:
+        schema = schema.get(key) or {}
+    return schema
+
+
+def volcano_version(crd):
+    """The newest version of Volcano whose fields a PodGroup CRD has; empty if it is older, or if the CRD does not describe its fields."""
+    found = _at(crd["spec"]["versions"][0], "schema", "openAPIV3Schema", "properties", "spec", "properties")
+    versions = (("subGroupPolicy", "v1.14.0"), ("networkTopology", "v1.11.0"))
+    return next((version for field, version in versions if field in found), "")
 
 
 def held(pods, own, resource):
@@ -40,31 +55,48 @@ def node_shortage(plan, nodes, taken=None):
     kubernetes = plan["kubernetes"]
     resource, roles = kubernetes["resource"], kubernetes["roles"]
     sizes = [_allocatable(node, resource) for node in nodes]
+    alone = _with_ports_of_the_node(plan)
     requested = [
-        (role["devices"], name)
-        for name, role in sorted(roles.items())
-        for dummy in range(role["replicas"] * role["pods"] * kubernetes["groups"])
+        (role["devices"], role["replicas"], name, name in alone and rank == 0)
+        for name, role in roles.items()
+        for dummy in range(role["replicas"] * kubernetes["groups"])
+        for rank in range(role["pods"])
         if role["devices"]
     ]
     if not nodes or not requested:
         return []
+    out = _out_of_service(nodes, resource)
     if not any(sizes):
         others = sorted({key for node in nodes for key in _resources(node) if "/" in key})
-        seen = "they offer {}".format(", ".join(others)) if others else "they offer no devices"
+        seen = out or ("they offer {}".format(", ".join(others)) if others else "they offer no devices")
         problem = f"none of the {len(nodes)} nodes offers {resource}; {seen}"
         fix = "Set inference_kubernetes.resource to a resource of the nodes, or install Ascend's device plugin."
+        fix = "Bring the nodes back." if out else fix
         return [_unschedulable("inference_kubernetes.resource", resource, problem, fix)]
     left = [size - taken.get(node["metadata"]["name"], 0) for node, size in zip(nodes, sizes)] if taken else sizes
     free = sorted(left, reverse=True)
-    for amount, name in sorted(requested, reverse=True):
-        place = next((index for index, size in enumerate(free) if size >= amount), None)
+    holds = [set() for dummy in free]
+    for amount, dummy, name, is_alone in sorted(requested, reverse=True):
+        fitting = [index for index, size in enumerate(free) if size >= amount]
+        place = next((index for index in fitting if not is_alone or name not in holds[index]), None)
         if place is None:
             total = f"{len([size for size in sizes if size])} nodes with {sum(sizes)} x {resource}"
+            total += f" ({out})" if out else ""
             total += f", of which other pods hold {sum(taken.values())}" if taken else ""
             problem = f"a pod of {name} needs {amount} on one node; the cluster has {total}, too few for all {len(requested)} pods"
+            problem += (
+                ", as the ports of a role's pods are the same and each needs a node of its own" if fitting else ""
+            )
             return [_unschedulable(f"role {name}", amount, problem, "Plan fewer or smaller instances, or add nodes.")]
         free[place] -= amount
+        holds[place].add(name)
     return []
+
+
+def _with_ports_of_the_node(plan):
+    """Roles whose instances are in the network of their node: the scheduler puts no two with the same ports on one."""
+    found = [each for item in plan["objects"] for each in templates(item)]
+    return {role for role, dummy, template, count in found if template["spec"].get("hostNetwork")}
 
 
 def _unschedulable(path, value, problem, fix):
@@ -78,6 +110,24 @@ def _resources(node):
 
 def _allocatable(node, resource):
     amount = _resources(node).get(resource, 0)
-    if (node.get("spec") or {}).get("unschedulable") or not is_quantity(amount):
-        return 0
-    return int(quantity(amount))
+    return int(quantity(amount)) if is_quantity(amount) and not _problem(node) else 0
+
+
+def _problem(node):
+    """Why a node takes no pods; empty if it does."""
+    if (node.get("spec") or {}).get("unschedulable"):
+        return "cordoned"
+    conditions = (node.get("status") or {}).get("conditions") or []
+    says = [item.get("status") for item in conditions if item.get("type") == "Ready"]
+    if not says:  # its kubelet has not reported yet: Kubernetes taints such a node as not ready
+        return "not known to be ready"
+    return "" if says == ["True"] else "not ready"
+
+
+def _out_of_service(nodes, resource):
+    """The nodes with the resource that take no pods, such as ``cordoned: n1, n2``."""
+    found = {}
+    for node in nodes:
+        if resource in _resources(node) and _problem(node):
+            found.setdefault(_problem(node), []).append(node["metadata"]["name"])
+    return "; ".join("{}: {}".format(problem, ", ".join(sorted(found[problem]))) for problem in sorted(found))

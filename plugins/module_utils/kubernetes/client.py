@@ -67,7 +67,14 @@ class Client:
 
     def request(self, method, path, query=None, body=None, form="application/json"):
         """The server's answer as data; ``Refused`` or ``Unreachable``."""
-        return json.loads(self.text(method, path, query, body, form))
+        text = self.text(method, path, query, body, form)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise KubernetesProblem(
+                f"{self.url} of {self.place} answers with something else than JSON ({text[:60]!r}). "
+                "Check that the address is an API server's, and not a login page or a proxy in front of it."
+            ) from error
 
     def text(self, method, path, query=None, body=None, form="application/json"):
         """The server's answer as text."""

@@ -13,6 +13,7 @@ from .kinds import KINDS, REVIEW, path_of
 
 LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
+AWAY = 60  # seconds for which a server that has answered before may be away, as while it restarts
 
 
 class Cluster:
@@ -20,7 +21,7 @@ class Cluster:
 
     def __init__(self, client, namespace, manager="ascend-inference", force=False, poll=5, check=False):
         self.client, self.namespace, self.manager, self.force = client, namespace, manager, force
-        self.poll, self.check = poll, check
+        self.poll, self.check, self.has_answered = poll, check, False
         self.sleep, self.now = time.sleep, time.monotonic
 
     def get(self, kind, name):
@@ -80,14 +81,16 @@ class Cluster:
     def may(self, verb, kind):
         """Whether the user may do this with objects of a kind in the namespace.
 
-        Also true if the server does not answer the question: then the request itself is answered.
+        Also true if the server refuses the question: then the request itself is answered.
         """
         version, plural, dummy = KINDS[kind]
         asked = {"namespace": self.namespace, "verb": verb, "group": version.rpartition("/")[0], "resource": plural}
         review = {"apiVersion": KINDS[REVIEW][0], "kind": REVIEW, "spec": {"resourceAttributes": asked}}
         try:
             answer = self._request("post", path_of(REVIEW, self.namespace), {}, review)
-        except Refused:
+        except Refused as error:
+            if error.is_passing():
+                raise
             return True
         return bool(answer["status"]["allowed"])
 
@@ -124,11 +127,17 @@ class Cluster:
         return self._request(method, path, query, body, form)
 
     def _request(self, method, path, query=None, body=None, form="application/json"):
-        for attempt in range(ATTEMPTS):
+        begin, attempt = self.now(), 1
+        while True:
             try:
-                return self.client.request(method, path, query, body, form)
+                answer = self.client.request(method, path, query, body, form)
+                self.has_answered = True
+                return answer
             except (Refused, Unreachable) as error:
-                passing = isinstance(error, Unreachable) or error.is_passing()
-                if not passing or attempt == ATTEMPTS - 1:
+                is_away = isinstance(error, Unreachable)
+                self.has_answered = self.has_answered or not is_away
+                is_late = attempt >= ATTEMPTS and not (self.has_answered and self.now() - begin < AWAY)
+                if is_late or not (is_away or error.is_passing()):
                     raise
-            self.sleep(self.poll)
+            attempt += 1
+            self.sleep(max(self.poll, 1))

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 from .changes import Changes, content
-from .diagnosis import diagnosis, failed_containers
+from .diagnosis import diagnosis, failed_containers, states
 from .errors import KubernetesProblem, Refused, Unreachable
 from .manifests import objects, pods, secret
 from .names import COMPONENT, address, label
 from .ownership import stale
 from .preflight import problems, report
-from .readiness import alive, config_maps_of, is_seen, pending_engines, pending_pods, pending_rollout
+from .readiness import alive, config_maps_of, pending_engines, pending_pods, pending_rollout
 from .rights import missing_rights
+from .scheduler import scheduler_warnings
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
-from .stuck import RESTARTED, crash_loops, restarted, stuck
+from .stuck import RESTARTED, crash_loops, restarted, stuck, waiting
 from .workloads import is_autoscaled, role_of, scaled, templates
 
 NEW_NAMESPACE = 10  # looks until a new namespace has its service account, without which no pod is accepted
@@ -33,6 +34,7 @@ class Deployment:
         self.changes, self.warnings, self.progress = Changes(), [], []
         self.state, self.pods_seen, self.engines = None, False, []
         self.since = {key: cluster.now() - seconds for key, seconds in options["stuck"].items()}
+        cluster.has_answered = options["resume"]
 
     def result(self):
         """What was changed and seen until now."""
@@ -71,6 +73,12 @@ class Deployment:
         if self.options["check_nodes"] and not self.state.nodes:
             resource = self.plan["kubernetes"]["resource"]
             self.warnings.append(f"Cannot list nodes; availability of {resource} was not checked.")
+        if self.state.lacks_volcano:
+            self.warnings.append(
+                "The cluster has no Volcano, so no scheduler may start the pods. Install it, or set inference_kubernetes.scheduler."
+            )
+        else:
+            self.warnings += scheduler_warnings(self.cluster, self.plan)
         for kind, reason in sorted(self.state.absent.items()):
             if self.plan["kubernetes"].get("pod_monitor") == "always" or "may not" in reason:
                 self.warnings.append(f"No {kind} was applied: {reason}.")
@@ -162,7 +170,13 @@ class Deployment:
     def _apply(self, manifest):
         place = address(manifest)
         after = self._put(manifest)
-        changed = self.changes.add(self.state.live.get(place), after)
+        before = self.state.live.get(place)
+        changed = self.changes.add(before, after)
+        if changed and before and manifest["kind"] == "Secret" and self.state.running:
+            self.warnings.append(
+                f"The pods that run keep the earlier values of {place} until they start again. "
+                "Delete them, one instance after the other, so that all of them have the new ones."
+            )
         self.state.live[place] = after
         return changed
 
@@ -242,29 +256,32 @@ class Deployment:
         return pending_engines(engines) + pending_pods(self.plan, found)
 
     def _overdue(self):
-        """Pods that have been in a state for too long that waiting does not change."""
-        now, found = self.cluster.now(), stuck(self.plan, self.engines)
+        """Pods of engines that have been for too long in a state that waiting does not change."""
         restarts = {key for key in self.since if RESTARTED in key} | restarted(self.plan, self.engines)
-        self.since = {key: self.since.get(key, now) for key in {*found, *restarts}}
-        late = [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
-        return late + crash_loops(restarts)
+        return self._late(stuck(self.plan, self.engines), restarts) + crash_loops(restarts)
+
+    def _late(self, found, noted=()):
+        """Which of the states, with their factors, have lasted too long."""
+        now = self.cluster.now()
+        self.since = {key: self.since.get(key, now) for key in {*found, *noted}}
+        return [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
 
     def _diagnosis(self, elapsed, overdue):
         found = pods_of(self.cluster, self.plan)
         lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
-        lines += self._refusals(found)
-        for pod, container, has_ended in failed_containers(found):
-            text = self.cluster.log(pod, container, has_ended).rstrip("\n")
-            lines += (
-                [f"  last lines of {container} in {pod}:"] + ["    " + line for line in text.splitlines()]
-                if text
-                else []
-            )
-        reason = "kthena_timeout; kthena_pods_timeout until there are pods"
-        if overdue:
-            reason = "kthena_stuck_timeout: waiting does not help {}".format(", ".join(overdue))
+        lines += self._refusals(found) + self._logs(found)
+        reason = _reason(overdue, "kthena_timeout; kthena_pods_timeout until there are pods")
         lines.append(f"The wait ended after {elapsed:.0f} s ({reason}).")
         return "\n".join([*lines, "The playbook kubernetes_rollback brings the last verified plan back."])
+
+    def _logs(self, found):
+        lines = []
+        for pod, container, has_ended in failed_containers(found):
+            text = self.cluster.log(pod, container, has_ended).rstrip("\n")
+            if text:
+                lines.append(f"  last lines of {container} in {pod}:")
+                lines += ["    " + line for line in text.splitlines()]
+        return lines
 
     def _refusals(self, found):
         """Why the server refuses pods that are missing: their controller does not report it."""
@@ -286,19 +303,16 @@ class Deployment:
         router = self.cluster.get("Deployment", name) if name else None
         while router and pending_rollout(router):
             elapsed = self.cluster.now() - begin
-            if not is_seen(router) and elapsed >= self.options["seen_timeout"]:
-                self.warnings.append(
-                    "No controller has observed Deployment {} within {} s. Check that kube-controller-manager runs. "
-                    "The engines are ready, but requests cannot reach them through this router.".format(
-                        name, self.options["seen_timeout"]
-                    )
-                )
-                return
-            if elapsed >= self.options["router_timeout"]:
-                lacks = "; ".join(pending_rollout(router))
-                raise KubernetesProblem(
-                    f"The engines are ready, Deployment {name} is not after {elapsed:.0f} s (kthena_router_timeout): {lacks}. "
-                    f"Look at its pods: kubectl -n {self.cluster.namespace} describe deployment,pods"
-                )
+            found = self.cluster.list("Pod", router["spec"]["selector"]["matchLabels"])
+            overdue = self._late(waiting(found))
+            if overdue or elapsed >= self.options["router_timeout"]:
+                lacks, reason = "; ".join(pending_rollout(router)), _reason(overdue, "kthena_router_timeout")
+                lines = [f"The engines are ready, Deployment {name} is not after {elapsed:.0f} s ({reason}): {lacks}."]
+                lines += states(found, warnings_of(self.cluster), {name}, name) + self._logs(found)
+                raise KubernetesProblem("\n".join(lines))
             self.cluster.sleep(self.cluster.poll)
             router = self.cluster.get("Deployment", name) or router
+
+
+def _reason(overdue, timeout):
+    return "kthena_stuck_timeout: waiting does not help {}".format(", ".join(overdue)) if overdue else timeout

@@ -22,20 +22,32 @@ def diagnosis(plan, engines, pods, events):
     lines = ["The engines of {}/{} did not become ready.".format(kubernetes["namespace"], kubernetes["name"])]
     lines += ["  " + item for item in pending_engines(engines) + pending_pods(plan, pods)]
     lines += NO_PODS if not pods and any(place.startswith("ModelServing/") for place in engines) else ()
-    shown = [pod for pod in pods if not has_ended(pod)] + [pod for pod in pods if has_ended(pod)][-MOST_ENDED:]
+    names = {place.split("/")[1] for place in engines}
+    return "\n".join(lines + states(pods, events, names, kubernetes["name"]))
+
+
+def states(pods, events, names, prefix):
+    """Lines: the state of each pod that is not ready, and the last warnings about pods and what makes them.
+
+    That are objects with one of the ``names``, and those whose names begin with ``prefix``.
+    """
+    lines, shown = (
+        [],
+        [pod for pod in pods if not has_ended(pod)] + [pod for pod in pods if has_ended(pod)][-MOST_ENDED:],
+    )
     for pod in sorted(shown, key=lambda item: natural(item["metadata"]["name"])):
         if not is_ready(pod) or pod["metadata"].get("deletionTimestamp"):
             lines.append("  pod {}: {}".format(pod["metadata"]["name"], state_of(pod)))
-    names = {pod["metadata"]["name"] for pod in pods} | {place.split("/")[1] for place in engines}
-    warnings = [item for item in events if item.get("type") != "Normal" and _concerns(item, names, kubernetes["name"])]
-    for item in warnings[-10:]:
+    names = {pod["metadata"]["name"] for pod in pods} | set(names)
+    warnings = [item for item in events if item.get("type") != "Normal" and _concerns(item, names, prefix)]
+    for item in sorted(warnings, key=_last_seen)[-10:]:
         about = item.get("involvedObject", {})
         lines.append(
             "  event {}/{}: {}: {}".format(
                 about.get("kind"), about.get("name"), item.get("reason"), item.get("message")
             )
         )
-    return "\n".join(lines)
+    return lines
 
 
 def failed_containers(pods):
@@ -47,6 +59,11 @@ def failed_containers(pods):
             if ended or ("running" in state and not container.get("ready")):
                 restarted = ended and "terminated" not in state
                 yield pod["metadata"]["name"], container["name"], restarted
+
+
+def _last_seen(event):
+    series = event.get("series") or {}
+    return str(series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or "")
 
 
 def _concerns(event, names, name):
@@ -68,7 +85,19 @@ def state_of(pod):
             found.append("{}: {}".format(condition.get("reason"), condition.get("message")))
     for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
         found += _container(container)
+    if _is_abandoned(status):
+        found.append(
+            "its node does not report: kubectl describe node {}".format(pod["spec"].get("nodeName", "")).rstrip()
+        )
     return ", ".join(found)
+
+
+def _is_abandoned(status):
+    """Whether the node controller alone says that a pod is not ready: the last report of its node stays as it was."""
+    ready = [item for item in status.get("conditions") or [] if item.get("type") == "Ready"]
+    containers = status.get("containerStatuses") or [{}]
+    is_taken_back = any(item.get("status") != "True" and not item.get("reason") for item in ready)
+    return is_taken_back and all(item.get("ready") for item in containers)
 
 
 def _container(status):

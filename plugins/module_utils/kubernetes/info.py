@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from .addresses import resolved
-from .capacity import crd_version
+from .capacity import crd_version, volcano_version
 from .diagnosis import diagnosis, state_of
 from .logs import logs
 from .names import natural
 from .ownership import is_managed
 from .readiness import is_ready, pending_engines, pending_pods
-from .state import SERVING_CRD, State, engines_of, pods_of, warnings_of
+from .state import SERVING_CRD, VOLCANO_CRD, State, engines_of, pods_of, warnings_of
 from .status import status
 from .workloads import role_of, scaled
 
@@ -24,14 +24,16 @@ def info(cluster, plan, with_status=False, logs_since=None):
     """
     state, engines = State(cluster, plan), engines_of(cluster, plan)
     plan, pods = scaled(plan, engines), pods_of(cluster, plan)
-    missing, crd = pending_engines(engines) + pending_pods(plan, pods), state.crds.get(SERVING_CRD)
+    missing = pending_engines(engines) + pending_pods(plan, pods)
+    kthena, volcano = state.crds.get(SERVING_CRD), state.crds[VOLCANO_CRD]
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
     resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)
     return {
         **(status(cluster, plan, found, state.running, engines) if with_status else {}),
         **({"logs": logs(cluster, plan, logs_since)} if logs_since is not None else {}),
         "resolved_plan": found,
-        "kthena_version": crd_version(crd) if crd else "",
+        "kthena_version": crd_version(kthena) if kthena else "",
+        "volcano_version": volcano_version(volcano) if volcano else "",
         "namespace_exists": not state.is_namespace_missing,
         "nodes": {
             node["metadata"]["name"]: str((node.get("status") or {}).get("allocatable", {}).get(resource, 0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
 NETWORKING = "networking.serving.volcano.sh/v1alpha1"
 REVIEW = "SelfSubjectAccessReview"
+SCHEDULING = "scheduling.volcano.sh/v1beta1"
 CRDS = "apiextensions.k8s.io/v1"
 # kind: (apiVersion, plural, whether objects belong to a namespace)
 KINDS = {
@@ -21,6 +22,7 @@ KINDS = {
     "ModelServing": (WORKLOAD, "modelservings", True),
     "AutoscalingPolicy": (WORKLOAD, "autoscalingpolicies", True),
     "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderworkersets", True),
+    "PodGroup": (SCHEDULING, "podgroups", True),
     "Secret": ("v1", "secrets", True),
     "ConfigMap": ("v1", "configmaps", True),
     "Pod": ("v1", "pods", True),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ..tools.finding import Finding
 from .capacity import crd_version, node_shortage
-from .names import COMPONENT, label
+from .manifests import written
+from .names import COMPONENT, address, label
 from .ownership import foreign, is_managed
 from .quota import quota_shortage
 from .state import ROUTER_CRDS, SERVING_CRD
@@ -37,9 +38,21 @@ def problems(plan, state, options, secrets):
     if options["check_nodes"]:
         found += node_shortage(plan, state.nodes, state.taken)
     found += quota_shortage(plan, state.quotas, state.running)
+    found += _leaving(plan, state)
     if not options["adopt"]:
         found += foreign(plan, list(state.live.values()))
     return found
+
+
+def _leaving(plan, state):
+    """Objects that somebody has deleted and that are still there: an apply is accepted, and they go all the same."""
+    planned = [state.live[place] for place in sorted(written(plan)) if place in state.live]
+    fix = "Run site again when it is gone. What holds it: the finalizers that kubectl get -o yaml shows."
+    return [
+        Finding(address(thing), "K8S-LEAVING", "it is being removed", fix)
+        for thing in planned
+        if thing["metadata"].get("deletionTimestamp")
+    ]
 
 
 def _other_engines(plan, state):

@@ -138,16 +138,10 @@ def is_ready(pod):
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def is_seen(deployment):
-    """Whether a controller has observed this generation of a Deployment."""
-    observed = (deployment.get("status") or {}).get("observedGeneration", 0)
-    return observed >= deployment["metadata"].get("generation", 1)
-
-
 def pending_rollout(deployment):
     """Pending parts of a Deployment's rollout."""
     status, wanted = deployment.get("status") or {}, deployment["spec"].get("replicas", 1)
-    if not is_seen(deployment):
+    if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 1):
         return ["no controller has observed it"]
     keys = ("updatedReplicas", "availableReplicas", "replicas")
     return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]

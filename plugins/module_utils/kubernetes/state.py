@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .capacity import held
 from .errors import Refused
-from .kinds import KINDS, OPTIONAL, OWN, WORKLOAD
+from .kinds import KINDS, OPTIONAL, OWN, SCHEDULING, WORKLOAD
 from .manifests import own_labels, written
 from .names import SERVING_NAME, address, label
 from .readiness import has_ended
@@ -15,6 +15,7 @@ from .rights import OWNER, lacking
 from .workloads import engine_objects, role_of
 
 SERVING_CRD = "modelservings." + WORKLOAD.split("/", 1)[0]
+VOLCANO_CRD = "podgroups." + SCHEDULING.split("/", 1)[0]
 ROUTER_CRDS = ("modelservers.networking.serving.volcano.sh", "modelroutes.networking.serving.volcano.sh")
 
 
@@ -33,7 +34,8 @@ class State:
         self.crds = {}
         needed = (SERVING_CRD,) if "ModelServing" in planned else ()
         names = needed + (ROUTER_CRDS if kubernetes["router"]["mode"] == "kthena_router" else ())
-        for name in names:
+        self.lacks_volcano = kubernetes["scheduler"] == "volcano" and not cluster.serves("PodGroup")
+        for name in (*names, VOLCANO_CRD):
             self.crds[name] = self._unless_hidden("crds", cluster.get, "CustomResourceDefinition", name)
         self.lacks_sets = "LeaderWorkerSet" in planned and not cluster.serves("LeaderWorkerSet")
         self.namespace = self._unless_hidden("namespace", cluster.get, "Namespace", cluster.namespace)

@@ -9,8 +9,9 @@ from .names import WORKER_INDEX, label, seconds
 from .readiness import alive, has_ended, is_current
 from .workloads import role_of
 
+PULLING = ("ErrImagePull", "ImagePullBackOff")  # in turn, with each attempt
 STOPPED = (
-    "ImagePullBackOff",
+    *PULLING,
     "ErrImageNeverPull",
     "InvalidImageName",
     "CreateContainerConfigError",
@@ -18,16 +19,12 @@ STOPPED = (
 )
 CRASHES = 3  # restarts; fewer may be a start that lost a race for a port
 RECENT = 600  # seconds before the newest pod of the role; records of earlier evictions say nothing about this wait
-SCHEDULING = 5  # times the timeout: other pods may still be leaving their nodes
+SLOW = 5  # times the timeout: other pods may still be leaving their nodes, and volumes take their time
 
 
 def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
-    found = {}
-    for pod in alive(pods):
-        if is_current(plan, pod):
-            for reason, factor in _reasons(pod.get("status") or {}):
-                found["{}: {}".format(pod["metadata"]["name"], reason)] = factor
+    found = waiting(pod for pod in pods if is_current(plan, pod))
     for name in plan["kubernetes"]["roles"]:
         mine = [pod for pod in pods if role_of(pod) == name and is_current(plan, pod)]
         newest = max([_created(pod) for pod in mine] or [0])
@@ -36,6 +33,15 @@ def stuck(plan, pods):
             reasons = sorted({str(pod["status"].get("reason") or pod["status"]["phase"]) for pod in ended})
             found["{}: pods end again and again ({})".format(name, ", ".join(reasons))] = 1
     return found
+
+
+def waiting(pods):
+    """The same for any pods, without regard to those that have ended."""
+    return {
+        "{}: {}".format(pod["metadata"]["name"], reason): factor
+        for pod in alive(pods)
+        for reason, factor in _reasons(pod)
+    }
 
 
 RESTARTED = "restarted with its group, as "
@@ -62,16 +68,20 @@ def crash_loops(seen):
     ]
 
 
-def _reasons(status):
-    for condition in status.get("conditions") or []:
-        is_late = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
-        if is_late and condition.get("reason") == "Unschedulable":
-            yield "Unschedulable", SCHEDULING
+def _reasons(pod):
+    status = pod.get("status") or {}
+    conditions = {item.get("type"): item for item in status.get("conditions") or []}
+    if status.get("phase") == "Pending" and not conditions and not pod["spec"].get("nodeName"):
+        yield "no scheduler {}".format(pod["spec"].get("schedulerName", "")).rstrip() + " has looked at it", SLOW
+    if conditions.get("PodScheduled", {}).get("reason") == "Unschedulable":
+        yield "Unschedulable", SLOW
+    if conditions.get("PodReadyToStartContainers", {}).get("status") == "False":
+        yield "no volumes or no network, see its events", SLOW
     for container in (status.get("initContainerStatuses") or []) + (status.get("containerStatuses") or []):
         reason = ((container.get("state") or {}).get("waiting") or {}).get("reason")
         crashes = reason == "CrashLoopBackOff" and container.get("restartCount", 0) >= CRASHES
         if reason in STOPPED or crashes:
-            yield reason, 1
+            yield PULLING[-1] if reason in PULLING else reason, 1
 
 
 def _created(pod):

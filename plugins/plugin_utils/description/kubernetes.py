@@ -85,7 +85,7 @@ class ClusterSecrets:
     existing: str = documented(
         "Name of a Secret that is made elsewhere, with the keys of inference_secrets that are in use, such as api_key. "
         "inference_secrets still needs the values, for the verification. Default: the role writes a Secret.",
-        "",
+        typed("object"),
     )
 
 
@@ -135,7 +135,7 @@ class Kubernetes:
     """Settings of the engines in a cluster."""
 
     namespace: str = documented(
-        "Namespace of all objects. The role creates it only with kthena_create_namespace.", "default"
+        "Namespace of all objects. The role creates it only with kthena_create_namespace.", typed("object", "default")
     )
     kthena_version: str = documented(
         "Version of Kthena; v0.4.0 has no maxUnavailable per role, main (after v1.0.0) has a partition per role. Compared with the CRD of the cluster.",
@@ -187,7 +187,7 @@ class Kubernetes:
         "Pull policy of images. Default: the one of the cluster.", choice("", "IfNotPresent", "Always", "Never")
     )
     secrets: ClusterSecrets = documented("The Secret of the pods.", factory(ClusterSecrets))
-    service_account: str = documented("Service account of the pods.", "")
+    service_account: str = documented("Service account of the pods.", typed("object"))
     model_path: str = documented("Directory on the node that holds the model. Default: inference_model.path.", "")
     model_claim: str = documented("PersistentVolumeClaim that holds the model, instead of a directory on the node.", "")
     driver_mounts: bool = documented("Mount the driver's libraries and tools from the node.", True)

@@ -48,6 +48,7 @@ OWN_CRDS = (
     ("workload.serving.volcano.sh", "autoscalingpolicies", "AutoscalingPolicy"),
     ("networking.serving.volcano.sh", "modelservers", "ModelServer"),
     ("networking.serving.volcano.sh", "modelroutes", "ModelRoute"),
+    ("scheduling.volcano.sh", "podgroups", "PodGroup"),
 )
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
@@ -73,7 +74,7 @@ def own_crd(group, plural, kind, main=False):
     for item in (role, template, rollout):
         item["x-kubernetes-preserve-unknown-fields"] = True
     rollout["properties"]["type"].pop("enum")
-    return fake_shapes.crd(group, plural, kind, spec, "v1alpha1")
+    return fake_shapes.crd(group, plural, kind, spec, "v1beta1" if kind == "PodGroup" else "v1alpha1")
 
 
 def load_crds(directory):
@@ -425,7 +426,8 @@ def node(text):
     amounts = {"cpu": "192", "memory": "1500Gi"}
     if resource:
         amounts[resource] = count
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": amounts}}
+    status = {"allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
 
 
 def write_kubeconfig(path, url):
@@ -451,7 +453,6 @@ def main():
     parser.add_argument("--no-crds", action="store_true", help="a cluster without Kthena")
     parser.add_argument("--more-crds", action="store_true", help="also the kinds of fake_shapes.py")
     parser.add_argument("--logs", default="", help="folder with the logs of engines, POD.log")
-    parser.add_argument("--no-deployments", action="store_true", help="no controller observes Deployments")
     parser.add_argument("--node", action="append", default=[], help="NAME=RESOURCE:COUNT")
     parser.add_argument("--namespace", action="append", default=["default"])
     parser.add_argument("--refuse-pods", default="", help="a reason for which an admission plugin refuses every pod")
@@ -468,7 +469,7 @@ def main():
         store.create("nodes", "", node(text))
     server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     server.daemon_threads = True
-    Controller(store, options.pace, not options.no_deployments, options.pod_network).start()
+    Controller(store, options.pace, network=options.pod_network).start()
     write_kubeconfig(options.kubeconfig, f"http://127.0.0.1:{server.server_address[1]}")
     server.serve_forever()
 

@@ -11,7 +11,6 @@ from ....module_utils.kubernetes.names import SERVING_ENTRY
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .forwarding import entries
-from .manifest.kthena_shapes import WORKLOAD
 from .names import Manifest, manifest, merged
 
 
@@ -28,7 +27,7 @@ def autoscaling_policies(context: Context, services: t.Sequence[Service]) -> lis
     if not roles:
         return []
     spec = {"disaggregatedTarget": {"targetRef": {"kind": "ModelServing", "name": name}, "roles": roles}}
-    return [manifest(context, WORKLOAD, "AutoscalingPolicy", name, "autoscaling", spec=merged(spec, settings.policy))]
+    return [manifest(context, "AutoscalingPolicy", name, "autoscaling", spec=merged(spec, settings.policy))]
 
 
 def _role(most: int, least: int, metrics: t.Mapping[str, str], port: int) -> Manifest:

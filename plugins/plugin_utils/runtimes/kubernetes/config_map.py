@@ -63,7 +63,7 @@ def config_map(context: Context, services: t.Sequence[Service], service: Service
         data.update({key: found[key][1] for key in found})
     mark = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:10]
     name = f"{context.description.deployment}-{part}-{mark}"
-    return manifest(context, "v1", "ConfigMap", name, part, immutable=True, data=data)
+    return manifest(context, "ConfigMap", name, part, immutable=True, data=data)
 
 
 def config_maps(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

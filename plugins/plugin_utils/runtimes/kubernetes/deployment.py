@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
+from urllib.parse import urlsplit
 
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
@@ -38,7 +39,7 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
         "strategy": {"type": "Recreate"} if template["spec"].get("hostNetwork") else {"type": "RollingUpdate"},
         "template": template,
     }
-    return manifest(context, "apps/v1", "Deployment", object_name(context, service), service.name, spec=spec)
+    return manifest(context, "Deployment", object_name(context, service), service.name, spec=spec)
 
 
 def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
@@ -115,17 +116,14 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
             selector = {"matchLabels": entry_labels(context, services, kind)}
             found[kind] = {"minAvailable": count - 1, "selector": selector}
     name = context.description.deployment
-    return [
-        manifest(context, "policy/v1", "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part])
-        for part in found
-    ]
+    return [manifest(context, "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part]) for part in found]
 
 
 def _probe(service: Service) -> Manifest:
     if not service.health:
         return {}
-    address, dummy, path = service.health.url.split("//", 1)[1].partition("/")
-    ask = {"path": f"/{path}", "port": int(address.rsplit(":", 1)[1]), "scheme": "HTTP"}
+    url = urlsplit(service.health.url)
+    ask = {"path": url.path, "port": url.port, "scheme": "HTTP"}
     return {"readinessProbe": {"httpGet": ask, "periodSeconds": PROBE_PERIOD, "timeoutSeconds": 2}}
 
 
@@ -139,4 +137,4 @@ def service_object(context: Context, service: Service) -> Manifest:
         spec["type"] = router.service_type
         if router.node_port:
             ports[0]["nodePort"] = router.node_port
-    return manifest(context, "v1", "Service", object_name(context, service), service.name, spec=spec)
+    return manifest(context, "Service", object_name(context, service), service.name, spec=spec)

@@ -15,6 +15,7 @@ import typing as t
 from ....module_utils.kubernetes.names import POD_PREFIX, address_of
 from ...description.kubernetes import Kubernetes
 from ...description.variables import DEVICES, Description, Host, Pool
+from ...engines.registry import engine
 from ...plan.placement import _span
 
 ROUTER, MASTER = "router", "mooncake-master"
@@ -79,9 +80,13 @@ def _pods(name: str, pool: Pool, node_devices: int) -> list[str]:
 
 def _node_devices(description: Description) -> int:
     settings: Kubernetes = description.kubernetes
-    if description.engine == "vllm_cpu":
+    if not engine(description.engine).npus:
         return 0
-    return settings.devices_per_node or description.devices or DEVICES.get(description.hardware or "a3", 8)
+    return (
+        settings.devices_per_node
+        or description.devices
+        or DEVICES.get(description.hardware or engine(description.engine).hardware, 8)
+    )
 
 
 def _host(description: Description, name: str, address: str, group: str, devices: int) -> Host:
@@ -89,7 +94,7 @@ def _host(description: Description, name: str, address: str, group: str, devices
         name=POD_PREFIX + name,
         address=address,
         interface=description.interface,
-        hardware=description.hardware or ("cpu" if description.engine == "vllm_cpu" else "a3"),
+        hardware=description.hardware or engine(description.engine).hardware,
         devices=tuple(range(devices)),
         groups=(group,),
     )

@@ -10,7 +10,6 @@ import typing as t
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .config_map import template_of
-from .manifest.kthena_shapes import WORKLOAD
 from .names import Manifest, manifest, merged
 from .pod import engine_template
 
@@ -35,7 +34,7 @@ def model_serving(context: Context, services: t.Sequence[Service]) -> Manifest:
     if settings.partition and settings.rollout_type == "ServingGroupRollingUpdate":
         spec["rolloutStrategy"]["rollingUpdateConfiguration"] = {"maxUnavailable": 1, "partition": settings.partition}
     name = context.description.deployment
-    return manifest(context, WORKLOAD, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
+    return manifest(context, "ModelServing", name, "engines", spec=merged(spec, settings.serving))
 
 
 def roles(context: Context, services: t.Sequence[Service]) -> list[Manifest]:

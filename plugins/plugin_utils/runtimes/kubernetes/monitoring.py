@@ -33,4 +33,4 @@ def _monitor(context: Context, part: str, port: str, selector: Manifest) -> Mani
         "podMetricsEndpoints": [{"port": port, "path": "/metrics"}],
     }
     name = f"{context.description.deployment}-{part}"
-    return manifest(context, "monitoring.coreos.com/v1", "PodMonitor", name, part, spec=spec)
+    return manifest(context, "PodMonitor", name, part, spec=spec)

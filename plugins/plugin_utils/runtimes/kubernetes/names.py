@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ....module_utils.kubernetes.kinds import KINDS
 from ....module_utils.kubernetes.names import COMPONENT, MANAGED_BY, MANAGER, PART_OF, SERVING_NAME, SERVING_ROLE
 from ...plan.deployment import Context
 from ...plan.service import Service
@@ -26,7 +27,7 @@ def secrets_name(context: Context) -> str:
 
 def labels(context: Context, component: str) -> dict[str, str]:
     """Labels that identify the role's objects."""
-    return {COMPONENT: component, MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
+    return {COMPONENT: component, **own_labels(context)}
 
 
 def role_labels(context: Context, role: str) -> dict[str, str]:
@@ -52,10 +53,10 @@ def own_labels(context: Context) -> dict[str, str]:
     return {MANAGED_BY: MANAGER, PART_OF: context.description.deployment}
 
 
-def manifest(context: Context, version: str, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:
+def manifest(context: Context, kind: str, name: str, component: str, **rest: t.Any) -> Manifest:
     """An object with its metadata."""
     return {
-        "apiVersion": version,
+        "apiVersion": KINDS[kind][0],
         "kind": kind,
         "metadata": {
             "name": name,

@@ -12,7 +12,6 @@ from ...plan.service import Service
 from .model_serving import roles
 from .names import Manifest, labels, manifest
 
-LEADER_WORKER = "leaderworkerset.x-k8s.io/v1"
 ONE_BY_ONE = {"maxSurge": 0, "maxUnavailable": 1}  # a new pod gets the devices of the old one
 
 
@@ -30,7 +29,7 @@ def _workload(context: Context, role: Manifest) -> Manifest:
             "strategy": {"type": "RollingUpdate", "rollingUpdate": dict(ONE_BY_ONE)},
             "template": role["entryTemplate"],
         }
-        return manifest(context, "apps/v1", "Deployment", name, part, spec=spec)
+        return manifest(context, "Deployment", name, part, spec=spec)
     spec = {
         "replicas": role["replicas"],
         "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": dict(ONE_BY_ONE)},
@@ -42,4 +41,4 @@ def _workload(context: Context, role: Manifest) -> Manifest:
         },
     }
     # Its controller makes a headless Service of its name for all pods; ours of the role has only those that are ready.
-    return manifest(context, LEADER_WORKER, "LeaderWorkerSet", f"{name}-nodes", part, spec=spec)
+    return manifest(context, "LeaderWorkerSet", f"{name}-nodes", part, spec=spec)

@@ -11,7 +11,6 @@ from ....module_utils.kubernetes.names import SERVING_ENTRY, SERVING_GROUP, SERV
 from ...plan.deployment import Context
 from ...plan.service import Service
 from .forwarding import entries
-from .manifest.kthena_shapes import NETWORKING
 from .names import Manifest, manifest
 
 
@@ -37,7 +36,7 @@ def model_server(context: Context, services: t.Sequence[Service]) -> Manifest:
     }
     if context.p2p:
         spec["kvConnector"] = {"type": "mooncake"}
-    return manifest(context, NETWORKING, "ModelServer", context.description.deployment, "router", spec=spec)
+    return manifest(context, "ModelServer", context.description.deployment, "router", spec=spec)
 
 
 def model_route(context: Context) -> Manifest:
@@ -45,4 +44,4 @@ def model_route(context: Context) -> Manifest:
     name = context.description.deployment
     rules = [{"name": "default", "targetModels": [{"modelServerName": name}]}]
     spec = {"modelName": context.served_name, "rules": rules}
-    return manifest(context, NETWORKING, "ModelRoute", name, "router", spec=spec)
+    return manifest(context, "ModelRoute", name, "router", spec=spec)

@@ -35,8 +35,9 @@ def manifests(case: Case) -> t.Iterator[Finding]:
 
 def engine(case: Case) -> t.Iterator[Finding]:
     """The CPU engine is planned in pods."""
-    if _planned(case) and case.context.description.engine == "vllm_cpu":
-        yield Finding.at("inference_engine", "vllm_cpu", "there is no image of the CPU engine")
+    found = case.context.engine
+    if _planned(case) and not found.images:
+        yield Finding.at("inference_engine", found.name, f"there is no image of {found.title}")
 
 
 def instances(case: Case) -> t.Iterator[Finding]:

@@ -29,7 +29,6 @@ class Kubernetes(Runtime):
     name = "kubernetes"
     contained = True
     in_cluster = True
-    engines = ("vllm_ascend",)
 
     def log_of(self, unit: str, path: str) -> dict[str, str]:
         return {"kind": "none"}

@@ -10,7 +10,7 @@ import types
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.client import Client
-from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import Refused
+from ansible_collections.ascend.inference.plugins.module_utils.kubernetes.errors import KubernetesProblem, Refused
 
 
 @pytest.fixture
@@ -45,6 +45,12 @@ def test_refused_credentials_name_server_and_context(client):
     text = str(client._refusal(answer(401, '{"message": "Unauthorized"}')))
     for part in ("https://10.0.0.1:6443", "context production", "Unauthorized", "Renew its token"):
         assert part in text
+
+
+def test_a_page_of_something_else_is_no_answer(client):
+    client.text = lambda *_unused: "<!doctype html><title>Log in</title>"
+    with pytest.raises(KubernetesProblem, match="https://10.0.0.1:6443 .*something else than JSON.*<!doctype html>"):
+        client.request("get", "/api/v1/nodes")
 
 
 def test_no_answer_and_a_wrong_certificate_are_told_apart(client):

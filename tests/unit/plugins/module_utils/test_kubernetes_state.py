@@ -203,7 +203,8 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
     ("nodes", "expected"),
     [
         ([], ""),
-        ([{"example.com/npu": "16"}], ""),
+        ([{"example.com/npu": "16"}], "each needs a node of its own"),
+        ([{"example.com/npu": "16"}] * 2, ""),
         ([{"example.com/npu": "4"}, {"example.com/npu": "8"}], ""),
         ([{"example.com/npu": "3"}], "needs 4 on one node"),
         ([{"example.com/npu": "8"}], "too few for all 3"),
@@ -212,10 +213,22 @@ def test_the_diagnosis_says_what_a_person_would_look_for():
     ],
 )
 def test_nodes(nodes, expected):
-    named = [{"metadata": {"name": f"n{number}"}, "status": {"allocatable": node}} for number, node in enumerate(nodes)]
+    ready = [{"type": "Ready", "status": "True"}]
+    named = [
+        {"metadata": {"name": f"n{number}"}, "status": {"allocatable": node, "conditions": ready}}
+        for number, node in enumerate(nodes)
+    ]
     found = capacity.node_shortage(PLAN, named)
     assert [bool(f.problem and f.why and f.fix and f.id == "K8S-NODES") for f in found] == ([True] if expected else [])
     assert all(expected in finding.problem for finding in found)
+
+
+@pytest.mark.parametrize("conditions", [None, [], [{"type": "MemoryPressure", "status": "False"}]])
+def test_a_node_whose_kubelet_has_not_reported_takes_no_pods(conditions):
+    status = {"allocatable": {"example.com/npu": "16"}, "conditions": conditions}
+    nodes = [{"metadata": {"name": f"n{number}"}, "status": status} for number in range(2)]
+    (found,) = capacity.node_shortage(PLAN, nodes)
+    assert "not known to be ready: n0, n1" in found.problem and found.fix == "Bring the nodes back."
 
 
 def live(kind, name, ours=True):
@@ -486,3 +499,12 @@ def test_the_crd_tells_its_version():
 def test_a_deployment_is_done_when_its_controller_says_so_of_this_generation(status, lacks):
     thing = {"kind": "Deployment", "metadata": {"name": "d", "generation": 2}, "spec": {"replicas": 2}}
     assert readiness.pending_rollout({**thing, "status": status}) == lacks
+
+
+@pytest.mark.parametrize(
+    "version", [{}, {"schema": None}, {"schema": {"openAPIV3Schema": {"x-kubernetes-preserve-unknown-fields": True}}}]
+)
+def test_a_crd_without_fields_tells_no_version(version):
+    assert capacity.volcano_version({"spec": {"versions": [version]}}) == ""
+    assert capacity.crd_version({"spec": {"versions": [version]}}) == ""
+    assert capacity.crd_version({"spec": {"versions": [{**version, "served": False}]}}) == ""

@@ -106,3 +106,9 @@ def test_the_longest_name_of_a_deployment_whose_pods_can_all_be_made():
     assert len(f"{wide['metadata']['name']}-0") == 52
     native = plan(kubernetes__workload="native", deployment="d" * 40)
     assert max(len(item["metadata"]["name"]) for item in objects(native, "Service")) <= 63
+
+
+def test_a_name_with_a_slash_is_a_finding_and_not_a_traceback():
+    with pytest.raises(PlanError) as caught:
+        plan(deployment="/srv/x")
+    assert "DEPLOYMENT-NAME" in {finding.id for finding in caught.value.findings}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .....module_utils.kubernetes.kinds import KINDS
 from ....description.findings import Finding, nearest
 from . import kthena_shapes
 from .names import is_dns1035, is_subdomain
@@ -18,29 +19,23 @@ from .serving_rules import model_serving
 from .walk import SILENT, mapping, mappings, violation, walk
 
 TEMPLATES = {  # fields that lead to the specification of a pod
-    ("v1", "Pod"): (("spec",),),
-    ("apps/v1", "Deployment"): (("spec", "template", "spec"),),
-    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"): (
+    "Pod": (("spec",),),
+    "Deployment": (("spec", "template", "spec"),),
+    "LeaderWorkerSet": (
         ("spec", "leaderWorkerTemplate", "leaderTemplate", "spec"),
         ("spec", "leaderWorkerTemplate", "workerTemplate", "spec"),
     ),
 }
-LEFT = (  # besides their names they are left to the server
-    ("v1", "ConfigMap"),
-    ("v1", "Service"),
-    ("policy/v1", "PodDisruptionBudget"),
-    ("networking.k8s.io/v1", "NetworkPolicy"),
-    ("monitoring.coreos.com/v1", "PodMonitor"),
-    (kthena_shapes.WORKLOAD, "AutoscalingPolicy"),
-)
+# Besides their names they are left to the server.
+LEFT = ("ConfigMap", "Service", "PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "AutoscalingPolicy")
 LONGEST_STATEFUL_SET = 63 - len("-") - 10
-KINDS = {*TEMPLATES, *LEFT, *kthena_shapes.SHAPES}
+KNOWN = sorted(f"{KINDS[kind][0]} {kind}" for kind in (*TEMPLATES, *LEFT, *kthena_shapes.SHAPES))
 
 
 def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Finding]:
     """All violations in one manifest, in a stable order; empty if none is found.
 
-    ``manifest`` is plain data of a kind in ``KINDS``, such as ModelServing or Deployment;
+    ``manifest`` is plain data of a kind in ``KNOWN``, such as ModelServing or Deployment;
     ``kthena_version`` is v0.4.0, v1.0.0 or main. A kind or version that is not known is a finding itself.
     """
     if not isinstance(manifest, t.Mapping):
@@ -48,22 +43,21 @@ def check_manifest(manifest: t.Any, kthena_version: str = "v1.0.0") -> list[Find
     if kthena_version not in kthena_shapes.VERSIONS:
         fix = f"{nearest(kthena_version, kthena_shapes.VERSIONS)}Known: {', '.join(kthena_shapes.VERSIONS)}."
         return [violation("kthena_version", "KTHENA-VERSION", "unknown version", fix, kthena_version)]
-    key = (str(manifest.get("apiVersion")), str(manifest.get("kind")))
-    if key not in KINDS:
-        known = ", ".join(sorted(f"{version} {kind}" for version, kind in KINDS))
-        return [violation("manifest", "K8S-KIND", "unknown kind", f"Known: {known}.", " ".join(key))]
+    kind, full = str(manifest.get("kind")), f"{manifest.get('apiVersion')} {manifest.get('kind')}"
+    if full not in KNOWN:
+        return [violation("manifest", "K8S-KIND", "unknown kind", f"Known: {', '.join(KNOWN)}.", full)]
     name = mapping(manifest.get("metadata")).get("name")
-    path = f"{key[1]}/{name or ''}"
-    found = list(_name(name, key[1] == "Service", f"{path}.metadata.name"))
-    if key in kthena_shapes.SHAPES:
-        found += walk(kthena_shapes.SHAPES[key](kthena_version), manifest, path)
-    if key[1] == "ModelServing":
+    path = f"{kind}/{name or ''}"
+    found = list(_name(name, kind == "Service", f"{path}.metadata.name"))
+    if kind in kthena_shapes.SHAPES:
+        found += walk(kthena_shapes.SHAPES[kind](kthena_version), manifest, path)
+    if kind == "ModelServing":
         found += model_serving(manifest, kthena_version, path)
-    elif key[1] == "ModelRoute":
+    elif kind == "ModelRoute":
         found += _route(mapping(manifest.get("spec")), kthena_version, f"{path}.spec")
-    elif key[1] == "LeaderWorkerSet":
+    elif kind == "LeaderWorkerSet":
         found += _group_names(str(name or ""), mapping(manifest.get("spec")), f"{path}.metadata.name")
-    for steps in TEMPLATES.get(key, ()):
+    for steps in TEMPLATES.get(kind, ()):
         found += _template(manifest, steps, path)
     return sorted(set(found))
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from .shapes import INT, INT_OR_STR, STR, Mapping, Sequence, Struct, extended, struct, text
 
-WORKLOAD = "workload.serving.volcano.sh/v1alpha1"
-NETWORKING = "networking.serving.volcano.sh/v1alpha1"
 VERSIONS = ("v0.4.0", "v1.0.0", "main")
 
 # ``pods.py`` judges the specification.
@@ -78,7 +76,7 @@ def model_route(version: str) -> Struct:
 
 
 SHAPES = {
-    (WORKLOAD, "ModelServing"): model_serving,
-    (NETWORKING, "ModelServer"): model_server,
-    (NETWORKING, "ModelRoute"): model_route,
+    "ModelServing": model_serving,
+    "ModelServer": model_server,
+    "ModelRoute": model_route,
 }
