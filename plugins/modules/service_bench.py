@@ -12,7 +12,7 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Runs C(vllm bench serve) once, and reads the counters of the engines before and after.
+  - Runs C(vllm bench serve) or AISBench once, and reads the counters of the engines before and after.
   - The requests end with the module, and with the connection that waits for its result.
   - Counts answers without text, which the program counts as failed or as completed, depending on their form.
 attributes:
@@ -28,7 +28,7 @@ options:
     type: path
     required: true
   argv:
-    description: The command, without the options of its result file.
+    description: The command, without the options of its result.
     type: list
     elements: str
     required: true
@@ -42,7 +42,7 @@ options:
     elements: path
     default: []
   directory:
-    description: Directory that the user can write, for the result file, which is removed.
+    description: Directory that the user can write, for the result, which is removed.
     type: path
     required: true
   container:
@@ -53,6 +53,12 @@ options:
     description: The user who runs the command, if the module runs as root.
     type: str
     default: ""
+  config:
+    description:
+      - Configuration of AISBench, without O(api_key), which is added. Then O(argv) is the path of C(ais_bench), with what comes before it.
+      - Empty for C(vllm bench serve).
+    type: dict
+    default: {}
   api_key:
     description: Key of the service.
     type: str
@@ -137,8 +143,18 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.bench.driver import BenchError, Command, growth, prompts_that_evict, read_all, run_load, whole_argv
+from ..module_utils.bench.driver import (
+    KEY,
+    BenchError,
+    Command,
+    growth,
+    prompts_that_evict,
+    read_all,
+    run_load,
+    whole_argv,
+)
 from ..module_utils.bench.running import Running
+from ..module_utils.files.tree import TreeError
 from ..module_utils.tools.runner import ToolMissing
 from ..module_utils.tools.text import visible
 
@@ -151,6 +167,7 @@ ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "container": {"type": "str", "default": ""},
     "user": {"type": "str", "default": ""},
+    "config": {"type": "dict", "default": {}},
     "api_key": {"type": "str", "default": "", "no_log": True},
     "engine_api_key": {"type": "str", "default": "", "no_log": True},
     "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
@@ -178,12 +195,13 @@ def main():
     params = module.params
     env = {name: str(value) for name, value in params["environment"].items()}
     if params["api_key"]:
-        env["OPENAI_API_KEY"] = params["api_key"]
+        env[KEY] = params["api_key"]
     argv = params["argv"]
     if params["evict"] and not module.check_mode:
         argv = [*argv, "--num-prompts", str(eviction(module))]
-    command = Command(argv, env, params["source"], params["directory"], params["container"], params["user"])
-    path = os.path.join(params["directory"], f"bench-{os.getpid()}.json")
+    place = [params[name] for name in ("source", "directory", "container", "user", "config")]
+    command = Command(argv, env, *place)
+    path = os.path.join(params["directory"], f"bench-{os.getpid()}" + ("" if params["config"] else ".json"))
     result = {"changed": False, "command": whole_argv(command, path)}
     if module.check_mode:
         module.exit_json(**result)
@@ -191,7 +209,7 @@ def main():
     try:
         with Running(params["deployment"]):
             result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
-    except (BenchError, ToolMissing, OSError) as error:
+    except (BenchError, ToolMissing, TreeError, OSError) as error:
         module.fail_json(msg=visible(f"Benchmark: {error}"), **result)
     after = read_all(params["engines"], params["engine_api_key"])
     result["engines"] = {name: growth(before[name], after[name]) for name in before}

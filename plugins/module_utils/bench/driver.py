@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run of ``vllm bench serve``, which every environment and image with an engine has.
+"""One run of ``vllm bench serve``, which every environment and image with an engine has, or of another program whose result has the same form.
 
 Facts, from vLLM 0.13 to 0.32: the result is one JSON object; with ``--save-detailed`` it has ``output_lens`` and ``errors`` for each
 request. An answer with status 200 and without text counts as failed with the error NO_TEXT, and as completed without tokens if it was no
@@ -15,17 +15,20 @@ import os
 import select
 import shlex
 import threading
+from types import MappingProxyType
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..tools import foreign_file, foreign_json
 from ..tools.http_client import Target, ask
-from ..tools.runner import execute
+from ..tools.runner import MOST_LOG, execute
 from ..verify.metrics import FINISHED, Samples, labels_of, read_metrics
+from . import aisbench
+from .aisbench import NO_TEXT
 
 MOST_RESULT = 512 * 2**20  # bytes of a result file: 100,000 requests with their times have about 300 MiB
 MOST_NUMBER = 1e18  # of a figure; NaN is not below it either
+KEY = "OPENAI_API_KEY"  # the variable with the clients' or the engines' key
 TAIL = 30  # lines of the command's output that are shown after a failure
-NO_TEXT = "to calculate TTFT"
 OUTPUT = 1  # the descriptor of the module's result
 LOOK = 1.0  # seconds between two looks for the reader of the module's result
 # Runs the arguments, and ends them when its input ends, which the module holds open. So they end with the module, however it ends: also if it is
@@ -60,7 +63,8 @@ class BenchError(Exception):
 class Command(NamedTuple):
     """argv: the whole command without its result file; source: scripts that are read before; directory: for the result file.
 
-    container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module.
+    container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module. config: for AISBench, its
+    configuration without the key of the API; empty for ``vllm bench serve``.
     """
 
     argv: Sequence[str]
@@ -69,17 +73,23 @@ class Command(NamedTuple):
     directory: str
     container: str = ""
     user: str = ""
+    config: Mapping[str, Any] = MappingProxyType({})
 
 
 def whole_argv(command: Command, path: str) -> list[str]:
-    """The command as it is run: through a shell that reads the scripts, in the container or as the user.
+    """The command as it is run: through a shell that reads the scripts, in the container or as the user. ``path``: its result, a file or a folder.
 
     Values of the environment stay out of the arguments, because one of them may be a key.
     """
     script = "".join(f". {shlex.quote(name)} >/dev/null && " for name in command.source) + "{ " + HELD + "; }"
+    if command.config:  # it writes below its current folder, too
+        script = f"cd {shlex.quote(path)} && {script}"
     inner = ["bash", "-c", script, "bench", *command.argv]
-    inner += ["--save-result", "--save-detailed", "--result-dir", os.path.dirname(path)]
-    inner += ["--result-filename", os.path.basename(path)]
+    if command.config:
+        inner += aisbench.arguments(path)
+    else:
+        inner += ["--save-result", "--save-detailed", "--result-dir", os.path.dirname(path)]
+        inner += ["--result-filename", os.path.basename(path)]
     if command.container:
         given = [word for name in sorted(command.env) for word in ("--env", name)]
         return ["docker", "exec", "--interactive", *given, command.container, *inner]
@@ -95,21 +105,43 @@ def run_load(command: Command, path: str, wanted_tokens: int, timeout: float) ->
     """
     ended = threading.Event()
     try:
+        if command.config:
+            aisbench.prepare(path, command.config, command.env.get(KEY, ""))
         done = execute(
-            whole_argv(command, path), timeout, {**os.environ, **command.env}, stdin=held(ended), merged=True
+            whole_argv(command, path),
+            timeout,
+            {**os.environ, **command.env},
+            stdin=held(ended),
+            merged=True,
+            most=MOST_LOG,
         )
         if done.timed_out:
             raise BenchError(
                 f"the benchmark did not end within {timeout:.0f} s. Fix: raise timeout, or use fewer prompts"
             )
         if done.rc != 0:
-            tail = "\n".join(done.stdout.splitlines()[-TAIL:])
-            raise BenchError(f"the benchmark failed with exit status {done.rc}. The end of its output:\n{tail}")
-        return figures(read_result(path), wanted_tokens)
+            raise BenchError(_failure(command, f"the benchmark failed with exit status {done.rc}", done.stdout))
+        try:
+            return figures(_result(command, path), wanted_tokens)
+        except (OSError, ValueError) as error:  # of AISBench, which ends with status 0 also then
+            problem = f"the benchmark wrote no result that can be read ({error})"
+            raise BenchError(_failure(command, problem, done.stdout)) from error
     finally:
         ended.set()
-        if os.path.lexists(path):
+        if command.config:
+            aisbench.remove(path)
+        elif os.path.lexists(path):
             os.unlink(path)
+
+
+def _result(command: Command, path: str) -> dict[str, Any]:
+    return aisbench.read(path, aisbench.asked(command.config)) if command.config else read_result(path)
+
+
+def _failure(command: Command, problem: str, output: str) -> str:
+    tail = "\n".join(output.splitlines()[-TAIL:])
+    known = aisbench.trap(output) if command.config else ""
+    return f"{problem}{': ' + known if known else ''}. The end of its output:\n{tail}"
 
 
 def held(ended: threading.Event) -> Callable[[Any], None]:
@@ -145,23 +177,22 @@ def read_result(path: str) -> dict[str, Any]:
 def figures(result: dict[str, Any], wanted_tokens: int) -> dict[str, Any]:
     """Counts, rates (per second) and times (ms) of a result.
 
-    ``empty``: answers without a token; ``short``: answers with fewer tokens than wanted. Both are None if the result does not tell.
+    ``empty``: answers without a token; ``short``: answers with fewer tokens than wanted. Both are None if the result does not tell, also if it
+    does not have a length for each request that it counted.
     """
     lengths, errors = result.get("output_lens"), result.get("errors")
     errors = [str(error or "") for error in (errors if isinstance(errors, list) else [])]
     silent = sum(1 for error in errors if NO_TEXT in error)
-    answered = None
-    if isinstance(lengths, list):
-        errors += [""] * (len(lengths) - len(errors))
-        answered = [tokens for tokens, error in zip(lengths, errors) if not error]
     found = {name: _number(result.get(name)) for name in (*NAMES, *RATES)}
     failed = found["failed"] if found["failed"] is not None else sum(1 for error in errors if error)
+    answered = None
+    if _lengths_of(lengths, found["completed"], failed):
+        errors += [""] * (len(lengths) - len(errors))
+        answered = [tokens for tokens, error in zip(lengths, errors) if not error]
     found["failed"] = failed - min(silent, failed)
     found["empty"] = None if answered is None else silent + sum(1 for tokens in answered if not tokens)
     found["short"] = (
-        None
-        if answered is None or not wanted_tokens
-        else sum(1 for n in answered if 0 < (_number(n) or 0) < wanted_tokens)
+        None if answered is None or not wanted_tokens else sum(1 for n in answered if 0 < n < wanted_tokens)
     )
     found["first_error"] = next((error[-300:] for error in errors if error and NO_TEXT not in error), "")
     for time in TIMES:
@@ -171,10 +202,17 @@ def figures(result: dict[str, Any], wanted_tokens: int) -> dict[str, Any]:
     return found
 
 
+def _lengths_of(lengths: Any, completed: Any, failed: Any) -> bool:
+    """Whether these are the lengths of that many answers."""
+    if not isinstance(lengths, list) or completed is None or len(lengths) != completed + failed:
+        return False
+    return all(_number(tokens) is not None for tokens in lengths)
+
+
 def _number(value: Any) -> Any:
-    """A finite number of a file that the service's user wrote; None for everything else."""
+    """A finite number, not below zero, of a file that the service's user wrote; None for everything else."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if number and abs(value) < MOST_NUMBER else None
+    return value if number and 0 <= value < MOST_NUMBER else None
 
 
 def read_all(engines: Sequence[dict[str, str]], token: str = "") -> dict[str, Samples | None]:
@@ -182,14 +220,14 @@ def read_all(engines: Sequence[dict[str, str]], token: str = "") -> dict[str, Sa
     found: dict[str, Samples | None] = {}
     for engine in engines:
         reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
-        found[engine["name"]] = read_metrics(reply.body) if reply.status == 200 else None
+        found[engine["name"]] = read_metrics(reply.body) if reply.status == 200 and not reply.error else None
     return found
 
 
 def prompts_that_evict(engine: dict[str, str], prompt_tokens: int, token: str = "") -> int:
     """How many prompts of this length an engine's KV cache cannot hold, from the size that it reports. Raises BenchError."""
     reply = ask(Target(engine["url"], token), "/metrics", timeout=10.0)
-    sizes = labels_of(reply.body, CACHE) if reply.status == 200 else []
+    sizes = labels_of(reply.body, CACHE) if reply.status == 200 and not reply.error else []
     blocks = [(size.get("num_gpu_blocks", ""), size.get("block_size", "")) for size in sizes]
     if not blocks or not all(number.isdigit() and size.isdigit() for number, size in blocks):
         raise BenchError(
@@ -212,8 +250,9 @@ def growth(
     found = {}
     for name, metric in (counters or COUNTERS).items():
         now, then = _number(after.get(metric)), _number(before.get(metric, 0.0))
-        if now is not None and then is not None and 0 <= now < then:
+        if now is None or then is None:
+            continue
+        if now < then:
             return None
-        if now is not None and now >= 0 and then is not None:
-            found[name] = round(now - then, 3)
+        found[name] = round(now - then, 3)
     return found

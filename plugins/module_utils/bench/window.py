@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 def read(service: dict[str, str], token: str = "") -> Reading | None:
     """One reading of a service ({name, kind, url}); None if it does not answer."""
     reply = ask(Target(service["url"], token), "/metrics", timeout=10.0)
-    if reply.status != 200:
+    if reply.status != 200 or reply.error:
         return None
     samples, states = read_metrics(reply.body), {}
     for name, metric in STATES[service["kind"]].items():

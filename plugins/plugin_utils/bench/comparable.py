@@ -12,11 +12,16 @@ from ..description.findings import Finding
 Record = t.Mapping[str, t.Any]
 SETTINGS = ("profile", "input", "prefix", "prefixes", "output", "trace")  # other values: other requests
 GOOD = "request_goodput"
+FIRST_DRIVER = "vllm"  # of reports that do not name theirs
 
 
 def other_settings(old: Record, settings: Record) -> list[str]:
-    """Settings with which the earlier report measured other requests."""
-    return [name for name in SETTINGS if old["settings"].get(name) != settings[name]]
+    """Settings with which the earlier report measured other requests, or the same ones with another program.
+
+    Programs count differently: AISBench's last time of a request is that of its usage, and requests with one token count for its time per token.
+    """
+    driver = [] if old["settings"].get("driver", FIRST_DRIVER) == settings["driver"] else ["driver"]
+    return driver + [name for name in SETTINGS if old["settings"].get(name) != settings[name]]
 
 
 def figures(old: Record, slo: Record, compared: t.Sequence[str]) -> list[str]:

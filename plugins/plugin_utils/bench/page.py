@@ -12,7 +12,7 @@ from ...module_utils.tools.text import visible
 from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
-from .text import comparison_rows, engine_rows, load_rows, topology_text, upstream_rows
+from .text import comparison_rows, driver_text, engine_rows, load_rows, topology_text, upstream_rows
 
 Record = t.Mapping[str, t.Any]
 # A curve's title, its unit, its figures with their names, and the limit of inference_bench.slo that it shows.
@@ -48,7 +48,7 @@ def bench_page(report: Record) -> str:
         ("Release", f"{report['release']}, vLLM {report['vllm']}"),
         ("Plan", report["digest"][:12]),
         ("Devices", report["devices"] or ""),
-        ("Load made on", report["host"]),
+        ("Load made on", f"{report['host']}{driver_text(settings)}"),
         ("Profile", settings["profile"]),
         ("Tokens", f"{settings['prefix'] + settings['input']} in, {settings['output']} out"),
         ("Repeats", f"{count(settings['repeats'])} of each load; tables show the median (least to most)"),

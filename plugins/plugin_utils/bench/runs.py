@@ -9,6 +9,7 @@ import typing as t
 
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
+from .aisbench import AISBENCH, aisbench_config, aisbench_findings
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
@@ -29,7 +30,8 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
         bench = read_bench(raw)
     except PlanError as error:
         raise PlanError([*error.findings, *more]) from error
-    findings = [*_unsuitable(plan), *_too_long(plan, bench), *pool_findings(plan, bench), *more]
+    findings = [*_unsuitable(plan, bench), *_too_long(plan, bench), *pool_findings(plan, bench)]
+    findings += [*aisbench_findings(bench), *more]
     service = _service(plan, bench.host)
     if service is None:
         findings.append(
@@ -57,10 +59,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
         "devices": sum(len(item["devices"]) for item in plan["services"]),
         "runs": [warm_up, *measured],
         "options": {
-            "environment": {
-                name: service["env"][name] for name in ("PYTHONPATH", "HF_HUB_OFFLINE") if name in service["env"]
-            },
-            "source": list(service["source"]),
+            **_surroundings(service, bench),
             "directory": service["scratch_directory"],
             "container": (service["container"] or {}).get("name", ""),
             "user": "" if service["container"] else plan["user"],
@@ -72,16 +71,24 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
     }
 
 
-def _unsuitable(plan: Record) -> list[Finding]:
+def _surroundings(service: Record, bench: Bench) -> dict[str, t.Any]:
+    """Environment and scripts of the program: those of the engine, or, for a program that is no part of it, none of its libraries."""
+    if bench.driver == AISBENCH:
+        return {"environment": {"HF_HUB_OFFLINE": "1"}, "source": []}
+    names = [name for name in ("PYTHONPATH", "HF_HUB_OFFLINE") if name in service["env"]]
+    return {"environment": {name: service["env"][name] for name in names}, "source": list(service["source"])}
+
+
+def _unsuitable(plan: Record, bench: Bench) -> list[Finding]:
     found = []
     if plan["runtime_facts"]["in_cluster"]:
         found.append(
             _refusal("", "pods of a cluster are not measured by this playbook", "Run vllm bench serve in a pod.")
         )
     version = tuple(int(part) for part in str(plan["release_facts"]["vllm"]).split(".")[:2] if part.isdigit())
-    if version and version < LEAST_VLLM:
+    if version and version < LEAST_VLLM and bench.driver != AISBENCH:
         problem = f"vLLM {plan['release_facts']['vllm']} has no vllm bench serve with the options that are needed"
-        found.append(_refusal("", problem, "Upgrade to a release with vLLM 0.13 or later."))
+        found.append(_refusal("", problem, "Upgrade to a release with vLLM 0.13 or later, or set driver: aisbench."))
     return found
 
 
@@ -115,7 +122,18 @@ def _service(plan: Record, host: str) -> Record | None:
 
 def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, prompts: int) -> dict[str, t.Any]:
     label = f"load {load}, measurement {repeat} of {bench.repeats}" if repeat else "warm-up"
-    argv = [*_pinned(bench), *_program(service), *_target(plan, service), *_prompts(bench, load, repeat)]
+    run = {"label": label, "load": load, "repeat": repeat, "round": "", "engine": "", "evict": ""}
+    if bench.driver == AISBENCH:
+        at_a_time, trust = load or min(prompts, 16), "--trust-remote-code" in service["argv"]
+        config = aisbench_config(plan, _entry(plan)["url"], bench, at_a_time, prompts, trust)
+        return {**run, "argv": [*_pinned(bench), bench.program], "config": config}
+    argv = [
+        *_hashed(bench, load, repeat),
+        *_pinned(bench),
+        *_program(service),
+        *_target(plan, service),
+        *_prompts(bench, load, repeat),
+    ]
     argv += ["--percentile-metrics", "ttft,tpot,itl,e2el", "--metric-percentiles", PERCENTILES, "--disable-tqdm"]
     if bench.profile != "trace" or not repeat:
         argv += ["--num-prompts", str(prompts), "--max-concurrency", str(load or min(prompts, 16)), "--ignore-eos"]
@@ -124,8 +142,20 @@ def _run(plan: Record, service: Record, bench: Bench, load: int, repeat: int, pr
     limits = [f"{name}:{getattr(bench.slo, name)}" for name in ("ttft", "tpot", "e2el") if getattr(bench.slo, name)]
     if limits:
         argv += ["--goodput", *limits]
-    run = {"label": label, "load": load, "repeat": repeat, "round": "", "engine": "", "evict": ""}
-    return {**run, "argv": argv}
+    return {**run, "argv": argv, "config": {}}
+
+
+def _hashed(bench: Bench, load: int, repeat: int) -> list[str]:
+    """For a trace, the seed of Python's hash of texts, from which vLLM makes the tokens of a block: another process would send other prompts.
+
+    Source: `TimedTrace._expand_prompt` in vllm/benchmarks/datasets of vLLM 0.23 to 0.32.
+    """
+    return ["env", f"PYTHONHASHSEED={_seed(bench, load, repeat)}"] if bench.profile == "trace" and repeat else []
+
+
+def _seed(bench: Bench, load: int, repeat: int) -> int:
+    """Another one in each measurement: what an earlier one left in a prefix cache must not help."""
+    return bench.seed + 1000 * load + repeat
 
 
 def _pinned(bench: Bench) -> list[str]:
@@ -137,10 +167,13 @@ def _program(service: Record) -> list[str]:
     return [service["argv"][0] if service["argv"][0].endswith("vllm") else "vllm", "bench", "serve"]
 
 
+def _entry(plan: Record) -> Record:
+    return t.cast(Record, plan["verify"].get("entry") or plan["verify"]["colocated"][0])
+
+
 def _target(plan: Record, service: Record) -> list[str]:
-    entry = plan["verify"].get("entry") or plan["verify"]["colocated"][0]
     model = plan["model"]
-    found = ["--backend", "openai", "--base-url", entry["url"], "--endpoint", "/v1/completions"]
+    found = ["--backend", "openai", "--base-url", _entry(plan)["url"], "--endpoint", "/v1/completions"]
     found += ["--model", model["path"], "--served-model-name", model["name"], "--temperature", "0"]
     if "--trust-remote-code" in service["argv"]:
         found.append("--trust-remote-code")
@@ -148,8 +181,7 @@ def _target(plan: Record, service: Record) -> list[str]:
 
 
 def _prompts(bench: Bench, load: int, repeat: int) -> list[str]:
-    """Other prompts in each measurement: what an earlier one left in a prefix cache must not help."""
-    seed = ["--seed", str(bench.seed + 1000 * load + repeat)]
+    seed = ["--seed", str(_seed(bench, load, repeat))]
     if bench.profile == "trace" and repeat:
         # Mooncake's traces count milliseconds and blocks of 512 tokens
         found = ["--dataset-name", "timed_trace", "--dataset-path", bench.trace, "--self-timed"]

@@ -41,6 +41,14 @@ class Bench:
     profile: str = documented(
         "The kind of load.", choice("latency", "smoke", "throughput", "long_prefix", "pool", "trace")
     )
+    driver: str = documented(
+        "The program that sends the requests: vllm (vllm bench serve), or aisbench for figures like Huawei's.",
+        choice("vllm", "aisbench"),
+    )
+    program: str = documented(
+        "Driver aisbench: path of ais_bench on the host of the load; with containers, in the engine's image.",
+        typed("path"),
+    )
     loads: tuple[int, ...] = documented("Concurrent requests, one measurement each.", ())
     prompts: int = documented(
         "Requests of one measurement. 0: 8 times the load, at least 64; of a trace all.", number(0, 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import typing as t
 
 from ..hosts.tuning_state import state_lines
+from .aisbench import AISBENCH
 from .report import SHOWN
 
 Record = t.Mapping[str, t.Any]
@@ -30,7 +31,7 @@ def bench_text(report: Record) -> list[str]:
         "",
         f"Release {report['release']}, vLLM {report['vllm']}{_npus(report['devices'])}, plan {report['digest'][:12]}. "
         f"Profile {settings['profile']}: {settings['prefix'] + settings['input']} tokens in, {settings['output']} out, "
-        f"{settings['repeats']} measurements of each load. Times in ms; median (least to most).",
+        f"{settings['repeats']} measurements of each load{driver_text(settings)}. Times in ms; median (least to most).",
         "",
     ]
     tuned = state_lines(report.get("tuning") or {})
@@ -48,6 +49,11 @@ def bench_text(report: Record) -> list[str]:
             f"  {finding['why']} Fix: {finding['fix']}",
         ]
     return lines
+
+
+def driver_text(settings: Record) -> str:
+    """Nothing for the program that sends the requests if nothing else is said."""
+    return " by AISBench" if settings.get("driver") == AISBENCH else ""
 
 
 def _npus(number: int, before: str = ", ") -> str:

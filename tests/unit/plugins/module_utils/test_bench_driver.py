@@ -51,6 +51,24 @@ def test_without_details_the_answers_are_not_known():
     assert (found["empty"], found["short"], found["failed"]) == (None, None, 0)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"output_lens": [10, 10, 6]},
+        {"output_lens": []},
+        {"output_lens": [10, 10, 6, float("nan"), 0]},
+        {"output_lens": [10, 10, 6, -4, 0]},
+        {"output_lens": [10, 10, 6, "12", 0]},
+        {"completed": None},
+        {"completed": -4},
+        {"completed": 5},
+    ],
+)
+def test_lengths_that_are_not_those_of_the_answers_say_nothing(odd):
+    found = driver.figures({**RESULT, **odd}, 10)
+    assert (found["empty"], found["short"]) == (None, None)
+
+
 def test_failures_are_counted_from_errors_if_the_release_has_no_count():
     assert driver.figures({"output_lens": [1, 0], "errors": ["", "gone"]}, 0)["failed"] == 1
 
@@ -160,6 +178,7 @@ def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
         ({driver.FINISHED: 1.0}, {driver.FINISHED: 2.0, driver.STARTED: 160.25}, None),
         (None, {"vllm:request_success_total": 2.0}, None),
         ({}, None, None),
+        ({driver.FINISHED: -1.0}, {driver.FINISHED: 2.0}, {}),
     ],
 )
 def test_growth_of_counters(before, after, grown):
@@ -184,15 +203,21 @@ def test_prompts_that_evict(monkeypatch, page, prompts):
     assert driver.prompts_that_evict({"name": "colocated-0", "url": "http://x"}, 1024) == prompts
 
 
+def test_counters_of_a_page_that_is_cut_off_are_unknown(monkeypatch):
+    monkeypatch.setattr(driver, "ask", lambda *_arguments, **_options: Reply(200, f"{driver.FINISHED} 12", 0.1, "cut"))
+    assert driver.read_all([{"name": "decode-0", "url": "http://x"}]) == {"decode-0": None}
+
+
 @pytest.mark.parametrize(
-    ("status", "page"),
+    ("status", "page", "error"),
     [
-        (200, "vllm:prompt_tokens_total 7"),
-        (200, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="None"} 1.0'),
-        (401, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="800"} 1.0'),
+        (200, "vllm:prompt_tokens_total 7", ""),
+        (200, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="None"} 1.0', ""),
+        (401, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="800"} 1.0', ""),
+        (200, 'vllm:cache_config_info{block_size="128",num_gpu_blocks="800"} 1.0', "cut"),
     ],
 )
-def test_a_cache_of_unknown_size_is_an_error(monkeypatch, status, page):
-    monkeypatch.setattr(driver, "ask", lambda *_arguments, **_options: Reply(status, page, 0.1, "", "", ()))
+def test_a_cache_of_unknown_size_is_an_error(monkeypatch, status, page, error):
+    monkeypatch.setattr(driver, "ask", lambda *_arguments, **_options: Reply(status, page, 0.1, error, "", ()))
     with pytest.raises(driver.BenchError, match="Fix: set inference_bench.evict"):
         driver.prompts_that_evict({"name": "colocated-0", "url": "http://x"}, 1024)

@@ -51,7 +51,11 @@ def measuring(tmp_path):
 
     def start(timeout=300):
         module = subprocess.Popen(
-            [sys.executable, "-c", MODULE, str(tmp_path), str(timeout)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [sys.executable, "-c", MODULE, str(tmp_path), str(timeout)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            # A shell starts what runs in the background with this signal ignored, and Python then leaves it so.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         started.append(module)
         note = tmp_path / "program"

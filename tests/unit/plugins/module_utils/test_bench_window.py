@@ -62,6 +62,12 @@ def test_an_engine_that_does_not_always_answer_is_unknown(monkeypatch):
     assert found == {"decode-0": None} and len(asked) == 1, "it is not asked again"
 
 
+def test_a_page_that_is_cut_off_is_unknown(monkeypatch):
+    """Its last number may be the begin of another one."""
+    cut = Reply(200, engine_text(20, 0.4)[:-1], 0.0, "cut")
+    assert watched(monkeypatch, [engine_text(10, 0.4), cut])[0] == {"decode-0": None}
+
+
 def test_an_infinite_state_is_unknown(monkeypatch):
     engine = watched(monkeypatch, [engine_text(10, "+Inf"), engine_text(20, "-Inf")])[0]["decode-0"]
     assert "kv_usage" not in engine and engine["requests"] == 10.0

@@ -21,6 +21,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.description.findi
 from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
 
 SMOKE = {"profile": "smoke"}
+AISBENCH = {"driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,18 @@ def test_the_load_goes_through_the_entry_with_the_tokenizer_of_the_model(plan):
     assert option(run, "--temperature") == "0"
 
 
+def test_prompts_of_a_trace_are_the_same_in_another_process_and_other_ones_in_another_measurement(plan):
+    """vLLM makes the tokens of a block from Python's hash of a text, which differs between processes unless it is fixed."""
+
+    def seeds(**settings):
+        found = bench_runs(plan, {"profile": "trace", "trace": "/srv/trace.jsonl", "repeats": 3, **settings})["runs"]
+        return [word for run in found if run["repeat"] for word in run["argv"] if word.startswith("PYTHONHASHSEED=")]
+
+    assert len(set(seeds())) == 3 and seeds() == seeds() != seeds(seed=9)
+    run = bench_runs(plan, {"profile": "trace", "trace": "/srv/trace.jsonl", "cores": "0-3"})["runs"][1]
+    assert run["argv"][:4] == ["env", "PYTHONHASHSEED=2", "taskset", "--cpu-list"]
+
+
 def test_it_runs_in_the_environment_of_an_engine(plan):
     found = bench_runs(plan, SMOKE)
     service = next(item for item in plan["services"] if item["name"] == found["service"])
@@ -63,6 +76,54 @@ def test_it_runs_in_the_environment_of_an_engine(plan):
     assert found["options"]["user"] == plan["user"]
     pinned = bench_runs(plan, {**SMOKE, "cores": "0-3,8"})
     assert pinned["runs"][1]["argv"][:3] == ["taskset", "--cpu-list", "0-3,8"]
+
+
+def test_aisbench_gets_its_own_configuration_and_nothing_of_the_engine(plan):
+    found = bench_runs(plan, {**AISBENCH, "profile": "throughput", "loads": [4], "cores": "0-3"})
+    run = found["runs"][1]
+    assert run["argv"] == ["taskset", "--cpu-list", "0-3", "/opt/aisbench/bin/ais_bench"]
+    (model,), (dataset,) = run["config"]["models"], run["config"]["datasets"]
+    assert (model["url"], model["path"]) == (plan["verify"]["entry"]["url"], plan["model"]["path"])
+    assert (model["model"], model["batch_size"], model["max_out_len"]) == (plan["model"]["name"], 4, 1500)
+    assert (model["retry"], model["stream"], "api_key" in model) == (1, True, False), (
+        "a second try would hide a failure"
+    )
+    assert model["generation_kwargs"] == {"temperature": 0, "ignore_eos": True}
+    assert dataset["config"]["RequestCount"] == 64 and dataset["config"]["Type"] == "tokenid"
+    assert dataset["config"]["TokenIdConfig"] == {"RequestSize": 3500, "PrefixLen": 0}
+    assert found["options"]["environment"] == {"HF_HUB_OFFLINE": "1"} and found["options"]["source"] == []
+    prefixed = bench_runs(plan, {**AISBENCH, "profile": "long_prefix", "prefixes": 1})["runs"][1]["config"]["datasets"][
+        0
+    ]
+    assert prefixed["config"]["TokenIdConfig"] == {"RequestSize": 8704, "PrefixLen": 8192}
+    assert all(run["config"] == {} for run in bench_runs(plan, SMOKE)["runs"])
+    warm_up = found["runs"][0]["config"]
+    assert 1 <= warm_up["models"][0]["batch_size"] <= warm_up["datasets"][0]["config"]["RequestCount"]
+
+
+def test_an_older_engine_is_measured_by_aisbench_only(plan):
+    older = copy.deepcopy(plan)
+    older["release_facts"]["vllm"] = "0.9.1"
+    with pytest.raises(PlanError, match=r"vLLM 0\.9\.1 has no vllm bench serve(.|\n)*set driver: aisbench"):
+        bench_runs(older, SMOKE)
+    assert bench_runs(older, {**SMOKE, **AISBENCH})["runs"]
+
+
+def test_reports_of_different_programs_are_not_compared(plan):
+    old = report(plan, [50.0] * 3)
+    settings = {name: value for name, value in old["settings"].items() if name != "driver"}
+    assert report(plan, [50.0] * 3, old={**old, "settings": settings})["comparison"], "an older report is of vLLM"
+    found = report(plan, [50.0] * 3, old={**old, "settings": {**settings, "driver": "aisbench"}})
+    assert not found["comparison"] and not found["passed"]
+    assert "BENCH-COMPARE" in [item["id"] for item in found["findings"] if "another driver" in item["problem"]]
+
+
+def test_a_report_names_aisbench(plan):
+    found = report(plan, [50.0])
+    settings = {**found["settings"], "driver": "aisbench"}
+    found = {**found, "settings": settings}
+    assert "by AISBench" in bench_text(found)[2] and "by AISBench" in bench_page(found)
+    assert "AISBench" not in bench_text(report(plan, [50.0]))[2]
 
 
 def test_in_a_container_the_program_of_the_image_runs():
@@ -80,6 +141,13 @@ def test_in_a_container_the_program_of_the_image_runs():
         ({"profil": "smoke"}, "unknown key 'profil'"),
         ({"profile": "trace"}, "no file is given"),
         ({"trace": "/x.jsonl"}, "reads no file"),
+        ({"driver": "aisbench"}, "its program is not known"),
+        ({**AISBENCH, "program": "ais_bench"}, "ais_bench"),
+        ({"program": "/usr/bin/ais_bench"}, "whose program is known"),
+        ({**AISBENCH, "profile": "trace", "trace": "/x.jsonl"}, "cannot send the prompts of the profile trace again"),
+        ({**AISBENCH, "profile": "pool"}, "cannot send the prompts of the profile pool again"),
+        ({**AISBENCH, "profile": "long_prefix"}, "one common prefix, not 8"),
+        ({**AISBENCH, "slo": {"ttft": 100}}, "does not count good requests"),
         ({"loads": [0]}, "are no loads"),
         ({"host": "nowhere"}, "nowhere runs no engine"),
         ({"input": 500000}, "max-model-len of"),
