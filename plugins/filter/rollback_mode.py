@@ -13,8 +13,10 @@ from ..plugin_utils.lifecycle.halves import seen
 from ..plugin_utils.plan.record import stored_plan, whole_plan
 
 
-def rollback_mode(hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pause: t.Any = False) -> dict[str, t.Any]:
-    """Adapter: ``text`` is the recorded plan.json of a host, empty without one. What runs is known after an interrupted upgrade only."""
+def rollback_mode(
+    hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pause: t.Any = False, asked: t.Any = ""
+) -> dict[str, t.Any]:
+    """Adapter: ``text`` is the recorded plan.json of a host, empty without one; ``asked``: inference_upgrade_mode, of which only all matters."""
     hosts = list(hosts)
     previous = {host: whole_plan(plain(hostvars[host].get("__inference_previous")) or {}) for host in hosts}
     locked = [plain(hostvars[host].get("__inference_locked")) or {} for host in hosts if previous[host]]
@@ -26,6 +28,7 @@ def rollback_mode(hostvars: t.Any, hosts: t.Iterable[str], text: t.Any, allow_pa
         runs,
         any(found.get("half") for found in locked),
         bool(allow_pause),
+        str(asked or "") == "all",
     )
 
 

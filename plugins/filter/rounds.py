@@ -28,7 +28,7 @@ def rounds_back(hostvars: t.Any, hosts: t.Iterable[str], plan: t.Any) -> list[di
         return []
     new, old = plain(plan), whole_plan(plain(hostvars[hosts[0]]["__inference_previous"]))
     runs = halves.runs_as(found["old"], found["new"], new)
-    return halves.rounds(old, new, runs, found["asked"], halves.OLD) or []
+    return halves.rounds(old, new, runs, found["asked"], halves.OLD, halves.answering(found["old"], new)) or []
 
 
 class FilterModule:

@@ -19,6 +19,7 @@ description:
     a process that is gone. Any other lock is taken over only by O(break_lock).
   - The host keeps a journal of the deployment's changes. With O(previous) it returns the plan to go back to, with O(verified) it notes that
     the deployed plan is verified.
+  - After an upgrade by halves that was interrupted, V(begin) fails unless O(accept_half) says that the run knows of halves.
   - Reports no change, as a lock is no state of the deployment.
 attributes:
   check_mode:
@@ -45,14 +46,21 @@ options:
   previous:
     description:
       - What RV(previous) is needed for. V(upgrade) wants the last verified plan, or the deployed one where none was ever verified.
-        V(rollback) wants the last verified plan, or the one before it if that is what runs.
+        V(rollback) wants the last verified plan, or the one before it if that is what runs. V(verified) wants the last verified plan.
     type: str
-    choices: ["", upgrade, rollback]
+    choices: ["", upgrade, rollback, verified]
     default: ""
   verified:
     description: With V(end), the digest of the plan that was verified. Noted if it is the deployed one. Empty notes nothing.
     type: str
     default: ""
+  accept_half:
+    description:
+      - Whether V(begin) also succeeds after an upgrade was interrupted that had begun to change one half of the instances. Engines run then that
+        cannot exchange KV cache, each half has routers of its own, and only one of them gets requests.
+      - Only for changes that know the half, or that bring no engine to a router.
+    type: bool
+    default: false
   break_lock:
     description: The id of a run whose lock is taken over, as the error message names it. Evaluated on the controller.
     type: str
@@ -102,7 +110,7 @@ phase:
   type: str
   sample: verified
 verified:
-  description: Whether O(verified) is the digest of the plan that is deployed.
+  description: Whether O(verified) is the digest of the plan that is deployed, and no change of it was interrupted.
   returned: with O(verified)
   type: bool
 holder:
@@ -125,12 +133,36 @@ ARGUMENTS = {
     "directory": {"type": "path", "required": True},
     "state": {"type": "str", "required": True, "choices": ["begin", "end"]},
     "make": {"type": "bool", "default": True},
-    "previous": {"type": "str", "default": "", "choices": ["", "upgrade", "rollback"]},
+    "previous": {"type": "str", "default": "", "choices": ["", "upgrade", "rollback", "verified"]},
     "verified": {"type": "str", "default": ""},
+    "accept_half": {"type": "bool", "default": False},
     "break_lock": {"type": "str", "default": ""},
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
 }
+UNRECORDED = "The verification is not recorded on this host, so rollback will not know it: {}"
+UNFINISHED = "a change has not ended. Fix: run status, which names it; end it, then verify again"
+OTHER = "another plan than the verified one is deployed here, or none. Fix: run deploy, then verify again"
+HALVED = (
+    "an upgrade was interrupted after it had begun to change the {} half of the instances. Engines run that cannot exchange KV cache, each half has "
+    "routers of its own, and only one of them gets requests: this playbook would mix them. Nothing was changed. Fix: run upgrade with the "
+    "settings of the interrupted run, which goes on without a pause, or rollback, which goes back; then run this playbook again."
+)
+
+
+def begin(params, directory, check):
+    """Take the lock; returns the record of the run that holds it. A half that the run does not know is refused under the lock, and releases it."""
+    here = params["run"].get("id")
+    holder = deployment_lock.holder_of(directory)
+    if not check:
+        holder = deployment_lock.take(directory, params["run"], params["replace"], params["make"])
+    ours = holder.get("id", here) in (here, params["replace"])
+    half = journal.unfinished_half(directory) if ours and not params["accept_half"] else ""
+    if half and not check:
+        deployment_lock.release(directory, here)
+    if half:
+        raise tree.TreeError(HALVED.format(half))
+    return holder
 
 
 def work(params, check):
@@ -148,12 +180,15 @@ def work(params, check):
         result["interrupted"] = (
             (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
         )
+    if params["state"] == "begin":
+        return dict(result, holder=begin(params, directory, check))
     if check:
         return dict(result, holder=deployment_lock.holder_of(directory))
-    if params["state"] == "begin":
-        return dict(result, holder=deployment_lock.take(directory, params["run"], params["replace"], params["make"]))
     if params["verified"]:
         result["verified"] = journal.verified(directory, params["verified"], params["run"])
+        if not result["verified"]:
+            changing = journal.read(directory).get("phase") == journal.CHANGING
+            result["warning"] = UNRECORDED.format(UNFINISHED if changing else OTHER)
     deployment_lock.release(directory, params["run"].get("id"))
     return dict(result, holder=deployment_lock.holder_of(directory))
 
@@ -161,7 +196,10 @@ def work(params, check):
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     try:
-        module.exit_json(changed=False, **work(module.params, module.check_mode))
+        result = work(module.params, module.check_mode)
+        if "warning" in result:
+            module.warn(result.pop("warning"))
+        module.exit_json(changed=False, **result)
     except (tree.TreeError, Busy, OSError) as error:
         module.fail_json(
             msg=visible(

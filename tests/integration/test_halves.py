@@ -15,6 +15,7 @@ import tempfile
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer
+from ansible_collections.ascend.inference.plugins.module_utils.files import journal
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
 from ansible_collections.ascend.inference.tests.integration import _balancer
 from ansible_collections.ascend.inference.tests.integration.test_serving_change import (
@@ -32,6 +33,7 @@ SETTINGS["balancer_status_port"] = FIRST + 3
 WATCH = 3  # seconds of each share
 NEW = {"inference_args": {"block-size": 64}, "inference_upgrade_watch": WATCH}
 OLD = {"inference_upgrade_watch": WATCH}
+COMPARED = {"inference_compare_with": "/dev/null", "inference_compare_folder": "/nonexistent"}
 
 
 @pytest.fixture
@@ -151,6 +153,16 @@ def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(ser
             assert f"{names} do not run with the settings of this plan." in output and "Fix: run upgrade." in output, (
                 output[-3000:]
             )
+        for playbook, given in (
+            ("restart", {"inference_services": ["decode-0"]}),
+            ("restart", {}),
+            ("compare", {"inference_allow_pause": True, **COMPARED}),
+        ):
+            output = service.play(playbook, fails=True, **OLD, **given)
+            assert "begun to change the first half of the instances." in output, output[-3000:]
+            assert "Nothing was changed." in output
+        service.play("verify", **OLD)  # simulated engines do not mind
+        assert journal.unfinished_half(str(service.root / "deployments/inference")) == "first"
         assert service.starts() == killed
         output = service.play("rollback")
         assert "Mode set: no pause. router and the engines behind it run with this plan" in output, output[-3000:]
@@ -163,4 +175,23 @@ def test_no_other_playbook_stops_the_half_that_serves_after_a_run_was_killed(ser
         assert "neither half runs completely with the verified plan" in output, output[-3000:]
         service.play("upgrade", **NEW)
         whole(service, new=True)
+    nothing_lost(requests)
+
+
+@pytest.mark.long
+def test_a_rollback_between_two_kv_caches_loses_no_request(service):
+    """At rest, and again after it was killed: the next one goes back to the plan that was verified, beside the half that runs with it."""
+    service.play("site")
+    service.play("upgrade", inference_upgrade_mode="all", **NEW)
+    begin = service.starts()
+    with load.Load(URL, "tiny", clients=2) as requests:
+        service.play("rollback", fails=True, killed_at=f"Go back{KILLS[3].removeprefix(SWITCH)}", **OLD)
+        output = service.play("rollback", **OLD)
+        assert "router and the engines behind it run with this plan" in output, output[-3000:]
+        whole(service, new=True)
+        output = service.play("rollback", **OLD)
+        assert "Mode set: no pause. First " in output, output[-3000:]
+        whole(service, new=False)
+    changed = service.starts()
+    assert [name for name in begin if changed[name] == begin[name]] == ["balancer", "router", "router-1"]
     nothing_lost(requests)

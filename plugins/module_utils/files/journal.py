@@ -12,6 +12,8 @@ plan that was verified, and ``before.json``, the verified plan before that one. 
 
 ``half`` is the half of the instances that an upgrade began to change last. It stays until ``deployed``, also if a later change was interrupted:
 until then engines may run that cannot exchange KV cache.
+
+A verification notes nothing in the phase ``changing``: the entry would hide that a change has not ended, and which half it began with.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from . import tree
 JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json", "plan.json"
 WATCHDOG = "watchdog.json"  # restarts by the watchdog, see module_utils/probe/watchdog.py
 MEASURED = "bench.lock"  # which measurement runs, see module_utils/bench/running.py; a killed one leaves it
-NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED)
+IMAGES = "container_images.json"  # which image each name meant, see module_utils/runtime/image_record.py
+NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED, IMAGES)
 CHANGING, DEPLOYED = "changing", "deployed"
 
 
@@ -91,10 +94,10 @@ def unfinished_half(base):
 
 
 def verified(base, digest, run):
-    """Note that the deployed plan is verified, if it is the one with this digest; says whether it is."""
+    """Note that the deployed plan is verified; says whether it is the one with this digest, and no change of it was interrupted."""
     with Folder(base) as folder:
         plan, journal = folder.read(PLAN), folder.journal()
-        if not digest or plan.get("digest") != digest:
+        if not digest or plan.get("digest") != digest or journal.get("phase") == CHANGING:
             return False
         last = folder.read(VERIFIED)
         if last.get("digest") != digest:
@@ -117,12 +120,15 @@ def previous(base, purpose):
 
     ``upgrade``: the last verified plan; where none was ever verified the deployed one, unless a change of it was interrupted.
     ``rollback``: the last verified plan, or the one before it if that is what is deployed and nothing was changed since.
+    ``verified``: the last verified plan.
     """
     with Folder(base) as folder:
         phase, last, deployed = folder.journal().get("phase", ""), folder.read(VERIFIED), folder.read(PLAN)
         if purpose == "rollback":
             at_rest = phase == "verified" and deployed.get("digest") == last.get("digest")
             return folder.read(BEFORE) if at_rest else last
+        if purpose == "verified":
+            return last
         return last or ({} if phase == CHANGING else deployed)
 
 

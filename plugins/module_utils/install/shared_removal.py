@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 
 from ..files import tree
 from ..files.mounts import mounts_in
@@ -100,7 +99,7 @@ def remove(root, paths):
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)
         else:
-            shutil.rmtree(path)
+            tree.remove_all(path)
     return [path for path in [*(os.path.join(root, name) for name in LAYOUT), root] if _remove_empty(path)]
 
 

@@ -164,11 +164,26 @@ def runs_as(old: t.Mapping[str, Found], new: t.Mapping[str, Found], plan: Plan) 
     return found
 
 
-def rounds(old: Plan, new: Plan, runs: t.Mapping[str, str], asked: t.Container[str], target: str) -> list[Round] | None:
+def answering(found: t.Mapping[str, Found], plan: Plan) -> list[str]:
+    """The halves of which each service runs with a plan and answers now. ``found``: {host: {healthy: [service]}}, compared with that plan."""
+    healthy = {name for host in found.values() for name in host.get("healthy") or ()}
+    return [half for half, names in halves(plan).items() if set(names) <= healthy]
+
+
+def rounds(
+    old: Plan,
+    new: Plan,
+    runs: t.Mapping[str, str],
+    asked: t.Container[str],
+    target: str,
+    answers: t.Container[str] = (),
+) -> list[Round] | None:
     """The rounds from what runs to ``target``; None if no half is known to serve, so that everything has to stop.
 
     A half with the old revision is trusted, as its plan was verified. One with the new revision is trusted if the balancer sends it all requests,
-    which it does only after a proof. ``runs``: the result of `runs_as`; ``asked``: names of the routers that get requests. A round is
+    which it does only after a proof. If the balancer sends all requests to the other half, a way back may have just started the old one: then
+    it comes last, and has to answer. ``runs``: the result of `runs_as`; ``asked``: names of the routers that get requests; ``answers``: the
+    halves with the old revision that answer, see `answering`. A round is
 
     ``half``: that changes; ``revisions``: of both halves afterwards; ``target``: see `mixed`; ``services``, ``routers``, ``engines``: of that half;
     ``starts``: services that start or restart;
@@ -177,7 +192,11 @@ def rounds(old: Plan, new: Plan, runs: t.Mapping[str, str], asked: t.Container[s
     {} in the last round.
     """
     plans = {OLD: old, NEW: new}
-    trusted = next((half for half in (SECOND, FIRST) if runs[half] == OLD), "") or _proven(new, runs, asked)
+    gets = _gets_requests(new, asked)
+    old_ones = [half for half in (SECOND, FIRST) if runs[half] == OLD]
+    asked_ones = [half for half in old_ones if gets[half] or not gets[OTHER_HALF[half]]]
+    answering_ones = [half for half in old_ones if half in answers]
+    trusted = next(iter(asked_ones), "") or _proven(new, runs, asked) or next(iter(answering_ones), "")
     if not trusted:
         return None
     revision = runs[trusted]
@@ -187,6 +206,12 @@ def rounds(old: Plan, new: Plan, runs: t.Mapping[str, str], asked: t.Container[s
         return [_round(plans, other, after, target, last=True)]
     last = {FIRST: target, SECOND: target}
     return [_round(plans, other, after, target), _round(plans, trusted, last, target, last=True)]
+
+
+def _gets_requests(plan: Plan, asked: t.Container[str]) -> dict[str, bool]:
+    """{half: whether the balancer sends requests to a router of it}."""
+    routers = {service["name"] for service in plan["services"] if service["kind"] == "router"}
+    return {half: any(name in asked for name in names if name in routers) for half, names in halves(plan).items()}
 
 
 def _proven(new: Plan, runs: t.Mapping[str, str], asked: t.Container[str]) -> str:
@@ -230,18 +255,20 @@ def _reached(plan: Plan) -> list[dict[str, str]]:
     return [{key: router[key] for key in ("name", "url")} for router in plan["verify"]["routers"]]
 
 
-def cost_of_return(planned: t.Sequence[Round]) -> str:
-    """What the rounds back to a plan cost that one half still runs with, as one sentence for each fact."""
-    (found,) = planned
+def cost_of_rounds(plan: Plan, planned: t.Sequence[Round]) -> str:
+    """What these rounds cost, as one sentence for each fact. An interrupted run may have made the first one, or changed the halves the other way round."""
+    found = planned[0]
+    if not found["last"]:
+        return cost_of_halves(plan, found["half"])
     routers = ", ".join(found["serving"]["routers"])
     return (
         f"Mode set: no pause. {routers} and the engines behind it run with this plan and get all requests, while "
-        f"{', '.join(found['services'])} return to it, are proven and join. Fewer instances serve meanwhile."
+        f"{', '.join(found['services'])} change to it, are proven and join. Fewer instances serve meanwhile."
     )
 
 
-def cost_of_halves(plan: Plan) -> str:
-    """What the mode costs, as one sentence for each fact."""
+def cost_of_halves(plan: Plan, begin: str = FIRST) -> str:
+    """What the mode costs, as one sentence for each fact; ``begin``: the half that changes first."""
     split = halves(plan)
     kinds = {service["name"]: (service["kind"], service["instance"]) for service in plan["services"]}
     counts = []
@@ -252,7 +279,7 @@ def cost_of_halves(plan: Plan) -> str:
         )
         counts += [f"{serving} of {every} {kind}"] if every else []
     return (
-        f"Mode set: no pause. First {', '.join(split[FIRST])} change, are proven with a router of their own, and get 5, 50 and 100 percent of "
-        f"the requests while failures and the time to the first token are compared; then {', '.join(split[SECOND])} change. Fewer instances serve "
+        f"Mode set: no pause. First {', '.join(split[begin])} change, are proven with a router of their own, and get 5, 50 and 100 percent of "
+        f"the requests while failures and the time to the first token are compared; then {', '.join(split[OTHER_HALF[begin]])} change. Fewer instances serve "
         f"meanwhile, at least {', '.join(counts)}; prefix caches are empty afterwards."
     )

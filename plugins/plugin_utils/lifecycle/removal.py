@@ -17,11 +17,26 @@ Plan = dict[str, t.Any]
 def removal_plan(text: str, directory: str, todays: Plan) -> Plan:
     """The deployed plan if there is one that belongs into ``directory``, else the inventory's; ``{}`` if there is neither.
 
-    ``text``: that of plan.json, empty without one. ``ValueError`` for a plan that another folder has.
+    ``text``: that of plan.json, empty without one. ``ValueError`` for a plan that another folder has, and for one that cannot be read and that
+    the inventory's plan cannot stand for: one of another version of the collection has to have the same runtime, which then finds all services.
     """
     plan = _decoded(text)
-    if not plan or plan.get("plan_version") != PLAN_VERSION:
+    if not plan:
+        if text and not todays:
+            raise ValueError(
+                f"{directory}/plan.json is damaged, and the inventory has no plan for this host, so nobody knows what runs here. Nothing was "
+                "removed. Fix: run remove with an inventory that plans the deployment on this host."
+            )
         return todays
+    if plan.get("plan_version") != PLAN_VERSION:
+        if todays and todays.get("runtime") == plan.get("runtime"):
+            return todays
+        have = f"has the runtime {todays.get('runtime')}" if todays else "has no plan for this host"
+        raise ValueError(
+            f"{directory}/plan.json was written by another version of this collection, and the inventory {have}: the services of the runtime "
+            f"{plan.get('runtime')} would stay. Nothing was removed. Fix: run remove with that version, or with an inventory that plans the "
+            "deployment on this host with that runtime."
+        )
     place = posixpath.join(str(plan.get("root")), "deployments", str(plan.get("deployment")))
     if directory not in (place, plan.get("directory")) or place != plan.get("directory"):
         raise ValueError(

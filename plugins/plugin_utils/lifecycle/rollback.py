@@ -8,17 +8,26 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils.status.plan import PLAN_VERSION
-from .halves import OLD, cost_of_return, half_obstacles, rounds, runs_as
-from .upgrade import INTERRUPTED, cost, obstacles
+from ..plan.record import whole_plan
+from .halves import NEW, OLD, answering, cost_of_rounds, half_obstacles, rounds, runs_as
+from .steps import serves
+from .upgrade import INTERRUPTED, OTHER_VERSION, UNKNOWN_HALF, cost, obstacles
 
 Plan = t.Mapping[str, t.Any]
+CHANGING, AT_REST = "changing", "verified"  # phases of module_utils/files/journal.py
 UNKNOWN = (
     "An upgrade was interrupted after it began to change one half of the instances, and {why}. A rollback would stop every service, and clients "
     "get errors until the models are loaded. Nothing was changed, and whatever serves goes on. Fix: run upgrade with the settings of the "
     "interrupted run, which goes on without a pause, then rollback. Or run rollback again with -e inference_allow_pause=true when a pause is "
     "acceptable."
 )
-NO_HALF = "neither half runs completely with the verified plan"
+UNSEEN = (
+    "A rollback half by half, without a pause, is possible, but {why}. Nothing was changed, and whatever serves goes on. Fix: run status; when the "
+    "services run as they did, run rollback again. When a pause is acceptable, run it with -e inference_allow_pause=true, which stops every service."
+)
+NO_HALF = "neither half runs completely with the verified plan and gets requests, or answers"
+NOBODY = "nothing serves that could go on meanwhile"
+UNRECORDED = "it is not known with which plan the services run, because plan.json is missing or damaged"
 UNRELATED = "hosts are named that are not part of the verified plan"
 
 
@@ -52,6 +61,24 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
     return found
 
 
+def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """The hosts at rest that an interrupted change did not reach, because no file of theirs differs, or because it failed before.
+
+    Such a host names the plan before the verified one, and those that the change reached the verified one: all go back to that.
+    ``locked``: {host: {previous: plan to go back to or {}, phase: of its journal}}.
+    """
+    going = [dict(found.get("previous") or {}) for found in locked.values() if found.get("phase") == CHANGING]
+    digests = {plan["digest"] for plan in going if plan.get("digest")}
+    names = {host["name"] for plan in going for host in whole_plan(plan).get("hosts", ())}
+    return [
+        host
+        for host, found in locked.items()
+        if host in names
+        and found.get("phase") == AT_REST
+        and (found.get("previous") or {}).get("digest") not in digests
+    ]
+
+
 def mode(
     previous: t.Mapping[str, Plan],
     running: Plan,
@@ -59,28 +86,67 @@ def mode(
     seen: t.Mapping[str, t.Any] | None = None,
     half: bool = False,
     allow_pause: bool = False,
+    stop: bool = False,
 ) -> dict[str, t.Any]:
     """How to go back: ``{mode, text, refusals, rounds}`` with the modes of an upgrade.
 
     ``previous`` as for `refusals`; ``running``: the plan that the hosts recorded last; ``phases``: the phase of each host's journal. After an
-    interrupted change nobody knows which engines have which settings, so all stop. After an upgrade half by half (``half``) one half serves: if
-    it runs with the verified plan, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. ``seen``: what all
-    hosts saw, compared with the verified plan only (see `halves.seen`).
+    interrupted change nobody knows which engines have which settings, so all stop. After a change half by half (``half``) one half serves: if
+    it is known which, the other one goes back in ``rounds``; if not, nothing stops without ``allow_pause``. ``seen``: what all
+    hosts saw, compared with the recorded plan (old) and the verified one (new), see `halves.seen`. ``stop``: whether a pause was asked for, so
+    that nothing goes half by half.
     """
     plan = next((plan for plan in previous.values() if plan), {})
     phases = list(phases)
-    if half:
+    if half and not stop:
         why = UNRELATED if not all(previous.values()) else "; ".join(half_obstacles(plan, plan))
-        planned = (
-            None if why or not seen else rounds(plan, plan, runs_as(seen[OLD], seen[OLD], plan), seen["asked"], OLD)
-        )
+        planned = None if why or not seen else _from_half(plan, running, seen)
         if planned:
-            return {"mode": "set", "text": cost_of_return(planned), "refusals": [], "rounds": planned}
+            return {"mode": "set", "text": cost_of_rounds(plan, planned), "refusals": [], "rounds": planned}
         if not allow_pause:
-            return {"mode": "", "text": "", "refusals": [UNKNOWN.format(why=why or NO_HALF)], "rounds": []}
-    reasons = obstacles(plan, running) if phases and set(phases) <= {"deployed", "verified"} else [INTERRUPTED]
-    chosen = "all" if reasons else "rolling"
-    return {"mode": chosen, "text": cost(chosen, plan, running, reasons), "refusals": [], "rounds": []}
+            began = running.get("digest") in (None, plan.get("digest"))  # with the verified plan
+            refusal = UNKNOWN.format(why=why or NO_HALF) if why or began else UNSEEN.format(why=UNKNOWN_HALF)
+            return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
+    rests = bool(phases) and set(phases) <= {"deployed", "verified"}
+    unknown = [] if rests and running else [UNRECORDED if rests else INTERRUPTED]
+    reasons = unknown or obstacles(plan, running)
+    by_halves = reasons and not (unknown or stop)
+    halves, planned = _by_halves(plan, running, seen, previous) if by_halves else ([], [])
+    if halves == [UNKNOWN_HALF] and not allow_pause:
+        return {"mode": "", "text": "", "refusals": [UNSEEN.format(why=UNKNOWN_HALF)], "rounds": []}
+    chosen = "set" if planned else "all" if reasons else "rolling"
+    text = cost_of_rounds(plan, planned) if planned else cost(chosen, plan, running, reasons, halves)
+    return {"mode": chosen, "text": text, "refusals": [], "rounds": planned}
+
+
+def _from_half(plan: Plan, running: Plan, seen: t.Mapping[str, t.Any]) -> list[t.Any] | None:
+    """The rounds after a change by halves was interrupted; None if no half is known to serve.
+
+    An upgrade began with the verified plan, so a half that runs with it served before. A rollback may begin with a recorded plan that was never
+    verified: then a half with the verified plan was started by it, and has to be proven. Without a readable record, one that gets requests serves.
+    """
+    recorded = running.get("digest")
+    if recorded == plan["digest"] or (not recorded and seen["asked"]):
+        answers = answering(seen[NEW], plan) if recorded else ()
+        return rounds(plan, plan, runs_as(seen[NEW], seen[NEW], plan), seen["asked"], OLD, answers)
+    if running.get("plan_version") != plan["plan_version"] or half_obstacles(plan, running):
+        return None
+    return rounds(running, plan, runs_as(seen[OLD], seen[NEW], plan), seen["asked"], NEW)
+
+
+def _by_halves(
+    plan: Plan, running: Plan, seen: t.Mapping[str, t.Any] | None, previous: t.Mapping[str, Plan]
+) -> tuple[list[str], list[t.Any]]:
+    """Why ``running`` cannot become ``plan`` half by half, and the rounds if it can."""
+    if running and running.get("plan_version") != plan.get("plan_version"):
+        return [OTHER_VERSION], []
+    found = half_obstacles(plan, running) + ([] if all(previous.values()) else [UNRELATED])
+    if found or not seen:
+        return found or [UNKNOWN_HALF], []
+    if not serves(running, {name for host in seen[OLD].values() for name in host["down"]}):
+        return [NOBODY], []
+    planned = rounds(running, plan, runs_as(seen[OLD], seen[NEW], plan), seen["asked"], NEW)
+    return ([], planned) if planned else ([UNKNOWN_HALF], [])
 
 
 def _differing(plan: Plan, asked: t.Iterable[str], having: t.Container[str]) -> list[str]:

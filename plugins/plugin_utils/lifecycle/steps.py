@@ -25,6 +25,7 @@ Step = dict[str, t.Any]
 KINDS = ("encode", "prefill", "decode", "colocated")
 ENTRIES = ("router", "balancer", "frontend")
 BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
+LISTED = ("logger",)  # software of the router that its ``files`` have as well; plans of earlier versions lack the name
 # Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
 NEUTRAL_OPTIONS = frozenset(
     [
@@ -124,11 +125,11 @@ def other_software(plan: Plan, deployed: Plan) -> bool:
 
 
 def _software(plan: Plan) -> t.Any:
-    """The software without the programs in front of the routers."""
+    """The software without the programs in front of the routers, and without what it names twice."""
     software = plan.get("software")
     if not isinstance(software, dict) or not isinstance(software.get("router"), dict):
         return software
-    router = {key: value for key, value in software["router"].items() if key not in BEFORE_ROUTERS}
+    router = {key: value for key, value in software["router"].items() if key not in (*BEFORE_ROUTERS, *LISTED)}
     return {**software, "router": router}
 
 
@@ -203,7 +204,7 @@ def steps(
         found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
         found = entries if reason == SINGLE else found
         result["pauses"][reason] = found
-        names, more = ", ".join(found), _otherwise(reason, plan)
+        names, more = ", ".join(found), _otherwise(reason, plan, deployed)
         if allow_pause:
             result["notes"].append(f"Pause: {names} restart at once, because {reason}.")
         else:
@@ -258,9 +259,9 @@ def differs(registered: t.Mapping[str, t.Any], plan: Plan) -> bool:
     return False
 
 
-def _otherwise(reason: str, plan: Plan) -> str:
+def _otherwise(reason: str, plan: Plan, deployed: Plan) -> str:
     """What else than a pause helps against a reason, as the end of a sentence."""
-    if reason == OTHER and plan.get("balancer"):
+    if reason == OTHER and plan.get("balancer") and deployed.get("plan_version") == plan["plan_version"]:
         return ", or run upgrade, which changes half by half without one where two instances of each pool allow it"
     return ", or add an instance first" if reason == ALONE else ""
 
@@ -292,6 +293,11 @@ def _serves(plan: Plan, deployed: Plan, instances: t.Mapping[tuple[str, int], se
     there = {service["kind"] for service in deployed.get("services", plan["services"])}
     entries = [_named(plan, kind) for kind in ENTRIES if kind in there]
     return kinds == up and all(not names or names - down for names in entries)
+
+
+def serves(plan: Plan, down: t.Iterable[str]) -> bool:
+    """Whether a deployed plan serves without these services: each pool and each kind of router has one that runs."""
+    return _serves(plan, plan, _instances(plan), set(down))
 
 
 def _named(plan: Plan, kind: str) -> set[str]:

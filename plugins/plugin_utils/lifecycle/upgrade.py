@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .halves import FRONT, NEW, cost_of_halves, half_obstacles, rounds, runs_as
+from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
 from .steps import ENTRIES, KINDS, OTHER, change, other_software
 
 Plan = t.Mapping[str, t.Any]
@@ -24,6 +24,7 @@ UNKNOWN_ALL = (
     "services run as they did, run again. When a pause is acceptable, run again with -e inference_upgrade_mode=all, which stops every service."
 )
 UNREACHED = "a host is unreachable"
+OTHER_VERSION = "another version of this collection wrote the plan that runs"
 INTERRUPTED = "a change was interrupted, so engines of both settings may run"
 
 
@@ -146,20 +147,24 @@ def mode(
         refusal = UNKNOWN_ALL.format(why="; ".join(reasons), unknown=UNKNOWN_HALF)
         return {"mode": "", "text": "", "refusals": [refusal], "rounds": []}
     chosen = asked or ("rolling" if not reasons else "all" if halves else "set")
+    goes_by_halves = chosen == "set"
     return {
         "mode": chosen,
-        "text": cost(chosen, plan, previous, reasons, halves),
+        "text": cost_of_rounds(plan, planned) if goes_by_halves else cost(chosen, plan, previous, reasons, halves),
         "refusals": [],
-        "rounds": planned if chosen == "set" else [],
+        "rounds": planned if goes_by_halves else [],
     }
 
 
 def _by_halves(plan: Plan, previous: Plan, seen: t.Mapping[str, t.Any] | None) -> tuple[list[str], list[t.Any]]:
     """Why the plan cannot be changed half by half, and the rounds if it can."""
+    if previous and previous.get("plan_version") != plan["plan_version"]:
+        return [OTHER_VERSION], []
     found = half_obstacles(plan, previous)
     if found or not seen:
         return found or [UNKNOWN_HALF], []
-    planned = rounds(previous, plan, runs_as(seen["old"], seen["new"], plan), seen["asked"], NEW)
+    runs = runs_as(seen["old"], seen["new"], plan)
+    planned = rounds(previous, plan, runs, seen["asked"], NEW, answering(seen["old"], plan))
     return ([], planned) if planned else ([UNKNOWN_HALF], [])
 
 
@@ -224,6 +229,10 @@ def planned_mode(plan: Plan, running: Plan) -> list[str]:
     reasons = obstacles(plan, running)
     if not reasons:
         return []
+    if running.get("plan_version") != plan["plan_version"]:
+        return [
+            "The playbook upgrade would refuse: the deployed plan was written by another version of this collection, so there would be no way back."
+        ]
     halves = half_obstacles(plan, running)
     text = cost("all" if halves else "set", plan, running, reasons, halves)
     return [f"The playbook upgrade would choose {text[0].lower()}{text[1:]}"]

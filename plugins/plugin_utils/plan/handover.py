@@ -9,13 +9,15 @@ of every host. Each host's part is a separate file, so that the cost depends onl
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import typing as t
 
 from ...module_utils.status.plan import status_plan
-from ..description.inventory import GROUP, deployment_variables, inventory_of, members
+from ..description.inventory import GROUP, deployment_variables, inventory_of, members, unknown_group
 from .planner import launch_plan
 from .record import record_of
 from .render.router import members_of
@@ -42,6 +44,7 @@ def planned(variables: t.Any, hostvars: t.Any, groups: t.Any, deployed: Plan | N
     hosts = members(groups, str(variables[GROUP]) if GROUP in variables else "")
     hostvars = {name: hostvars[name] for name in hosts}  # Ansible recomputes them at each access
     description, conflicts = deployment_variables(variables, hostvars, hosts)
+    conflicts += unknown_group(groups, str(variables[GROUP]) if GROUP in variables else "")
     return launch_plan(description, inventory_of(hostvars, hosts), conflicts, deployed)
 
 
@@ -102,10 +105,11 @@ def generated(plan: t.Mapping[str, t.Any]) -> bool:
 
 
 def hand_over(plan: Plan, folder: str) -> None:
-    """Write the plan, its record for the hosts, and each host's part; with files generated at deployment each part is the whole plan."""
+    """Write the plan and each host's part; with files generated at deployment each part is the whole plan."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):  # of an earlier plan of this run
+        os.remove(os.path.join(folder, RECORD))
     _write(os.path.join(folder, WHOLE), plan)
-    _write(os.path.join(folder, RECORD), record_of(plan))
     whole = generated(plan)
     for host, part in parts(plan):
         more = {key: part[key] for key in ("stages", "question")}
@@ -119,7 +123,21 @@ def _write(path: str, value: t.Any) -> None:
 
 def take(folder: str, host: str = "", record: bool = False) -> Plan:
     """The whole plan, one host's part, or the record of the plan. Raises ``FileNotFoundError`` if this run created none."""
+    if record:
+        _make_record(folder)
     name = RECORD if record else part_name(host) if host else WHOLE
     with open(os.path.join(folder, name), encoding="utf-8") as stream:
         found: Plan = json.load(stream)
         return found
+
+
+def _make_record(folder: str) -> None:
+    """Pack the plan when the first host asks for its record: it takes as long as all that is written, and most playbooks need none.
+
+    Workers of Ansible ask at the same time; one of them packs.
+    """
+    path = os.path.join(folder, RECORD)
+    with open(f"{path}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            _write(path, record_of(take(folder)))

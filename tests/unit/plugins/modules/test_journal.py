@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import journal, tree
+from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock, journal, tree
 
 RUN = {"id": "r1", "owner": "anna", "controller": "bastion"}
 
@@ -52,14 +52,17 @@ class Deployment:
         self.plan(release)
 
     def back(self, purpose):
-        found = self.run_module("deployment_run", directory=str(self.base), state="begin", previous=purpose, run=RUN)
+        found = self.begin(previous=purpose)
         return found["previous"].get("release", "")
+
+    def begin(self, run=None, **more):
+        return self.run_module("deployment_run", directory=str(self.base), state="begin", run=run or RUN, **more)
 
     @property
     def half(self):
         """The unfinished half, as the lock and the decision on a pause read it."""
         directory = str(self.base)
-        run = self.run_module("deployment_run", directory=directory, state="begin", previous="rollback", run=RUN)
+        run = self.begin(previous="rollback", accept_half=True)
         found = self.run_module("deployed_plan_info", directory=directory, content=False)
         assert found["half"] == run["half"] and found["content"] == ""
         return run["half"]
@@ -140,6 +143,38 @@ def test_an_upgrade_by_halves_that_did_not_end_is_known_until_a_change_has_ended
     assert host.half == "" and "half" not in journal.read(str(host.base))
 
 
+@pytest.mark.parametrize("half", ["", "first"])
+def test_a_verification_does_not_hide_a_change_that_was_interrupted(host, half):
+    """Files of another plan are written, and the engines may still run with the deployed one."""
+    for release in ("1.0", "2.0"):
+        host.deploy(release)
+        host.verify(release)
+    host.services("3.0", half=half)
+    assert not host.verify("2.0")
+    assert (host.phase, host.half) == ("changing", half)
+    found = host.begin(previous="rollback", accept_half=True)
+    assert found["previous"]["release"] == "2.0", "a rollback would have gone to the plan before it"
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_who_does_not_know_halves_does_not_begin(host, check):
+    host.deploy("1.0")
+    host.verify("1.0")
+    host.services("2.0")
+    assert not host.begin(check=check)["failed"], "a change instance by instance"
+    host.services("3.0", half="second")
+    found = host.begin(check=check)
+    assert found["failed"] and "change the second half" in found["msg"] and "Fix: run upgrade" in found["msg"]
+    assert deployment_lock.holder_of(str(host.base)) == {}
+    assert not host.begin(check=check, accept_half=True)["failed"]
+    host.verify("1.0")  # ends the run
+    host.begin(run={**RUN, "id": "r2"}, accept_half=True)
+    found = host.begin(check=check)
+    assert not found["failed"] and found["holder"]["id"] == "r2", "the action plugin says who changes it now"
+    found = host.begin(check=check, replace="r2")
+    assert found["failed"] and "change the second half" in found["msg"], "it has ended"
+
+
 def test_another_plan_than_the_deployed_one_is_not_noted_as_verified(host):
     host.deploy("1.0")
     assert not host.verify("2.0") and host.phase == "deployed"
@@ -198,6 +233,42 @@ def test_status_shows_a_change_that_has_not_ended(host, half, again):
         and f"by anna on bastion) and has not ended. Fix: if it does not run any more, run {again}, or rollback" in text
         and "goes back to release 1.0" in text
     )
+
+
+def test_the_last_verified_plan_is_read_whatever_was_changed_since(host):
+    for release in ("1.0", "2.0"):
+        host.deploy(release)
+        host.verify(release)
+    assert (host.back("rollback"), host.back("verified")) == ("1.0", "2.0")
+    host.services("3.0")
+    assert (host.back("rollback"), host.back("verified")) == ("2.0", "2.0")
+
+
+def test_a_verification_that_is_not_recorded_says_so(host):
+    host.deploy("1.0")
+    end = {"directory": str(host.base), "state": "end", "run": RUN}
+    assert host.run_module("deployment_run", verified="d-1.0", **end)["warnings"] == []
+    (other,) = host.run_module("deployment_run", verified="d-2.0", **end)["warnings"]
+    assert "rollback will not know it" in other and "another plan than the verified one" in other
+    host.services("2.0", half="first")
+    (unfinished,) = host.run_module("deployment_run", verified="d-1.0", **end)["warnings"]
+    assert "a change has not ended" in unfinished and "Fix: run status" in unfinished
+    assert host.run_module("deployment_run", **end)["warnings"] == []
+
+
+@pytest.mark.parametrize("planned", [True, False])
+@pytest.mark.parametrize(
+    ("text", "why"), [('{"plan_version": 1}', "written by another version of this collection"), ("{", "is not JSON")]
+)
+def test_status_does_not_take_a_plan_that_it_cannot_read_for_none(host, text, why, planned):
+    host.deploy("1.0")
+    (host.base / "plan.json").write_text(text)
+    settings = {"runtime": "docker", "runtime_settings": {"deployment": "x"}, "deployment": "x", "directory": ""}
+    given = {"planned": {**settings, "digest": "", "services": []}} if planned else {}
+    found = host.run_module("service_status", directory=str(host.base), host="h1", **given)
+    (finding,) = [finding for finding in found["findings"] if "plan.json" in finding]
+    assert finding.startswith("the plan that is deployed on this host cannot be read: ") and why in finding
+    assert "Fix: run ascend.inference.deploy" in finding and found["unreadable"]
 
 
 def test_only_the_call_that_ends_the_run_releases_the_lock(host):

@@ -12,7 +12,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.filter.rollback_mode import rollback_mode
 from ansible_collections.ascend.inference.plugins.filter.rounds import FilterModule
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import halves, rollback
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.half_plan import kept, of_half
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.halves import FIRST, NEW, OLD, SECOND
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.upgrade import mode, planned_mode
@@ -224,6 +224,19 @@ def test_of_two_new_halves_the_first_is_trusted():
     assert [found["half"] for found in halves.rounds(*PLANS, both, ["router"], NEW)] == [FIRST], "it gets all of them"
 
 
+@pytest.mark.parametrize("target", [OLD, NEW])
+def test_a_half_that_the_balancer_passes_over_is_not_trusted_for_its_settings(target):
+    """It may have been started by a way back that was killed, and still load the model: the other half serves."""
+    behind = {FIRST: OLD, SECOND: NEW}
+    assert halves.rounds(*PLANS, behind, ["router"], target)[0]["half"] == FIRST, "the second one gets all requests"
+    assert halves.rounds(*PLANS, {FIRST: OLD, SECOND: ""}, ["router"], target) is None
+    assert halves.rounds(*PLANS, behind, [], target)[0]["half"] == SECOND, "nobody knows who gets requests"
+    assert halves.rounds(*PLANS, behind, ["router", "router-1"], target)[0]["half"] == SECOND
+    answers = halves.rounds(*PLANS, {FIRST: OLD, SECOND: ""}, ["router"], target, [FIRST])
+    assert answers[0]["half"] == SECOND, "it runs and answers, and the other one does not run with either plan"
+    assert halves.rounds(*PLANS, behind, ["router"], target, [FIRST])[0]["half"] == FIRST, "a proof comes before"
+
+
 def test_what_runs_is_compared_with_both_plans():
     plan = cpu()
     none, every = {"down": [], "outdated": []}, {"down": [], "outdated": ["decode-1", "prefill-1"]}
@@ -288,6 +301,175 @@ def test_a_rollback_that_would_stop_the_serving_half_is_refused(found, why):
     assert why in text and "Nothing was changed" in text and "Fix: run upgrade" in text and result["rounds"] == []
     allowed = rollback_mode(found, list(found), json.dumps(cpu()), True)
     assert (allowed["mode"], allowed["refusals"], allowed["rounds"]) == ("all", [], [])
+
+
+def returning(first, asked):
+    """hostvars of a host after a rollback by halves from a plan that was never verified was killed; ``first``: what of the first half runs."""
+    split, every = halves.halves(PLANS[0]), [*services(PLANS[0], (*KINDS, "router"))]
+    outdated = {OLD: split[FIRST], NEW: [*split[SECOND], "balancer"]}
+    down = [] if first else ["decode-1"]
+    runs = {key: {"down": down, "outdated": names} for key, names in outdated.items()}
+    servers = {name: {"state": "ready", "weight": 100} for name in asked}
+    assert len(every) == 6
+    return {
+        "n1": {
+            "__inference_previous": PLANS[0],
+            "__inference_locked": {"phase": "changing", "half": FIRST},
+            "__inference_runs": {**runs, "servers": servers},
+        }
+    }
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_rollback_that_was_killed_gives_no_requests_to_a_half_that_it_has_not_proven(first):
+    result = rollback_mode(returning(first, ["router"]), ["n1"], json.dumps(PLANS[1]))
+    assert (result["mode"], result["refusals"]) == ("set", []) and "Mode set: no pause." in result["text"]
+    begin, end = result["rounds"]
+    assert (begin["half"], begin["serving"]["routers"], begin["target"]) == (FIRST, ["router"], NEW)
+    assert begin["verify"] and (end["half"], end["last"]) == (SECOND, True)
+
+
+def test_a_rollback_that_was_killed_after_the_proof_goes_on_with_the_other_half():
+    result = rollback_mode(returning(True, ["router-1"]), ["n1"], json.dumps(PLANS[1]))
+    assert [(found["half"], found["last"]) for found in result["rounds"]] == [(SECOND, True)]
+
+
+def test_a_rollback_that_was_killed_stops_nothing_if_the_recorded_plan_is_damaged():
+    (text,) = rollback_mode(returning(True, ["router"]), ["n1"], "{")["refusals"]
+    assert "Nothing was changed" in text and "inference_allow_pause" in text
+
+
+@pytest.mark.parametrize(("healthy", "mode"), [(("prefill-0", "decode-0", "router"), "set"), (("router",), "")])
+def test_a_verified_half_that_the_balancer_passes_over_has_to_answer(healthy, mode):
+    """An upgrade was killed while the second half was drained, or on the way back, while it started again."""
+    found = interrupted(outdated=["decode-1", "prefill-1"])
+    found["n1"]["__inference_runs"]["servers"] = {"router-1": {"state": "ready", "weight": 100}}
+    found["n1"]["__inference_runs"]["new"]["healthy"] = list(healthy)
+    result = rollback_mode(found, ["n1"], json.dumps(cpu()))
+    assert (result["mode"], [planned["half"] for planned in result["rounds"]]) == (mode, [FIRST] if mode else [])
+    assert mode or "gets requests, or answers" in result["refusals"][0]
+
+
+@pytest.mark.parametrize("killed", range(1, 11))
+def test_a_rollback_that_was_killed_anywhere_is_finished_by_the_next_ones(killed):
+    """From a recorded plan that was never verified. Only halves that serve already, or were proven, get requests."""
+    running, plan = PLANS
+    runs, asked = played({FIRST: OLD, SECOND: OLD}, set(ROUTERS.values()), NEW, killed)
+    for again in (*range(11), 99):
+        differs = {
+            revision: [name for half, names in halves.halves(plan).items() if runs[half] != revision for name in names]
+            for revision in (OLD, NEW)
+        }
+        seen = {key: {"n1": {"down": [], "outdated": names}} for key, names in differs.items()}
+        found = rollback.mode({"n1": plan}, running, ["changing"], {**seen, "asked": sorted(asked)}, half=True)
+        assert found["mode"] == "set", (killed, again)
+        assert set(found["rounds"][0]["serving"]["routers"]) & asked, "it serves already"
+        expected = halves.rounds(running, plan, runs, asked, NEW)
+        assert found["rounds"] == expected
+        runs, asked = played(runs, asked, NEW, again)
+    assert (runs, asked) == ({FIRST: NEW, SECOND: NEW}, set(ROUTERS.values()))
+
+
+def test_a_rollback_that_was_asked_to_stop_everything_does_so_after_an_interruption():
+    """A half that fails its proof each time would keep the rollback from ever ending."""
+    for found in (returning(True, ["router"]), interrupted(outdated=["decode-1", "prefill-1"])):
+        result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), False, "all")
+        assert (result["mode"], result["refusals"], result["rounds"]) == ("all", [], [])
+        assert "a change was interrupted" in result["text"]
+
+
+def test_an_upgrade_back_trusts_a_half_that_was_drained_if_it_answers():
+    """With the settings before, after a run was killed that had drained the second half: the first one has a plan that this run does not know."""
+    old, every = cpu(), ["decode-1", "prefill-1"]
+    for names, chosen in ((["prefill-0", "decode-0", "router"], "set"), (["prefill-0", "router"], "")):
+        runs = {"n1": {"down": [], "outdated": every, "healthy": names}}
+        found = mode({"n1": old}, old, "", ["another"], {"old": runs, "new": runs, "asked": ["router-1"]})
+        assert found["mode"] == chosen, names
+
+
+def test_a_half_that_gets_the_requests_is_trusted_without_a_recorded_plan():
+    for asked, chosen in ((["router"], "set"), ([], "")):
+        found = interrupted(outdated=["decode-1", "prefill-1"])
+        found["n1"]["__inference_runs"]["servers"] = {name: {"state": "ready", "weight": 100} for name in asked}
+        assert rollback_mode(found, ["n1"], "{")["mode"] == chosen
+
+
+def test_a_rollback_without_a_recorded_plan_says_so():
+    result = rollback_mode(rests(PLANS[1], PLANS[0]), ["n1"], "{")
+    assert result["mode"] == "all" and "not known with which plan the services run" in result["text"]
+    assert "KV cache" not in result["text"] and "no plan is deployed" not in result["text"]
+
+
+def test_a_rollback_that_was_killed_says_that_nobody_knows_which_half_serves():
+    found = returning(True, ["router"])
+    found["n1"]["__inference_runs"]["old"]["down"] = ["decode-0"]
+    (text,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
+    assert "not known which half" in text and "run rollback again" in text and "upgrade" not in text
+
+
+def rests(old, new, phase="verified", down=(), asked=("router", "router-1"), **more):
+    """hostvars of a host on which ``old`` runs, except services that are ``down``; ``new`` is the verified plan before it."""
+    names = [service["name"] for service in old["services"] if service["name"] not in down]
+    servers = {name: {"state": "ready", "weight": 100} for name in asked}
+    runs = {"old": {"down": list(down), "outdated": []}, "new": {"down": list(down), "outdated": names}}
+    return {
+        "n1": {
+            "__inference_previous": new,
+            "__inference_locked": {"phase": phase, "half": ""},
+            "__inference_runs": {**runs, "servers": servers},
+        },
+        **more,
+    }
+
+
+@pytest.mark.parametrize("phase", ["verified", "deployed"])
+def test_a_rollback_between_two_kv_caches_goes_by_halves(phase):
+    old, new = PLANS
+    result = rollback_mode(rests(new, old, phase), ["n1"], json.dumps(new))
+    assert (result["mode"], result["refusals"]) == ("set", []) and "Mode set: no pause." in result["text"]
+    first, last = result["rounds"]
+    assert (first["half"], first["revisions"], first["last"]) == (FIRST, {FIRST: NEW, SECOND: OLD}, False)
+    assert (last["half"], last["revisions"], last["last"]) == (SECOND, {FIRST: NEW, SECOND: NEW}, True)
+    filters = FilterModule().filters()
+    assert filters["_round_plan"](last, new, old, "n1") == dict(parts(old))["n1"], "the verified plan at the end"
+    assert first["verify"]["block_size"] == old["verify"]["block_size"]
+
+
+@pytest.mark.parametrize(
+    ("found", "text", "given", "why"),
+    [
+        (rests(PLANS[1], PLANS[0]), PLANS[1], (False, "all"), "cannot exchange KV cache"),
+        (rests(PLANS[1], PLANS[0], down=["decode-0", "decode-1"]), PLANS[1], (), "nothing serves that could go on"),
+        (rests(PLANS[1], PLANS[0], down=["router", "router-1"]), PLANS[1], (), "nothing serves that could go on"),
+        (rests(PLANS[1], PLANS[0], n2={}), PLANS[1], (), "hosts are named that are not part"),
+        (rests(cpu(routers=1, **BLOCK), cpu(routers=1)), cpu(routers=1, **BLOCK), (), "there is one router"),
+        (rests(PLANS[1], PLANS[0]), {**PLANS[1], "plan_version": 1}, (), "another version of this collection"),
+        (rests(PLANS[1], PLANS[0], "changing"), PLANS[1], (), "a change was interrupted"),
+    ],
+)
+def test_a_rollback_at_rest_says_why_everything_stops(found, text, given, why):
+    result = rollback_mode(found, list(found), json.dumps(text), *given)
+    assert (result["mode"], result["refusals"], result["rounds"]) == ("all", [], [])
+    assert why in result["text"] and result["text"].startswith("Mode all: every service stops")
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        rests(PLANS[1], PLANS[0], down=["decode-0", "prefill-1"]),
+        {"n1": {**rests(*PLANS)["n1"], "__inference_previous": PLANS[0], "__inference_runs": {}}},
+    ],
+)
+def test_a_rollback_stops_nothing_because_nobody_knows_which_half_serves(found):
+    (refused,) = rollback_mode(found, ["n1"], json.dumps(PLANS[1]))["refusals"]
+    assert "not known which half" in refused and "Nothing was changed" in refused and "inference_allow_pause" in refused
+    result = rollback_mode(found, ["n1"], json.dumps(PLANS[1]), True)
+    assert (result["mode"], result["refusals"]) == ("all", [])
+
+
+def test_a_rollback_that_needs_no_halves_does_not_use_them():
+    old, new = cpu(), cpu(inference_args={"max-num-seqs": 8})
+    assert rollback_mode(rests(new, old), ["n1"], json.dumps(new))["mode"] == "rolling"
 
 
 @pytest.mark.parametrize("adds", [True, False])
@@ -375,6 +557,26 @@ def single_changed():
     return plan
 
 
+def test_the_cost_of_a_change_that_goes_on_is_that_of_the_rounds_that_are_left():
+    old, new = PLANS
+    alone = [name for name, service in services(new).items() if service["instance"] == 1]
+    rest = {"n1": {"down": [], "outdated": ["decode-0", "prefill-0", "router"]}}
+    done = {"n1": {"down": [], "outdated": [*alone, "router-1"]}}
+    one = mode({"n1": old}, new, "", seen={"old": done, "new": rest, "asked": ["router-1"]})
+    assert len(one["rounds"]) == 1 and "router-1 and the engines behind it run with this plan" in one["text"]
+    assert "First " not in one["text"]
+    two = mode({"n1": old}, new, "", seen={"old": rest, "new": done, "asked": ["router-1"]})
+    assert [found["half"] for found in two["rounds"]] == [SECOND, FIRST]
+    assert two["text"].index("decode-0") < two["text"].index("decode-1")
+
+
+def test_a_plan_of_another_version_is_refused_once():
+    """Nobody looked at what runs of it, and a run with the mode all would be refused as well."""
+    old, new = {**cpu(), "plan_version": 1}, cpu(**BLOCK)
+    assert mode({"n1": old}, new, "")["refusals"] == []
+    assert "another version of this collection" in mode({"n1": old}, new, "set")["refusals"][0]
+
+
 def test_services_of_no_half_change_last():
     found = halves.mixed(cpu(), single_changed(), {FIRST: NEW, SECOND: OLD}, NEW)
     assert "other" not in [service["digest"] for service in found["services"]]
@@ -429,3 +631,5 @@ def test_the_plan_says_which_mode_an_upgrade_takes():
     assert planned_mode(cpu(inference_args={"max-num-seqs": 8}), old) == [], "deploy needs no pause"
     (line,) = planned_mode(cpu(inference_router={}, **BLOCK), cpu(inference_router={}))
     assert line.startswith("The playbook upgrade would choose mode all") and "{instances: 2, balancer: haproxy}" in line
+    (line,) = planned_mode(cpu(**BLOCK), {**old, "plan_version": 1})
+    assert "upgrade would refuse" in line and "another version of this collection" in line

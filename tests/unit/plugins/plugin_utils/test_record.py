@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent import futures
 
 import pytest
 from ansible.errors import AnsibleFilterError
@@ -13,6 +15,7 @@ from ansible_collections.ascend.inference.plugins.filter.deployed_plan import wh
 from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_diff_filter
 from ansible_collections.ascend.inference.plugins.filter.upgrade import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import question, status_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan import handover
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import hand_over, parts, take
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of, whole_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_handover import plan
@@ -54,6 +57,27 @@ def test_the_record_is_handed_over(tmp_path):
     whole = plan(4)
     hand_over(whole, str(tmp_path))
     assert take(str(tmp_path), record=True) == record_of(whole)
+
+
+def test_a_run_that_plans_again_has_the_record_of_the_new_plan(tmp_path):
+    for number in range(2):
+        whole = {**plan(4), "deployment": f"d{number}"}
+        hand_over(whole, str(tmp_path))
+        assert take(str(tmp_path), record=True) == record_of(whole)
+
+
+def test_workers_that_ask_at_once_pack_the_plan_once(tmp_path, monkeypatch):
+    whole, packed = plan(4), []
+    hand_over(whole, str(tmp_path))
+    monkeypatch.setattr(handover, "record_of", lambda given: packed.append(time.sleep(0.05)) or record_of(given))
+    with futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda dummy: take(str(tmp_path), record=True), range(4)))
+    assert len(packed) == 1 and found == [record_of(whole)] * 4
+
+
+def test_without_a_plan_there_is_no_record(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        take(str(tmp_path / "none"), record=True)
 
 
 def test_filters_read_stored_plans():

@@ -28,11 +28,39 @@ def test_the_deployed_plan_is_taken():
         "[]",
         "{}",
         "null",
-        *(json.dumps({**DEPLOYED, "plan_version": found}) for found in (PLAN_VERSION - 1, PLAN_VERSION + 1, None)),
     ],
 )
 def test_todays_plan_stands_for_one_that_cannot_be_read(text):
     assert removal_plan(text, PLACE, TODAYS) == TODAYS
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", "null"])
+def test_a_damaged_plan_is_not_taken_for_none(text):
+    assert removal_plan("", PLACE, {}) == {}, "nothing was deployed"
+    with pytest.raises(ValueError, match="is damaged, .* Nothing was removed"):
+        removal_plan(text, PLACE, {})
+
+
+OTHERS = [
+    json.dumps({**DEPLOYED, "runtime": "systemd", "plan_version": found})
+    for found in (PLAN_VERSION - 1, PLAN_VERSION + 1, None)
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_todays_plan_stands_for_one_of_another_version_with_the_same_runtime(text):
+    """The runtime finds the services by the name of the deployment, so today's plan removes all of them."""
+    todays = {**TODAYS, "runtime": "systemd"}
+    assert removal_plan(text, PLACE, todays) == todays
+
+
+@pytest.mark.parametrize("text", OTHERS)
+@pytest.mark.parametrize("todays", [{}, {**TODAYS, "runtime": "docker"}])
+def test_a_plan_of_another_version_is_not_taken_for_none(text, todays):
+    """Otherwise nothing would be stopped, and the removal would succeed."""
+    with pytest.raises(ValueError, match="another version of this collection.* Nothing was removed") as caught:
+        removal_plan(text, PLACE, todays)
+    assert "Fix: run remove with that version" in str(caught.value)
 
 
 @pytest.mark.parametrize(

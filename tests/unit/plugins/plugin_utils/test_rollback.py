@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from ansible_collections.ascend.inference.plugins.filter.upgrade import FilterModule
 from ansible_collections.ascend.inference.plugins.module_utils.status.plan import PLAN_VERSION
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.rollback import refusals
+from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.rollback import refusals, unreached
 
 FOLDER = "/opt/x/deployments/sample"
 
@@ -50,6 +51,32 @@ def test_a_plan_of_another_folder():
         "h1: the plan to go back to is about /elsewhere"
         in refusals({"h1": plan(hosts=["h1"], folder="/elsewhere")}, FOLDER)[0]
     )
+
+
+def locked(previous, phase):
+    return {"previous": previous, "phase": phase}
+
+
+def test_a_change_that_did_not_reach_each_host_is_undone_on_all():
+    """A host at rest names the plan before the verified one, which the others do not go back to."""
+    reached = {"h1": locked(plan("2.0"), "changing")}
+    for other in (plan("1.0"), {}):
+        found = {**reached, "h2": locked(other, "verified")}
+        assert unreached(found) == ["h2"]
+        hostvars = {host: {"__inference_locked": row} for host, row in found.items()}
+        assert FilterModule().filters()["_rollback_unreached"](hostvars, list(found)) == ["h2"]
+
+
+def test_hosts_that_name_the_same_plan_are_left_alone():
+    assert unreached({"h1": locked(plan(), "changing"), "h2": locked(plan(), "verified")}) == []
+    assert unreached({"h1": locked(plan(), "verified"), "h2": locked({}, "verified")}) == [], (
+        "no change was interrupted"
+    )
+    assert unreached({"h1": locked({}, "changing"), "h2": locked(plan(), "verified")}) == [], (
+        "nothing is verified there"
+    )
+    assert unreached({"h1": locked(plan("2.0"), "changing"), "h2": locked({}, "deployed")}) == []
+    assert unreached({"h1": locked(plan("2.0"), "changing"), "h3": locked({}, "verified")}) == [], "the plan has no h3"
 
 
 def test_a_plan_of_another_version_of_the_collection():

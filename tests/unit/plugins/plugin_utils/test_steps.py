@@ -16,12 +16,14 @@ from ansible_collections.ascend.inference.plugins.filter.restart_steps import le
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
     BEFORE_ROUTERS,
+    LISTED,
     other_software,
     planned_steps,
     steps,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
+from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 CPU = {
     "inference_engine": "vllm_cpu",
@@ -88,6 +90,9 @@ def test_a_refusal_of_another_kv_cache_names_the_upgrade_where_a_balancer_moves_
         steps(found(ENGINES), plan(**more, **block), plan(**more))["refusals"][0] for more in (BALANCED, {})
     )
     assert "or run upgrade, which changes half by half" in with_balancer and "run upgrade" not in without
+    older = {**plan(**BALANCED), "plan_version": 1}
+    (text,) = steps(found(ENGINES), plan(**BALANCED, **block), older)["refusals"]
+    assert "run upgrade" not in text, "it refuses a plan that another version of the collection wrote"
 
 
 def test_unchanged_engines_have_no_step():
@@ -131,10 +136,16 @@ def test_any_part_of_the_software_counts_but_what_is_in_front_of_the_routers():
     for key in software:
         changed = {**deployed, "software": {**software, key: {**software[key], "version": "2"}}}
         assert other_software(changed, deployed), key
-    for key in BEFORE_ROUTERS:
+    for key in (*BEFORE_ROUTERS, *LISTED):
         changed = {**deployed, "software": {**software, "router": {**software["router"], key: "2"}}}
         assert not other_software(changed, deployed), key
     assert not other_software(deployed, copy.deepcopy(deployed))
+
+
+def test_what_is_listed_twice_is_compared_once():
+    """A plan that an earlier version of the collection wrote has the proxy's files, and no name for each."""
+    router = launch_plan(*family("p2p", {}))["software"]["router"]
+    assert LISTED and all(router[key] in router["files"] for key in LISTED)
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():

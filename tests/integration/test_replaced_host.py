@@ -1,0 +1,159 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A host leaves its groups under load and another one takes its place: the instances of this host move, nobody else restarts, no request is lost.
+
+Three hosts on this machine: each sees a folder of its own as the deployment's root, and its own processes, in namespaces that its "sudo" enters, and
+has an address of its own in a network namespace that the test and all that it starts live in. The playbook, the role, supervisord and vllm-router are real;
+engines are simulated, and nothing is checked or installed. A simulated engine ends at once when it is stopped, so each request that it has fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisord import Supervisord
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.routers import vllm_router
+from ansible_collections.ascend.inference.plugins.plugin_utils.runtimes.supervisor import VERSION
+from ansible_collections.ascend.inference.tests.integration.test_serving_change import (
+    CACHE,
+    PORT,
+    Service,
+    nothing_lost,
+)
+from ansible_collections.ascend.inference.tests.simulator import load, pd_cluster, upstream_proxies
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        subprocess.run(
+            ["unshare", "--net", "--mount", "--pid", "--fork", "true"], check=False, capture_output=True
+        ).returncode
+        != 0,
+        reason="this user cannot make namespaces",
+    ),
+]
+ADDRESSES = {"n1": "192.0.2.1", "n2": "192.0.2.2", "n3": "192.0.2.3"}
+URL = f"http://{ADDRESSES['n1']}:{PORT}"
+NET = 0x40000000  # CLONE_NEWNET
+# Its processes end with the first one, when the test closes its input. That one ignores SIGCHLD, so that none stays as a zombie.
+FIRST = "import os, signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execvp('cat', ['cat'])"
+START = f"""mount --bind "$1" "$2" && echo && exec {sys.executable} -c "{FIRST}\""""
+HOST = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", START, "sh"]
+SUDO = """#!/bin/sh
+while [ "$1" != /bin/sh ]; do shift; done
+exec nsenter --target={inside} --mount --pid --wd="$PWD" "$@"
+"""
+
+
+@contextlib.contextmanager
+def network():
+    """This thread, and what it starts, in a network namespace with the hosts' addresses."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net", encoding="ascii") as before:
+        assert libc.unshare(NET) == 0, os.strerror(ctypes.get_errno())
+        try:
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            for address in ADDRESSES.values():
+                subprocess.run(["ip", "address", "add", f"{address}/24", "dev", "lo"], check=True)
+            yield
+        finally:
+            assert libc.setns(before.fileno(), NET) == 0, os.strerror(ctypes.get_errno())
+
+
+class Rack(Service):
+    """A deployment on three hosts."""
+
+    def __init__(self, folder, python, opened):
+        super().__init__(folder, python)
+        hosts = {}
+        for name, address in ADDRESSES.items():
+            shutil.copytree(self.root, self.of(name), symlinks=True)
+            argv = [*HOST, self.of(name), self.root]
+            holder = opened.enter_context(subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            assert holder.stdout.readline() == b"\n"
+            inside = pathlib.Path(f"/proc/{holder.pid}/task/{holder.pid}/children").read_text().strip()
+            sudo = folder / f"sudo-{name}"
+            sudo.write_text(SUDO.format(inside=inside), encoding="utf-8")
+            sudo.chmod(0o755)
+            hosts[name] = {
+                "ansible_connection": "local",
+                "ansible_host": address,
+                "ansible_python_interpreter": sys.executable,
+                "ansible_become": True,
+                "ansible_become_exe": str(sudo),
+            }
+        self.hosts = hosts
+        self.serve("n1", "n2")
+
+    def serve(self, *names):
+        """The inventory from now on. A host that left the pools stays in it, so that its services are removed."""
+        groups = {pool: {"hosts": dict.fromkeys(names)} for pool in ("prefill", "decode")}
+        inventory = {"all": {"hosts": self.hosts, "children": groups}}
+        (self.folder / "hosts.yml").write_text(yaml.safe_dump(inventory), encoding="utf-8")
+
+    def of(self, host):
+        """What this host sees as the deployment's root."""
+        return self.folder / f"root-{host}"
+
+    def running(self, host):
+        """{service: process id on this host}."""
+        socket = self.of(host) / "deployments/inference/run/supervisor.sock"
+        if not socket.exists():
+            return {}
+        rows = Supervisord(str(socket)).processes()
+        return {name.replace("inference-", ""): state["pid"] for name, state in rows.items()}
+
+
+@pytest.fixture
+def rack(monkeypatch):
+    monkeypatch.setenv("ANSIBLE_BECOME_ALLOW_SAME_USER", "1")
+    try:
+        python = upstream_proxies.venv(CACHE, "vllm-router-venv", [vllm_router.FLAVOUR.package.requirement])
+    except upstream_proxies.Unreachable as error:
+        pytest.skip(f"the package can't be fetched here: {error}")
+    with contextlib.ExitStack() as opened:
+        # No index answers in the namespace, and pip's own file wins over the environment.
+        home = pathlib.Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        argv = [python, "-m", "pip", "download", "--quiet", "--dest", home / "wheels", f"supervisor=={VERSION}"]
+        subprocess.run(argv, check=True)
+        (home / ".config/pip").mkdir(parents=True)
+        settings = f"[global]\nno-index = true\nfind-links = {home}/wheels\n"
+        (home / ".config/pip/pip.conf").write_text(settings, encoding="utf-8")
+        monkeypatch.setenv("HOME", str(home))
+        for name in ("PIP_FIND_LINKS", "XDG_CONFIG_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="swap-"))  # the path of a socket must be short
+        opened.enter_context(network())
+        yield Rack(pathlib.Path(folder), python, opened)
+
+
+def members():
+    rows = json.loads(pd_cluster.call(URL, "/workers")[1])["workers"]
+    return sorted((row["worker_type"], row["url"].split("/")[2].partition(":")[0]) for row in rows)
+
+
+def test_a_host_is_replaced_without_a_lost_request(rack):
+    rack.deploy(2, 2)
+    begin = {name: rack.running(name) for name in ADDRESSES}
+    assert members() == [(pool, ADDRESSES[name]) for pool in ("decode", "prefill") for name in ("n1", "n2")]
+    moved = {"decode-1", "prefill-1"}
+    assert set(begin["n2"]) == moved and begin["n3"] == {}
+    with load.Load(URL, "tiny", clients=2) as requests:
+        rack.serve("n1", "n3")
+        rack.deploy(2, 2)
+        assert members() == [(pool, ADDRESSES[name]) for pool in ("decode", "prefill") for name in ("n1", "n3")]
+        assert set(rack.running("n3")) == moved
+    assert nothing_lost(requests)["answered"] > 50
+    assert rack.running("n1") == begin["n1"], "nobody else restarted"
+    assert rack.running("n2") == {} and not (rack.of("n2") / "deployments/inference/services/decode-1").exists()
