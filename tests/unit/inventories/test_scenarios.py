@@ -24,6 +24,7 @@ ADDRESSES_AND_TIMES = {
     "inference_allow_pause",
 }
 IMAGE = {"inference_image", "inference_container"}
+SIZES = {"data_parallel_size", "tensor_parallel_size"}
 # What is in nodes instead of a registry, an index, or a vendor's site. No plan reads it.
 ORIGINS = re.compile("(?:simulated|software|container_runtime|cann|torch_npu|vllm_ascend|router)_")
 # {scenario: (inventory, the planner's variables in the overlay besides addresses and times)}
@@ -32,7 +33,14 @@ SCENARIOS = {
     "colocated_pool": ("a2_colocated_pool", IMAGE | {"inference_store", "inference_env"}),
     "llmdatadist_1p2d": ("a2_llmdatadist_1p2d", {"inference_runtime"}),
     "llmdatadist_w8a8": ("a3_llmdatadist_w8a8", set()),
+    "mooncake_1p1d": (
+        "a3_mooncake_1p1d",
+        {"inference_runtime", "inference_secrets", "inference_probe", "inference_monitoring", "inference_firewall"},
+    ),
+    "layerwise_2p1d": ("a3_2p1d_layerwise", {"inference_devices", "inference_pools"}),
 }
+# A scenario's own hosts instead of the inventory's one: each pool on its own.
+HOSTS = {"mooncake_1p1d": [["prefill"], ["decode"]]}
 # {variable: parts of the plan that it may change}
 PARTS = {
     "inference_image": {"services.container.image"},
@@ -45,8 +53,17 @@ PARTS = {
     },
     "inference_store": {"services.files.content.global_segment_size", "hosts.store_mib", "verify.store.capacity_bytes"},
     "inference_env": {"services.env.ASCEND_SIMULATOR_SEGMENT_MIB"},
-    "inference_runtime": None,  # everything; the plan of the inventory gets it too
+    # Everything, or another service; the plan of the inventory gets it too.
+    "inference_runtime": None,
+    "inference_probe": None,
+    "inference_monitoring": None,
+    "inference_firewall": None,
+    "inference_devices": None,
+    "inference_pools": None,  # of their values, only SIZES
 }
+
+# What inference_secrets changes besides where the probe sends requests.
+PROBE = {"services.files.content.verify.engine_api_key", "services.secret_env.PROBE_ENGINE_KEY"}
 
 
 def read(path):
@@ -111,9 +128,13 @@ def test_a_scenario_has_the_variables_groups_and_devices_of_its_inventory(scenar
     for group, content in read(inventory / "hosts.yml")["all"]["children"].items():
         for host, own in content["hosts"].items():
             groups.setdefault(host, []).append(group)
+            own = own or {}
             devices[group] = {"inference_devices": own["inference_devices"]} if "inference_devices" in own else {}
-            assert {*(own or {})} <= {"ansible_host", "inference_devices"}
-    assert [node["groups"] for node in settings["platforms"]] == [*groups.values()]
+            assert {*own} <= {"ansible_host", "inference_devices"}
+    hosts = HOSTS.get(scenario, [*groups.values()])
+    assert {name for host in hosts for name in host} == {*devices}
+    nodes = [[name for name in node["groups"] if name in devices] for node in settings["platforms"]]
+    assert [node for node in nodes if node] == hosts  # the others are no part of the deployment
     found = {path.stem: read(path) for path in folder.glob("*.yml")}
     for group, values in devices.items():
         own = found.pop(group, {})
@@ -130,6 +151,14 @@ def test_an_overlay_replaces_only_what_is_stated(scenario, tmp_path):
     for name in ("own", "overlaid"):
         (tmp_path / name).mkdir()
     own = planned(tmp_path / "own", scenario, shaping | {each for each in given if ORIGINS.match(each)})
-    assert differences(own, planned(tmp_path / "overlaid", scenario)) == {
-        part for name in shaping for part in PARTS[name]
-    }
+    parts = {part for name in shaping for part in PARTS[name]} | (PROBE if "inference_probe" in replaced else set())
+    assert differences(own, planned(tmp_path / "overlaid", scenario)) == parts
+
+
+@pytest.mark.parametrize("scenario", [name for name in SCENARIOS if "inference_pools" in SCENARIOS[name][1]])
+def test_pools_of_a_scenario_differ_in_sizes_only(scenario):
+    pools = [read(variables(scenario) / f"all/{name}.yml")["inference_pools"] for name in ("guide", "overlay")]
+    assert differences(*pools) <= {f"{pool}.{size}" for pool in pools[0] for size in SIZES}
+    assert [{pool: {*values} for pool, values in each.items()} for each in pools[1:]] == [
+        {pool: {*values} for pool, values in pools[0].items()}
+    ]
