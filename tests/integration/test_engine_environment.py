@@ -86,6 +86,7 @@ def test_published_vllm_is_refused_with_a_fix(tmp_path, variables):
     assert not (tmp_path / "venvs/current").exists()
 
 
+@pytest.mark.long  # tests/unit/releases resolves the real pins
 def test_conflicting_pins_of_torch_npu_are_reported(tmp_path, variables):
     """A conflict that users report: torch-npu needs another torch than the engine's layer."""
     wheels.stack(tmp_path / "wheels", RELEASE)

@@ -15,6 +15,7 @@ from ansible_collections.ascend.inference.tests.integration.test_store_failover 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("apt-get"), reason="needs apt and root")
 
 
+@pytest.mark.long  # test_store_failover.py runs the distribution's etcd
 def test_the_package_is_installed_where_the_program_is_missing(tmp_path):
     install()
     present = play(tmp_path, "etcd")

@@ -84,6 +84,7 @@ def site(tmp_path):
         yield Site(tmp_path, pathlib.Path(folder) / "root")
 
 
+@pytest.mark.long  # molecule/llmdatadist_1p2d writes it from the addresses of three hosts
 def test_the_table_is_written_from_all_hosts(site):
     with ascend_cluster.edit(site.made["node1"]["state"]) as state:
         right, state["devices"][1]["vnic"] = state["devices"][1]["vnic"], None

@@ -51,6 +51,7 @@ def plan(**tune):
     return {
         "deployment": "inference",
         "engine": "vllm_ascend",
+        "engine_facts": {"npus": True},
         "link": "auto",
         "hosts": [host],
         "services": [service],

@@ -19,9 +19,32 @@ PREFIX = "ansible_collections.ascend.inference."
 LEFT_OUT = ("simulator", "rehearsal", "docs", "releases", "test_house_rules.py", "test_clone.py", "test_roles.py")
 FARTHEST = 9  # imports between a test and the file
 NEAR = 6  # test files that are tried first
-WHOLE = (
-    "tests/unit/inventories/test_plans.py",
-)  # whole plans as text, which most changes of the planner change, and few of a rule
+# Digests of many results, which most changes below a folder change; by the folder, without those below another one.
+FACTS = "tests/unit/plugins/plugin_utils/test_tables_of_facts.py"
+WHOLE = {
+    "/plan/": (
+        FACTS,
+        "tests/unit/inventories/test_layouts.py",
+        "tests/unit/inventories/test_plans.py",
+        "tests/unit/inventories/test_neighbours.py",
+    ),
+    "/description/": (
+        FACTS,
+        "tests/unit/inventories/test_neighbours.py",
+    ),
+    "/lifecycle/": (
+        FACTS,
+        "tests/unit/inventories/test_neighbours.py",
+    ),
+    "/rules/": (
+        FACTS,
+        "tests/unit/plugins/plugin_utils/rules/test_whole_findings.py",
+    ),
+    "/verify/": (
+        FACTS,
+        "tests/unit/plugins/module_utils/test_replayed_evidence.py",
+    ),
+}
 
 PAGES = {  # tests of generated pages and of documentation, by folder of their sources
     "/description/": "tests/unit/docs/test_variables_page.py",
@@ -47,13 +70,15 @@ class Graph:
         self.reached = {str(path.relative_to(root)): self._reached(str(path.relative_to(root))) for path in self.tests}
 
     def of(self, path: str) -> list[list[str]]:
-        """The test files that reach a file of the collection: those about the same things first, then all others."""
+        """The test files that reach a file of the collection: pages, those about the same things, digests, all others."""
         order = [name for name, reached in self.reached.items() if reached.get(path, FARTHEST + 1) <= FARTHEST]
         order.sort(key=lambda name: self.score(path, name), reverse=True)
-        whole = [name for name in WHOLE if name in order and "/plan/" in path and "/rules/" not in path]
+        folder = next((folder for folder in reversed(WHOLE) if folder in path), "")
+        whole = list(WHOLE.get(folder, ()))
         pages = [name for folder, name in PAGES.items() if folder in path]
-        near = list(dict.fromkeys([*whole, *order[:NEAR], *pages]))
-        return [names for names in (near, [name for name in order if name not in near]) if names]
+        near = [name for name in order if name not in (*pages, *whole)][:NEAR]
+        lists = (pages, near, whole, [name for name in order if name not in (*pages, *near, *whole)])
+        return [names for names in lists if names]
 
     def score(self, path: str, name: str) -> float:
         """How much a test file is about a file of the collection; 0 if it does not reach it."""

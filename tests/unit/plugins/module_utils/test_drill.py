@@ -190,6 +190,9 @@ def test_others_are_seen_by_the_counters(server):
     assert others.users(engines, "", 0, lambda seconds: None) == ["decode-0 has 0 requests and finished 2"]
     server[1].metrics[:] = [text(0, 5), text(1, 5)]
     assert len(others.users(engines, "", 0, lambda seconds: None)) == 1
+    for odd in ("", text("NaN", 5), text(0, "NaN")):
+        server[1].metrics[:] = [text(0, 5), odd]
+        assert others.users(engines, "", 0, lambda seconds: None) == ["decode-0 does not answer with its counters"]
     gone = [{"name": "decode-1", "url": "http://127.0.0.1:9"}]
     assert others.users(gone, "", 0, lambda seconds: None) == ["decode-1 does not answer with its counters"]
 

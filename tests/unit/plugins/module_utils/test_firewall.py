@@ -216,3 +216,9 @@ def test_a_port_that_cannot_be_asked_is_not_a_closed_one(monkeypatch, error, res
     assert ("None answers" in text) is (result is False) and ("unknown whether they answer: n1" in text) is (
         result is not False
     )
+
+
+def test_a_policy_that_runs_is_compared_without_its_state():
+    running = "ascend-1 (active)\n  priority: -10\n  rich rules:\n\tb\n\ta\n"
+    assert firewalld.normal(running) == firewalld.normal("ascend-1\n  priority: -10\n  rich rules:\n\ta\n\tb\n")
+    assert firewalld.normal(running) != firewalld.normal("ascend-1\n  priority: -11\n  rich rules:\n\ta\n\tb\n")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import platform
 import re
 import stat
 import subprocess
@@ -185,6 +186,67 @@ def test_a_masked_archive_names_nobody_and_still_replays(run_module, recorded, t
     )
     assert after["npu"]["driver_version"] == before["npu"]["driver_version"]
     assert after["hccn"]["warnings"] == before["hccn"]["warnings"]
+
+
+NAMES = re.compile(  # of hosts, switches and addresses, and their pseudonyms
+    rf"\b(?:node\d|host-\d|leaf-\d|switch-[0-9a-f]{{8}}|{re.escape(platform.node())}|(?:\d{{1,3}}\.){{3}}\d{{1,3}}|(?:[0-9a-f]{{2}}:){{5}}[0-9a-f]{{2}})\b"
+    r"|\b[0-9a-f:]+::[0-9a-f:]*",
+    re.IGNORECASE,
+)
+
+
+def words_that_differ(before, after, path=()):
+    """(place, name before, name after) of two values of one form; fails where anything but a name differs."""
+    assert type(before) is type(after), path
+    if isinstance(before, dict):
+        assert len(before) == len(after), path
+        for (key, value), (other_key, other) in zip(before.items(), after.items()):
+            yield from words_that_differ(str(key), str(other_key), (*path, "key"))
+            yield from words_that_differ(value, other, (*path, key))
+    elif isinstance(before, list):
+        assert len(before) == len(after), path
+        for number, (value, other) in enumerate(zip(before, after)):
+            yield from words_that_differ(value, other, (*path, number))
+    elif isinstance(before, str):
+        assert NAMES.sub("", before) == NAMES.sub("", after), path
+        names, others = NAMES.findall(before), NAMES.findall(after)
+        assert len(names) == len(others), path
+        yield from ((path, *pair) for pair in zip(names, others))
+    else:
+        assert before == after or "seconds" in path, path
+
+
+def test_facts_and_pings_of_a_masked_archive_are_the_real_ones_under_other_names(
+    run_module, recorded, tmp_path, monkeypatch
+):
+    """Each address and name has one pseudonym, no two share one, and nothing but they differs: not a counter, a state or a warning."""
+    monkeypatch.setattr(os, "urandom", lambda count: b"k" * count)
+    facts, pings, records = recorded
+    folders = [tmp_path / name for name in ("plain", "masked")]
+    for folder in folders:
+        folder.mkdir()
+    plain, _done = archived(run_module, folders[0], records)
+    archive, done = archived(run_module, folders[1], records, mask=True)
+    pseudonyms: dict[str, str] = {}
+
+    def compare(before, after):
+        for path, word, other in words_that_differ(before, after):
+            if word == platform.node():  # all hosts are this machine
+                continue
+            assert pseudonyms.setdefault(word, other) == other, (path, word)
+
+    compare(replay.contents(plain), replay.contents(archive))
+    assert done["pseudonyms"].items() <= pseudonyms.items()
+    again = facts_of(run_module, archive, tmp_path / "facts")
+    places, _inventory = replayed(archive, tmp_path / "pings")
+    peers = [{**peer, "address": pseudonyms.get(peer["address"], peer["address"])} for peer in PEERS]
+    for name, pseudonym in done["pseudonyms"].items():
+        for part in ("npu", "hccn"):
+            real = {**facts[name][part], "hccn_conf_access": None, "serial": None}
+            compare(json.loads(json.dumps(real)), again[pseudonym][part])
+        compare(pings[name]["matrix"], ping(run_module, places[pseudonym][0], peers)["matrix"])
+    assert len(set(pseudonyms.values())) == len(pseudonyms) > 6
+    assert pseudonyms["10.20.0.10"] != "10.20.0.10" and pseudonyms["node1"] == "host-2"
 
 
 def test_outputs_are_kept_as_printed_with_command_status_and_time(run_module, recorded, tmp_path, real):

@@ -10,7 +10,8 @@ import threading
 import time
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer, BalancerProblem
+from ansible_collections.ascend.inference.plugins.module_utils.balancer import servers
+from ansible_collections.ascend.inference.plugins.module_utils.balancer.admin import Balancer, BalancerProblem, Server
 
 TITLES = "1\n# be_id be_name srv_id srv_name srv_addr srv_op_state srv_admin_state srv_uweight srv_iweight\n"
 READY, DRAIN = 0, 8
@@ -200,3 +201,9 @@ def test_an_answer_without_an_end_is_none(haproxy):
     with pytest.raises(BalancerProblem, match="does not answer on"):
         Balancer(haproxy.path, "routers", timeout=0.5).ask("show stat")
     assert time.monotonic() - begin < 5
+
+
+def test_a_weight_of_none_is_predicted_as_it_is():
+    before = {"a": Server("a", "ready", True, 5, 0), "b": Server("b", "ready", True, 5, 0)}
+    after = servers._predicted(before, ["b"], "drain", ["a"], 0)
+    assert {name: (one.state, one.weight) for name, one in after.items()} == {"a": ("ready", 0), "b": ("drain", 5)}

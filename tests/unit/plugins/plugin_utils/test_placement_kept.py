@@ -250,3 +250,18 @@ def test_the_placement_of_most_hosts_counts():
     texts = [json.dumps(item) for item in (first, second, second)]
     assert common_record([*texts, "", "{", "cat: denied"]) == second
     assert common_record(["", "{}"]) is None
+
+
+def test_on_a_shared_host_a_new_instance_of_the_last_pool_gets_the_highest_free_devices():
+    """The first place of the second instance is taken by the first one; below it the other pool may grow."""
+    hosts, sizes = inventory(prefill=["n1"], decode=["n1"]), pools(1, 1)
+    for pool in sizes.values():
+        pool["tensor_parallel_size"] = 2
+    record = copy.deepcopy(plan(hosts, sizes)["placement"])
+    first = next(row for row in record["instances"] if row["kind"] == "decode")
+    assert first["hosts"] == [["n1", [6, 7]]]
+    first["hosts"] = [["n1", [4, 5]]]
+    sizes["decode"]["instances"] = 2
+    after = launch_plan({**VARIABLES, "inference_pools": sizes}, hosts, (), record)
+    places = {row["number"]: row["hosts"] for row in after["placement"]["instances"] if row["kind"] == "decode"}
+    assert places == {0: [["n1", [4, 5]]], 1: [["n1", [6, 7]]]}

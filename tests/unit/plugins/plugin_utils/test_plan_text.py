@@ -8,12 +8,15 @@ from __future__ import annotations
 import copy
 
 import pytest
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.inventory import (
     common_value,
     deployment_variables,
     inventory_of,
     members,
+    unknown_group,
 )
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.handover import planned
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_diff import plan_diff
 from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table import plan_table
@@ -154,6 +157,29 @@ def test_a_bundle_that_only_some_hosts_have_is_a_conflict(second):
         conflicts = common_value("inference_bundle", hostvars, hosts)[1]
         assert [(finding.id, finding.path) for finding in conflicts] == [("VARIABLE-CONFLICT", "inference_bundle")]
     assert common_value("inference_bundle", {"h3": {}}, ["h3"]) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("only", "problem", "fix"),
+    [
+        ("rack_2", "the inventory has no group 'rack_2'", "Did you mean 'rack_1'? "),
+        ("elsewhere", "the inventory has no group 'elsewhere'", ""),
+        ("empty", "group 'empty' has no hosts", ""),
+    ],
+)
+def test_a_group_of_the_deployment_without_hosts_is_named(only, problem, fix):
+    (found,) = unknown_group({"all": ["n1"], "rack_1": ["n1"], "empty": []}, only)
+    assert (found.path, found.value, found.problem) == ("inference_group", only, problem)
+    assert found.fix == f"{fix}Name the group that has all hosts of the deployment."
+    assert unknown_group({"rack_1": ["n1"]}, "rack_1") == unknown_group({}, "") == []
+
+
+def test_a_plan_for_a_group_that_does_not_exist_is_refused():
+    variables = {"inference_group": "rack_1", "inference_model": {"path": "/m"}, "inference_pools": {"colocated": {}}}
+    groups = {"all": ["n1"], "rack1": ["n1"], "colocated": ["n1"]}
+    with pytest.raises(PlanError) as refused:
+        planned(variables, {"n1": {"ansible_host": "10.0.0.1"}}, groups)
+    assert "GROUP-UNKNOWN" in {finding.id for finding in refused.value.findings}
 
 
 def test_secrets_that_differ_are_not_printed():

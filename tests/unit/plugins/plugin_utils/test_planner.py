@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import Finding, PlanError
-from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan, on_host
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.variables import read_description, read_hosts
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import _judged, launch_plan, on_host
 
 INVENTORY = {
     f"node{number}": {
@@ -30,6 +32,11 @@ def inference_variables(**changes):
         },
         **changes,
     }
+
+
+def described(inventory):
+    description = read_description(inference_variables())[0]
+    return description, read_hosts(inventory, description)[0]
 
 
 def services(plan):
@@ -128,6 +135,89 @@ def test_conflicting_values_of_hosts_hide_no_error_of_a_rule():
     with pytest.raises(PlanError) as refused:
         launch_plan(broken, INVENTORY, [conflict])
     assert {finding.id for finding in refused.value.findings} == {"VARIABLE-CONFLICT", "DEPLOYMENT-NAME"}
+
+
+@pytest.mark.parametrize("broken", [{"inference_kv_hold_timeout": "soon"}, {"inference_deployment": "My Service"}])
+def test_a_refused_plan_names_its_warnings_once_and_behind_the_errors(broken):
+    """Whether a value is no number or a rule refuses it: the warnings do not wait for the next run."""
+    inventory = {**INVENTORY, "n9": {"groups": ["ungrouped"], "variables": {"ansible_host": "10.0.0.9"}}}
+    with pytest.raises(PlanError) as refused:
+        launch_plan(inference_variables(**broken), inventory)
+    assert [finding.path for finding in refused.value.findings] == list(broken)
+    assert {finding.severity for finding in refused.value.warnings} == {"warning"}
+    assert "HOST-UNUSED" in {finding.id for finding in refused.value.warnings}
+    head, behind = str(refused.value).split("Warnings about the same plan:")
+    assert head.startswith("Planning failed: 1 error. No host was changed.\n\n1. inference_")
+    assert behind.count("[HOST-UNUSED]") == 1 and "[HOST-UNUSED]" not in head
+    assert re.search(r"^\d. WARNING inventory hosts: n9 is in no group", behind, re.M)
+
+
+def test_an_accepted_finding_is_not_among_the_warnings_of_a_refused_plan():
+    inventory = {**INVENTORY, "n9": {"groups": ["ungrouped"], "variables": {"ansible_host": "10.0.0.9"}}}
+    words = inference_variables(inference_deployment="My Service", inference_rules_ignore=["HOST-UNUSED"])
+    with pytest.raises(PlanError) as refused:
+        launch_plan(words, inventory)
+    assert "HOST-UNUSED" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("groups", "rule"),
+    [
+        (["all", "prefill"], ""),  # a pool's group
+        (["all", "prefill", "prefill_rack_1"], ""),  # a part of it
+        (["all", "prefill", "prefill_decode"], ""),  # the parent of two
+        (["all", "monitoring"], ""),  # other hosts of the site
+        (["all", "encode"], ""),  # a kind of pool, of another deployment, and no misspelt decode
+        (["all", "prefil"], "GROUP-SIMILAR"),
+        (["all", "Prefill"], "GROUP-SIMILAR"),
+        (["all", "prefill_hosts"], "GROUP-SIMILAR"),
+        (["all", "decode", "prefil"], "GROUP-SIMILAR"),  # meant to be in both
+        (["all", "routers"], "GROUP-SIMILAR"),
+        (["all", "ungrouped"], "HOST-UNUSED"),
+        ([], "HOST-UNUSED"),
+    ],
+)
+def test_hosts_that_were_meant_to_be_used(groups, rule):
+    inventory = {name: {**host, "groups": [*host["groups"], "all"]} for name, host in INVENTORY.items()}
+    inventory["n9"] = {"groups": groups, "variables": {"ansible_host": "10.0.0.9"}}
+    if not groups:
+        inventory = {
+            name: {**host, "groups": [group for group in host["groups"] if group != "all"]}
+            for name, host in inventory.items()
+        }
+    context, services, found = _judged(*described(inventory))
+    assert context and services
+    assert [item.id for item in found if item.id in ("GROUP-SIMILAR", "HOST-UNUSED")] == ([rule] if rule else [])
+
+
+def test_the_controller_in_an_inventory_is_no_forgotten_host():
+    inventory = {**INVENTORY, "localhost": {"groups": ["ungrouped"], "variables": {"ansible_connection": "local"}}}
+    assert "HOST-UNUSED" not in {item.id for item in _judged(*described(inventory))[2]}
+
+
+def test_a_pool_without_hosts_names_the_similar_group_once():
+    inventory = {
+        name: {**host, "groups": ["prefil" if group == "prefill" else group for group in host["groups"]]}
+        for name, host in INVENTORY.items()
+    }
+    with pytest.raises(PlanError) as refused:
+        launch_plan(inference_variables(), inventory)
+    (found,) = [finding for finding in refused.value.findings if finding.id == "PLACE-GROUP"]
+    assert found.fix.startswith("Rename the group 'prefil' if its hosts are meant")
+    assert "GROUP-SIMILAR" not in str(refused.value)
+    assert "INSTANCE-SPREAD" not in str(refused.value), "nothing is placed, so all hosts are idle"
+
+
+def test_the_group_of_another_kind_of_pool_is_no_misspelt_one():
+    """Its hosts are not meant: encode and decode differ in two letters."""
+    inventory = {
+        name: {**host, "groups": ["encode" if group == "decode" else group for group in host["groups"]]}
+        for name, host in INVENTORY.items()
+    }
+    with pytest.raises(PlanError) as refused:
+        launch_plan(inference_variables(), inventory)
+    (found,) = [finding for finding in refused.value.findings if finding.id == "PLACE-GROUP"]
+    assert found.fix.startswith("Add hosts to that group")
 
 
 @pytest.mark.parametrize("too_much", [{"data_parallel_size": 64}, {"instances": 9, "data_parallel_size": 32}])

@@ -196,6 +196,12 @@ def test_containers_get_devices_and_hccn_conf_without_privileges():
 
 
 @pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router", "mooncake-master"])
+@pytest.mark.parametrize(("given", "most"), [({}, 65536), ({"tasks_max": 20000}, 20000)])
+def test_a_container_cannot_use_up_the_process_ids_of_its_host(name, given, most):
+    assert services(runtime="docker", kv_transfer="mooncake+store", **given)[name]["container"]["pids_limit"] == most
+
+
+@pytest.mark.parametrize("name", ["prefill-0", "decode-0", "router", "mooncake-master"])
 def test_a_container_sees_its_own_folder_and_no_other(name):
     found = services(runtime="docker", kv_transfer="mooncake+store")
     box, own = found[name]["container"], found[name]["work_directory"]

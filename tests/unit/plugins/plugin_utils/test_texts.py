@@ -66,6 +66,14 @@ def test_a_value_that_could_break_out_is_refused_at_its_place(path, value):
     assert ("VARIABLE-TEXT", where) in refused({path: value})
 
 
+@pytest.mark.parametrize("path", ["namespace", "secrets.existing", "service_account"])
+@pytest.mark.parametrize("value", ["a/../../kube-system", "..", "a?x=y", "-n", "a b", "A", "a."])
+def test_the_name_of_an_object_is_no_path_of_the_cluster(path, value):
+    """Names are parts of paths at the API server, which is asked with the rights of the operator."""
+    place = f"inference_kubernetes.{path}"
+    assert ("VARIABLE-TEXT", place) in refused({place: value}, "kubernetes")
+
+
 def texts_of(record, path):
     """Paths of every text of a record, and of the records within."""
     hints = t.get_type_hints(record)
@@ -154,6 +162,7 @@ def test_every_kind_refuses_what_ends_a_line_and_what_looks_like_an_option(kind)
         "image": ("a", "quay.io/ascend/vllm-ascend:v0.23.0-a3", "localhost:5000/x@sha256:0123", "[fd00::1]:5000/x:y"),
         "interface": ("eth0", "bond0.100", "enp1s0:1", "br-lan"),
         "mount": ("/a:/b", "/a b:/c:ro", "data:/x:rw,z"),
+        "object": ("default", "team-1", "a.b-c.d", "0"),
         "release": ("0.23.0", "main", "0.22.1rc1", "0.9.1+site"),
         "size": ("16g", "64Gi", "1.5 GB", "1024"),
         "user": ("svc", "ascend-inference", "_x", "Dom.User"),

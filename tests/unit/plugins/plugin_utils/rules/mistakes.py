@@ -53,6 +53,9 @@ MISTAKES: tuple[Mistake, ...] = (
     M("TOPO-POOLS", "p2p", {D: None}, "inference_pools", "TRANSFER-NONE"),
     M("POOL-EMPTY", "p2p", {f"{P}.instances": 0}, also=("INSTANCE-SPREAD", "DEV-MISSING", "ROUTER-ENDPOINTS")),
     M("POOL-HOST", "p2p", {f"{P}.hosts.node9": {"args": {"seed": 1}}}),
+    W("GROUP-SIMILAR", "pooled", {"node2.groups": ["colocate"]}, "inventory group colocate"),
+    W("GROUP-SIMILAR", "pooled", {"node2.groups": ["colocated_hosts"]}, "inventory group colocated_hosts"),
+    W("HOST-UNUSED", "pooled", {"node2.groups": ["ungrouped"]}, "inventory hosts"),
     M("DEV-OVERLAP", "one-host", {f"{D}.devices": [0, 1, 2, 3, 4, 5, 6, 7]}),
     M("DEV-MISSING", "one-host", {f"{D}.devices": [8, 9, 10, 11, 12, 13, 14, 99]}),
     W(
@@ -72,6 +75,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     M("HOST-ADDRESS", "p2p", {"node2.inference_address": "10.1.0.1"}),
     M("HOST-ADDRESS", "p2p", {"node2.inference_address": "127.0.0.1"}),
+    M("HOST-ADDRESS", "llmdatadist", {"node2.inference_address": "127.0.0.1"}),
     M("ADDRESS-IPV6", "p2p-0.13", {"node1.inference_address": "fd00::1"}),
     W("INTERFACE", "p2p", {"node3.inference_interface": ""}),
     W(
@@ -621,6 +625,7 @@ MISTAKES: tuple[Mistake, ...] = (
     W("ROOT-USER", "p2p", {"inference_user": "root"}),
     M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["TP-DIVIDE"]}, "inference_rules_ignore[0]"),
     M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["PLACE-SPAN"]}, "inference_rules_ignore[0]"),
+    M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": ["ROOT-PATH"]}, "inference_rules_ignore[0]"),
     M("IGNORE-UNKNOWN", "p2p", {"inference_rules_ignore": [{"id": "TP-DIVIDES"}]}, "inference_rules_ignore[0]"),
     # how engines serve
     M("API-PLAIN", "p2p", {f"{D}.args.ssl-certfile": "/etc/ssl/one.pem"}),

@@ -10,6 +10,7 @@ import json
 import pytest
 from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.release import RELEASES
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family, hosts
 
@@ -47,6 +48,24 @@ def test_the_plan_keeps_the_reason():
     entry = {"rule": "GPU-MEMORY", "reason": "tried on this host"}
     found = launch_plan(*family("p2p", {**BOTH, "inference_rules_ignore": [entry]}))["findings"]
     assert {item["fix"] for item in found} == {"Accepted: tried on this host"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "changes"),
+    [
+        ("DEPLOYMENT-NAME", {"inference_deployment": "../../../../etc/x"}),
+        ("ENV-NAME", {"inference_env": {"A=b; id; C": "x"}}),
+        ("ENV-NAME", {"inference_pools.decode.env": {"A=b; id; C": "x"}}),
+        ("FRONTEND-CERTIFICATE", {"inference_router.certificate": "/c; include /etc/passwd"}),
+        ("FRONTEND-PATHS", {"inference_router.frontend_paths": ["/x { } location /instances/add"]}),
+        ("ROOT-PATH", {"inference_root": "/opt/x y %h; id"}),
+    ],
+    ids=str,
+)
+def test_nobody_accepts_what_could_add_commands_or_settings(rule, changes):
+    """Not even with all rules, that about the entries included."""
+    with pytest.raises(PlanError, match=rule):
+        launch_plan(*family("p2p", {**changes, "inference_rules_ignore": [rule.id for rule in RULES]}))
 
 
 @pytest.mark.parametrize("word", ["mooncake_v2", "mooncake_pull", "mooncake_d2rh"])

@@ -157,6 +157,13 @@ def test_hosts_of_unequal_size_share_an_instance():
     assert plan["findings"] == []
 
 
+def test_the_last_of_unequal_hosts_need_not_be_filled():
+    plan = launch_plan(*family("p2p", unequal(**{"node5.inference_devices": 16})))
+    argv = [service["argv"] for service in plan["services"] if service["kind"] == "decode"]
+    sizes = [args[args.index("--data-parallel-size-local") + 1] for args in argv]
+    assert sorted(map(int, sizes)) == [8, 8, 16]
+
+
 def test_a_wanted_number_of_hosts_is_not_changed_by_unequal_ones():
     """Four hosts with eight ranks each do not fit: three are there, and the user wants four."""
     found = judged("p2p", unequal(**{f"{D}.hosts_per_instance": 4}))
@@ -177,3 +184,9 @@ def test_hosts_of_unequal_size_carry_external_ranks():
 def test_the_first_port_of_a_connector_that_counts_its_own_is_for_decode(pool, found):
     changes = {"inference_kv_transfer": "sfa_remote_d2h", f"{pool}.ports.kv": 40000}
     assert {(item["id"], item["path"]) for item in judged("newest", changes)} == found
+
+
+@pytest.mark.parametrize(("address", "found"), [("127.0.0.2", {"HOST-ADDRESS"}), ("10.1.0.2", {"INTERFACE-LOOPBACK"})])
+def test_an_address_of_one_machine_is_on_its_loopback_interface(address, found):
+    changes = {"node2.inference_interface": "lo", "node2.inference_address": address}
+    assert {item["id"] for item in judged("p2p", changes)} == found
