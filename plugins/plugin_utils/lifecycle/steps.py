@@ -200,9 +200,10 @@ def steps(
     result["roll"] = _rolled({key: due[key] for key in due if key not in paused}, plan, deployed)
     result["roll"] += _rolled_routers(routers, plan)
     result["held"] = sorted(name for step in result["roll"] for name in step["services"])
-    for reason in sorted({*paused.values(), *([SINGLE] if entries else [])}):
-        found = sorted(name for key in paused if paused[key] == reason for name in due[key] & outdated)
-        found = entries if reason == SINGLE else found
+    at_once = {name: _entry_reason(name, plan, deployed, pending, down) for name in entries}
+    for reason in sorted({*paused.values(), *at_once.values()}):
+        engines = {name for key in paused if paused[key] == reason for name in due[key] & outdated}
+        found = sorted(engines) + [name for name in entries if at_once[name] == reason]
         result["pauses"][reason] = found
         names, more = ", ".join(found), _otherwise(reason, plan, deployed)
         if allow_pause:
@@ -210,7 +211,7 @@ def steps(
         else:
             state, duration = (
                 EARLY if early else LATE,
-                "some seconds" if reason == SINGLE else "as long as loading the model",
+                "as long as loading the model" if engines else "some seconds",
             )
             result["refusals"].append(
                 PAUSE.format(names=names, reason=reason, duration=duration, state=state, else_=more)
@@ -230,6 +231,8 @@ def _at_once(result: dict[str, t.Any], names: t.Sequence[str], allow_pause: bool
 
 HALVED = "an upgrade half by half was interrupted"
 SINGLE = "all requests go through it, and there is one of it"
+LAST = "no other router runs"
+UNBALANCED = "the balancer in front of the routers does not run"
 REASSIGNED = "their NPUs or ports are given to others"
 ALONE = "its pool has no other instance"
 AWAY = "no other instance of its pool runs"
@@ -315,6 +318,20 @@ def _routers_one_by_one(
     if any(found.get("secrets") for found in pending.values()) or incompatible(plan, deployed):
         return []
     return sorted(routers & set(outdated), key=natural)
+
+
+def _entry_reason(
+    name: str, plan: Plan, deployed: Plan, pending: t.Mapping[str, Pending], down: t.Collection[str]
+) -> str:
+    """Why a changed router, balancer or frontend restarts at once, with the others."""
+    routers, balanced = _named(plan, "router"), _named(plan, "balancer")
+    if name not in routers or len(routers) < 2:
+        return SINGLE
+    if not balanced or balanced & set(down):
+        return UNBALANCED
+    if any(found.get("secrets") for found in pending.values()):
+        return KEYS
+    return OTHER if incompatible(plan, deployed) else LAST
 
 
 def _rolled_routers(names: t.Iterable[str], plan: Plan) -> list[Step]:

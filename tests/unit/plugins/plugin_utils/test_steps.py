@@ -16,7 +16,12 @@ from ansible_collections.ascend.inference.plugins.filter.restart_steps import le
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
     BEFORE_ROUTERS,
+    KEYS,
+    LAST,
     LISTED,
+    OTHER,
+    SINGLE,
+    UNBALANCED,
     other_software,
     planned_steps,
     steps,
@@ -363,9 +368,17 @@ def test_engines_change_before_routers():
 
 
 @pytest.mark.parametrize(
-    "reason", ["one router", "no balancer yet", "balancer down", "keys", "other engines", "balancer changes"]
+    ("reason", "because"),
+    [
+        ("one router", SINGLE),
+        ("no balancer yet", UNBALANCED),
+        ("balancer down", None),  # nothing serves, so there is nothing to pause
+        ("keys", KEYS),
+        ("other engines", OTHER),
+        ("balancer changes", SINGLE),
+    ],
 )
-def test_routers_that_cannot_change_one_by_one_need_a_pause(reason):
+def test_routers_that_cannot_change_one_by_one_need_a_pause(reason, because):
     old, new, outdated, down = plan(**TWO), plan(**CHANGED), ["router", "router-1"], []
     if reason == "one router":
         old, new, outdated = plan(), plan(inference_router={"args": {"max-payload-size": 1000000}}), ["router"]
@@ -379,10 +392,9 @@ def test_routers_that_cannot_change_one_by_one_need_a_pause(reason):
         outdated = ["balancer"]
     result = steps(found(outdated, down, secrets=reason == "keys"), new, old)
     assert not any(step["routers"] for step in result["roll"])
-    expected = {"balancer down": [], "balancer changes": ["balancer"]}.get(
-        reason, [name for name in outdated if name not in ENGINES]
-    )
-    assert result["pauses"].get("all requests go through it, and there is one of it", []) == expected
+    assert result["pauses"] == ({because: outdated} if because else {})
+    duration = "as long as loading the model" if reason == "other engines" else "some seconds"
+    assert all(f"which takes {duration}. " in text for text in result["refusals"])
 
 
 def test_a_service_serves_with_one_of_its_routers():
@@ -412,7 +424,7 @@ def test_the_last_router_that_runs_is_restarted_at_once():
     pending = {"n1": {"__service_registered": {"down": ["router-1"]}}}
     result = restart(pending, ["n1"], plan(**TWO), [])
     assert not any(step["routers"] for step in result["roll"]) and "router" not in result["held"]
-    assert result["pauses"] == {"all requests go through it, and there is one of it": ["router", "balancer"]}
+    assert result["pauses"] == {LAST: ["router"], SINGLE: ["balancer"]}
     every = restart({"n1": {"__service_registered": {"down": []}}}, ["n1"], plan(**TWO), [])
     assert [step["routers"] for step in every["roll"] if step["routers"]] == [["router"], ["router-1"]]
     started_first = steps(found(["router"], down=["router-1"]), plan(**CHANGED), plan(**TWO))
