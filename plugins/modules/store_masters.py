@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: store_masters
-short_description: Find the leader among several masters of the Mooncake store, or measure a failover
+short_description: Find the leader among several masters of the Mooncake store or members of its etcd, or measure a failover
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
@@ -31,8 +31,18 @@ options:
     type: str
     choices: [found, followed]
     default: found
+  kind:
+    description: What O(masters) are.
+    type: str
+    choices: [mooncake_master, etcd]
+    default: mooncake_master
+  spare:
+    description: >-
+      With V(etcd), fail if the members that serve would have no majority without the leader.
+    type: bool
+    default: false
   masters:
-    description: All masters.
+    description: All masters, or all members of etcd.
     type: list
     elements: dict
     required: true
@@ -42,7 +52,7 @@ options:
         type: str
         required: true
       url:
-        description: URL of its metrics port.
+        description: URL of its metrics port, of a member of etcd that for clients.
         type: str
         required: true
   timeout:
@@ -62,7 +72,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 leader:
-  description: Name of the master that serves at the end.
+  description: Name of the master that serves at the end, or of the member of etcd that leads a majority.
   returned: success
   type: str
   sample: mooncake-master-1
@@ -76,6 +86,12 @@ stored_keys:
   returned: success
   type: float
   sample: 200
+serving:
+  description: The members of etcd that serve at the begin; empty for masters.
+  returned: success
+  type: list
+  elements: str
+  sample: [etcd-0, etcd-1, etcd-2]
 before:
   description: The leader, clients and keys before the failover, with the same keys.
   returned: with O(state=followed)
@@ -97,36 +113,50 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.drill.masters import POLL, follow, look, named
+from ..module_utils.drill import etcd, masters
+from ..module_utils.drill.masters import POLL, follow, named
 
 MASTER = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
 ARGUMENTS = {
     "state": {"type": "str", "choices": ["found", "followed"], "default": "found"},
+    "kind": {"type": "str", "choices": ["mooncake_master", "etcd"], "default": "mooncake_master"},
+    "spare": {"type": "bool", "default": False},
     "masters": {"type": "list", "elements": "dict", "required": True, "options": MASTER},
     "timeout": {"type": "float", "default": 30},
 }
 
 
-def main():
-    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
-    urls, timeout = named(module.params["masters"]), module.params["timeout"]
-    deadline = time.monotonic() + timeout
+def found(module, look, urls):
+    """The leader; fails without one, or where the others would have no majority."""
+    deadline = time.monotonic() + module.params["timeout"]
     seen = look(urls)
     while not seen.leader and time.monotonic() < deadline:
         time.sleep(POLL)
         seen = look(urls)
     if not seen.leader:
+        does = "leads a majority" if module.params["kind"] == "etcd" else "serves"
         module.fail_json(
-            msg="Not exactly one of {} serves. Fix: run ascend.inference.status, and check that a majority of etcd's members runs".format(
-                ", ".join(sorted(urls))
+            msg="Not exactly one of {} {}. Fix: run ascend.inference.status, and check that a majority of etcd's members runs".format(
+                ", ".join(sorted(urls)), does
             )
         )
-    found = dict(seen._asdict())
+    problem = etcd.without_majority(urls, seen) if module.params["kind"] == "etcd" and module.params["spare"] else ""
+    if problem:
+        module.fail_json(msg=problem)
+    return seen
+
+
+def main():
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
+    look = etcd.look if module.params["kind"] == "etcd" else masters.look
+    urls = named(module.params["masters"])
+    seen = found(module, look, urls)
+    result = dict(seen._asdict(), serving=list(seen.serving))
     if module.params["state"] == "followed":
-        found = dict(leaderless=None, clients_after=None, before=found, **found)
+        result = dict(leaderless=None, clients_after=None, before=dict(result), **result)
         if not module.check_mode:
-            found.update(follow(urls, seen, timeout))
-    module.exit_json(changed=False, **found)
+            result.update(follow(urls, seen, module.params["timeout"], look))
+    module.exit_json(changed=False, **result)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Several masters of the store: which one leads, and how long a failover takes."""
+"""Several masters of the store: which one leads, and how long a failover takes, also of etcd (see etcd.py)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ TIMEOUT = 2.0  # seconds of one answer; a paused master accepts connections and 
 
 
 class Seen(NamedTuple):
-    """The leader at one moment; "" if none or several serve. A counter is None if the leader did not give it."""
+    """The leader at one moment; "" if none or several serve. A counter is None if the leader did not give it. ``serving``: members of etcd."""
 
     leader: str
     clients: float | None = None
     stored_keys: float | None = None
+    serving: tuple[str, ...] = ()
 
 
 def look(urls: dict[str, str], get: Callable[..., Reply] = ask) -> Seen:

@@ -14,6 +14,7 @@ FORMAT = 1  # of the JSON
 LINES = 3  # of each log
 KEPT = 0.9  # of the keys; some may be evicted meanwhile
 MOST_LINE = 400  # characters
+WHAT = {"mooncake_master": "the store", "etcd": "etcd"}
 UNJUDGED = "The drill says nothing about this."
 
 
@@ -62,36 +63,36 @@ def _fault(run: Record, result: Record, limits: Record) -> dict[str, t.Any]:
         "processes": made.get("processes", {}),
         "recovered": made.get("recovered", {}),
         "figures": figures,
-        **({"store": _failover(store)} if store else {}),
+        **({"store": _failover(run, store)} if store else {}),
         "logged": _logged(result.get("logs") or ()),
         "findings": [finding.as_dict() for finding in findings],
         "passed": not any(finding.severity == "error" for finding in findings),
     }
 
 
-def _failover(store: Record) -> dict[str, t.Any]:
-    return {
-        key: store.get(key) for key in ("before", "leader", "leaderless", "clients_after", "clients", "stored_keys")
-    }
+def _failover(run: Record, store: Record) -> dict[str, t.Any]:
+    keys = ("before", "leader", "leaderless", "clients_after", "clients", "stored_keys")
+    return {key: store.get(key) for key in (keys[:3] if run["kind"] == "etcd" else keys)}
 
 
 def _leader(run: Record, store: Record, limits: Record) -> t.Iterator[Finding]:
-    """What the failover of the store's leader took, and what it lost."""
-    if not run["masters"]:
+    """What the failover of the leader of the store or of etcd took, and what it lost."""
+    if not run["candidates"]:
         return
     if not store:
-        problem = "the failover of the store was not measured"
+        problem = f"the failover of {WHAT[run['kind']]} was not measured"
         yield _finding(run, "DRILL-UNJUDGED", problem, "Correct the reason, then repeat the drill.", UNJUDGED)
         return
     seconds, before = store.get("leaderless"), store["before"]
     if seconds is None or seconds > limits["leader"]:
-        took = "no other master served" if seconds is None else f"no master served for {seconds} s"
+        one = "member led with a majority" if run["kind"] == "etcd" else "master served"
+        took = f"no other {one}" if seconds is None else f"no {one} for {seconds} s"
         problem = f"{took} after {before['leader']} was hit (limit: {limits['leader']} s)"
         fix = "Check etcd and the masters' logs (playbook status)."
         yield _finding(
             run, "DRILL-LEADER", problem, fix, "Meanwhile no block is stored or found, and no engine can start."
         )
-    if seconds is None:
+    if seconds is None or run["kind"] == "etcd":
         return
     if unknown := [name for name in ("clients", "stored_keys") if None in (before[name], store[name])]:
         problem = (
@@ -140,7 +141,7 @@ def _unmade(run: Record, result: Record, made: Record, figures: Record) -> t.Ite
 
 def _recovery(run: Record, made: Record) -> t.Iterator[Finding]:
     recovered = made.get("recovered") or {}
-    leader = (made.get("processes") or recovered) if run["masters"] else ()  # of several masters only the leader is hit
+    leader = (made.get("processes") or recovered) if run["candidates"] else ()  # of several only the leader is hit
     for name in (leader or run["names"]) if made else ():
         seconds = recovered.get(name)
         if seconds is None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import typing as t
 
+from ...module_utils.drill.etcd import majority
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
 from .settings import WHY, Drill, Fault, read_drill, whole
 
 Record = t.Mapping[str, t.Any]
 ENGINES = ("encode", "prefill", "decode", "colocated")
+ELECTED = ("mooncake_master", "etcd")  # of several, one leads
 MARGIN = 300  # seconds for Ansible's own steps during a load
 
 
@@ -77,7 +79,7 @@ def _foreign(host: str, hosts: t.Collection[str] | None) -> t.Iterator[Finding]:
 
 def _every_kind(plan: Record) -> tuple[Fault, ...]:
     kinds = ("decode", "prefill", "colocated", "router", "mooncake_master", "etcd")
-    return tuple(whole(Fault(kind)) for kind in kinds if len(_instances(plan, kind)) > 1)
+    return tuple(whole(Fault(kind)) for kind in kinds if len(_instances(plan, kind)) > _needed(plan, kind))
 
 
 def _instances(plan: Record, kind: str, without: t.Collection[str] = ()) -> set[int]:
@@ -85,6 +87,11 @@ def _instances(plan: Record, kind: str, without: t.Collection[str] = ()) -> set[
     rows = [service for service in plan["services"] if service["kind"] == kind]
     hit = {service["instance"] for service in rows if service["name"] in without}
     return {service["instance"] for service in rows} - hit
+
+
+def _needed(plan: Record, kind: str) -> int:
+    """How many instances of a kind have to be left: one, of etcd a majority."""
+    return majority(len(_instances(plan, kind))) if kind == "etcd" else 1
 
 
 def _services(plan: Record, fault: Fault) -> list[Record]:
@@ -111,7 +118,15 @@ def _unknown(plan: Record, path: str, fault: Fault) -> Finding:
 def _without_spare(plan: Record, path: str, fault: Fault, services: t.Sequence[Record]) -> t.Iterator[Finding]:
     hit = [service["name"] for service in services]
     for kind in sorted({service["kind"] for service in services}):
-        if not _instances(plan, kind, hit):
+        left, needed = len(_instances(plan, kind, hit)), _needed(plan, kind)
+        if 0 < left < needed:
+            problem = (
+                f"{left} of {len(_instances(plan, kind))} members of {kind} would be left, and a majority is {needed}"
+            )
+            fix = "Plan three members, remove the fault, or accept the outage with without_spare: true."
+            why = "Without a majority nobody leads: every master of the store stops serving."
+            yield Finding(path, "DRILL-SPARE", problem, fix, why=why)
+        elif not left:
             problem = (
                 f"no other {kind} serves while {', '.join(hit)} is away"
                 if fault.kind != "host"
@@ -122,11 +137,11 @@ def _without_spare(plan: Record, path: str, fault: Fault, services: t.Sequence[R
 
 
 def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record]) -> dict[str, t.Any]:
-    masters = _masters(plan, fault)
-    services = masters or services
+    candidates = _candidates(plan, fault)
+    services = candidates or services
     names = [service["name"] for service in services]
     what = f"all {len(names)} services" if fault.kind == "host" else names[0]
-    what = f"the leader of {', '.join(names)}" if masters else what
+    what = f"the leader of {', '.join(names)}" if candidates else what
     one = f"one rank of {what}" if fault.part == "rank" else what
     how = {"kill": "kill", "pause": f"pause for {fault.seconds} s", "jitter": "jitter"}[fault.action]
     if fault.action == "jitter":
@@ -138,7 +153,7 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
     host = services[0]["host"]
     watched = {service["host"] for service in plan["services"] if service["kind"] in ("router", "balancer", "frontend")}
     return {
-        "label": f"{how}: {one}" if masters else f"{how}: {one} on {host}",
+        "label": f"{how}: {one}" if candidates else f"{how}: {one} on {host}",
         "kind": fault.kind,
         "host": host,
         "names": names,
@@ -147,27 +162,34 @@ def _run(plan: Record, drill: Drill, fault: Fault, services: t.Sequence[Record])
                 "name": service["name"],
                 "unit": service["unit"],
                 "url": service["health"]["url"] if service["health"] else "",
-                **({"host": service["host"]} if masters else {}),
+                **({"host": service["host"]} if candidates else {}),
             }
             for service in services
         ],
-        "masters": [{key: item[key] for key in ("name", "url")} for item in plan["verify"]["store"]["masters"]]
-        if masters
-        else [],
-        "keeps_keys": any("--enable_oplog=true" in service["argv"] for service in masters),
+        "candidates": _asked(plan, candidates),
+        "keeps_keys": any("--enable_oplog=true" in service["argv"] for service in candidates),
         "part": fault.part,
         "action": "kill" if fault.action == "kill" else "pause",
         "seconds": fault.seconds,
         "times": fault.times,
         "timeout": timeout,
         "longest": drill.before + lasts + timeout + drill.after + MARGIN,
-        "log_hosts": sorted({host, *watched, *(service["host"] for service in masters)}, key=natural),
+        "log_hosts": sorted({host, *watched, *(service["host"] for service in candidates)}, key=natural),
     }
 
 
-def _masters(plan: Record, fault: Fault) -> list[Record]:
-    """All masters of the store, if its leader is to be hit: who leads is known only when the fault is made."""
-    if fault.kind != "mooncake_master" or fault.name or not (plan["verify"].get("store") or {}).get("masters"):
+def _candidates(plan: Record, fault: Fault) -> list[Record]:
+    """All masters of the store or members of etcd, if their leader is to be hit: who leads is known only when the fault is made."""
+    if fault.kind not in ELECTED or fault.name:
         return []
-    masters = [service for service in plan["services"] if service["kind"] == fault.kind]
-    return sorted(masters, key=lambda service: natural(service["name"]))
+    if fault.kind == "mooncake_master" and not (plan["verify"].get("store") or {}).get("masters"):
+        return []
+    rows = [service for service in plan["services"] if service["kind"] == fault.kind]
+    return sorted(rows, key=lambda service: natural(service["name"])) if len(rows) > 1 else []
+
+
+def _asked(plan: Record, candidates: t.Sequence[Record]) -> list[dict[str, str]]:
+    """``[{name, url}]``: whom to ask which one leads."""
+    if not candidates or candidates[0]["kind"] == "etcd":
+        return [{"name": row["name"], "url": row["health"]["url"].rpartition("/health")[0]} for row in candidates]
+    return [{key: item[key] for key in ("name", "url")} for item in plan["verify"]["store"]["masters"]]

@@ -25,7 +25,8 @@ class Fault:
         "What is hit: an engine of a pool, another service, or all services of a host.", choice(*KINDS)
     )
     name: str = documented(
-        "Name of the service, or of the host. Default: the last one; of several masters of the store the leader.", ""
+        "Name of the service, or of the host. Default: the last one; of several masters of the store, or members of etcd, the leader.",
+        "",
     )
     action: str = documented(
         "kill: SIGKILL; pause: SIGSTOP, and SIGCONT later; jitter: short pauses one after the other.",
@@ -47,7 +48,9 @@ class DrillLimits:
         number(10, 0),
     )
     gap: int = documented("Most seconds without a good answer.", number(15, 0))
-    leader: int = documented("Most seconds without a leader of the store, if its leader is hit.", number(15, 0))
+    leader: int = documented(
+        "Most seconds without a leader of the store or of etcd, if the leader is hit.", number(15, 0)
+    )
     recovery: int = documented(
         "Most seconds until 95 % of the good answers before the fault. 0: no limit.", number(0, 0)
     )

@@ -72,7 +72,9 @@ def _figures(fault: Record) -> list[str]:
 def _failover(store: Record) -> str:
     before = store["before"]
     if store["leaderless"] is None:
-        return f"No master of the store took over from {before['leader']}."
+        return f"Nobody took over from {before['leader']}."
+    if "clients" not in store:  # etcd
+        return f"{store['leader']} led after {store['leaderless']:.1f} s without a leader."
     back = "not all clients came back"
     if store["clients_after"] is not None:
         back = f"its clients were back after {store['clients_after']:.1f} s"

@@ -212,7 +212,7 @@ def test_of_several_masters_the_leader_is_hit(elected):
     assert [row["kind"] for row in found["faults"]] == ["prefill", "mooncake_master", "etcd"]
     fault = found["faults"][1]
     assert fault["label"] == "kill: the leader of mooncake-master-0, mooncake-master-1"
-    assert fault["masters"] == [
+    assert fault["candidates"] == [
         {"name": f"mooncake-master-{number}", "url": f"http://10.1.0.{number + 1}:9003"} for number in (0, 1)
     ]
     assert [(item["name"], item["host"]) for item in fault["services"]] == [
@@ -221,7 +221,7 @@ def test_of_several_masters_the_leader_is_hit(elected):
     ]
     assert {"node1", "node2"} <= set(fault["log_hosts"])
     chosen = {"faults": [{"kind": "mooncake_master", "name": "mooncake-master-0"}]}
-    assert (runs(elected, chosen)["faults"][0]["masters"], runs(elected, chosen)["faults"][0]["names"]) == (
+    assert (runs(elected, chosen)["faults"][0]["candidates"], runs(elected, chosen)["faults"][0]["names"]) == (
         [],
         ["mooncake-master-0"],
     )
@@ -277,7 +277,7 @@ def test_what_is_measured_of_a_failover_is_judged(elected, metrics, ids):
         return Reply(200, "OK" if "10.1.0.2" in target.url else "standby", 0.0, "")
 
     drill = runs(elected, {"faults": [{"kind": "mooncake_master"}]})
-    urls = named(drill["faults"][0]["masters"])
+    urls = named(drill["faults"][0]["candidates"])
     before = look(urls, get)._replace(leader="mooncake-master-0")
     time = iter(range(100))
     found = follow(urls, before, 20, lambda urls: look(urls, get), lambda: next(time), lambda seconds: None)
