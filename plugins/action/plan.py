@@ -17,8 +17,9 @@ from ..plugin_utils.description.findings import PlanError
 from ..plugin_utils.description.inventory import GROUP, common_value, members
 from ..plugin_utils.description.values import natural
 from ..plugin_utils.hosts.plan_memory import plan_memory
+from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
-from ..plugin_utils.plan.placement_kept import common_record, ignored_files, record_hosts
+from ..plugin_utils.plan.placement_kept import common_record, ignored_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
 from ..plugin_utils.views.plan_table import plan_table
 
@@ -58,9 +59,10 @@ class ActionModule(ActionBase):
         hostvars = Remembered(task_vars["hostvars"])
         with garbage_collection_suspended():
             try:
-                files = options["deployed"] or {}
-                record = common_record(map(str, files.values()))
-                for text in ignored_files({host: str(text) for host, text in files.items()}):
+                answers = {host: str(text) for host, text in (options["deployed"] or {}).items()}
+                files = {host: placement_text(text) for host, text in answers.items()}
+                record = common_record(files.values())
+                for text in ignored_files(files):
                     Display().warning(visible(text))
                 plan, new = self._plan(task_vars, hostvars, options["deployed"], record)
                 bundle = bundle_of(plan, hostvars) if options["deployed"] is None else ""
@@ -76,7 +78,8 @@ class ActionModule(ActionBase):
         asked = (
             hosts_to_ask(plan, hostvars[task_vars["inventory_hostname"]], task_vars["groups"]) if found["hosts"] else []
         )
-        left = abandoned(plan, record, task_vars["hostvars"]) if found["hosts"] and record else {"left": [], "lost": []}
+        known = known_hosts(answers.values()) if found["hosts"] else set()
+        left = abandoned(plan, known, task_vars["hostvars"])
         return {
             **result,
             "changed": False,
@@ -147,10 +150,10 @@ def bundle_of(plan: dict[str, t.Any], hostvars: t.Any) -> str:
     return str(folder or "")
 
 
-def abandoned(plan: dict[str, t.Any], record: dict[str, t.Any], hostvars: t.Any) -> dict[str, list[str]]:
-    """Hosts with services of the deployment and none in the plan: ``left`` are in the inventory, ``lost`` are not."""
+def abandoned(plan: dict[str, t.Any], known: set[str], hostvars: t.Any) -> dict[str, list[str]]:
+    """Hosts that may have services of the deployment (``known``) and have none in the plan: ``left`` are in the inventory, ``lost`` are not."""
     planned_hosts = {host["name"] for host in plan["hosts"]}
-    gone = sorted(set(record_hosts(record)) - planned_hosts, key=natural)
+    gone = sorted(known - planned_hosts, key=natural)
     return {
         "left": [name for name in gone if name in hostvars],
         "lost": [name for name in gone if name not in hostvars],

@@ -61,6 +61,13 @@ options:
       - Only for changes that know the half, or that bring no engine to a router.
     type: bool
     default: false
+  hosts:
+    description:
+      - All hosts of the plan, on which this run may start services. V(begin) notes them before the first change, so that the next run finds a host
+        that is in no recorded plan because this one was killed.
+    type: list
+    elements: str
+    default: []
   break_lock:
     description: The id of a run whose lock is taken over, as the error message names it. Evaluated on the controller.
     type: str
@@ -124,7 +131,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import deployment_lock, journal, system_folders, tree
+from ..module_utils.files import begun, deployment_lock, journal, system_folders, tree
 from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import Busy
 from ..module_utils.tools.text import visible
@@ -136,6 +143,7 @@ ARGUMENTS = {
     "previous": {"type": "str", "default": "", "choices": ["", "upgrade", "rollback", "verified"]},
     "verified": {"type": "str", "default": ""},
     "accept_half": {"type": "bool", "default": False},
+    "hosts": {"type": "list", "elements": "str", "default": []},
     "break_lock": {"type": "str", "default": ""},
     "run": {"type": "dict", "default": {}},
     "replace": {"type": "str", "default": ""},
@@ -162,6 +170,8 @@ def begin(params, directory, check):
         deployment_lock.release(directory, here)
     if half:
         raise tree.TreeError(HALVED.format(half))
+    if ours and not check and params["hosts"]:
+        begun.note(directory, params["hosts"])
     return holder
 
 

@@ -202,7 +202,7 @@ import pwd
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import deployment_lock, journal, removal, system_folders, tree
+from ..module_utils.files import begun, deployment_lock, journal, removal, system_folders, tree
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.disk import explained
@@ -297,6 +297,8 @@ def ended(params, base, changed, noted):
     interrupted = journal.read(base).get("phase") == journal.CHANGING
     if params["phase"] == journal.DEPLOYED and (changed or interrupted):
         journal.note(*noted)
+    if params["phase"] == journal.DEPLOYED:
+        begun.forget(base)
     if params["unlock"]:
         deployment_lock.release(base, params["run"].get("id"))
 

@@ -29,7 +29,8 @@ JOURNAL, VERIFIED, BEFORE, PLAN = "journal.json", "verified.json", "before.json"
 WATCHDOG = "watchdog.json"  # restarts by the watchdog, see module_utils/probe/watchdog.py
 MEASURED = "bench.lock"  # which measurement runs, see module_utils/bench/running.py; a killed one leaves it
 IMAGES = "container_images.json"  # which image each name meant, see module_utils/runtime/image_record.py
-NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED, IMAGES)
+BEGUN = "begun.json"  # hosts on which a run began, see begun.py
+NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED, IMAGES, BEGUN)
 CHANGING, DEPLOYED = "changing", "deployed"
 
 

@@ -1,0 +1,38 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which hosts may have services of a deployment: those of the recorded placements, and those on which a killed run began (begun.json)."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from .placement_kept import read_text, record_hosts
+
+MARK = "\nbegun: "  # what playbooks/shared/places.yml prints between the two files
+MOST_NAME, MOST_HOSTS = 253, 10000
+
+
+def placement_text(text: str) -> str:
+    """The part of a host's answer that is its placement."""
+    return f"\n{text}".partition(MARK)[0].strip("\n")
+
+
+def begun_hosts(text: str) -> list[str]:
+    """The hosts that a host knows of killed runs; empty if the file is missing or not one that this collection writes."""
+    try:
+        found = json.loads(f"\n{text}".partition(MARK)[2])["hosts"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+    names = found if isinstance(found, list) and len(found) <= MOST_HOSTS else []
+    return [name for name in names if isinstance(name, str) and 0 < len(name) <= MOST_NAME and name.isprintable()]
+
+
+def known_hosts(files: t.Iterable[str]) -> set[str]:
+    """All hosts of the answers of several hosts, which differ if a run was interrupted."""
+    found: set[str] = set()
+    for text in set(files):
+        record, _problem = read_text(placement_text(text))
+        found |= {*begun_hosts(text), *(record_hosts(record) if record else ())}
+    return found

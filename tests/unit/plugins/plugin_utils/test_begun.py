@@ -1,0 +1,112 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run is killed before it has recorded its plan, and the next one has another inventory: it finds the hosts on which services were started."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+import yaml
+from ansible_collections.ascend.inference.plugins.action.plan import abandoned
+from ansible_collections.ascend.inference.plugins.module_utils.files import begun, deployment_lock
+from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_files
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import (
+    begun_hosts,
+    known_hosts,
+    placement_text,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_text
+from ansible_collections.ascend.inference.tests.unit.test_lock_released import PLAYBOOKS
+
+RECORD = {
+    "instances": [{"kind": "decode", "number": 0, "slot": 0, "hosts": [["n2", [0]]]}],
+    "router": "n1",
+    "mooncake_master": "",
+    "memcache_meta": "",
+}
+RUN = {"id": "ansible-local-1a", "owner": "deploy", "controller": "bastion", "since": "2026-11-22T02:00:00Z"}
+
+
+@pytest.fixture
+def base(tmp_path):
+    folder = tmp_path / "deployments/inference"
+    folder.mkdir(parents=True, mode=0o755)
+    return folder
+
+
+def answer(base):
+    """What playbooks/shared/places.yml reads on a host."""
+    (_plan, play) = [None, yaml.safe_load((PLAYBOOKS / "shared/places.yml").read_text(encoding="utf-8"))[0]]
+    script = play["vars"]["__inference_read_placement"]
+    argv = ["/bin/sh", "-c", script, "sh", str(base)]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+def begin(base, **params):
+    """The module, as the playbooks lock the deployment."""
+    given = {"previous": "", "accept_half": True, "make": True, "replace": "", "verified": "", "hosts": []}
+    return deployment_run.work({**given, "directory": str(base), "state": "begin", "run": RUN, **params}, False)
+
+
+def test_a_host_that_no_recorded_plan_names_is_found(base):
+    (base / "placement.json").write_text(json.dumps(RECORD) + "\n")
+    begin(base, hosts=["n1", "n3"])  # n3 instead of n2; killed after it has started an engine on n3
+    text = answer(base)
+    assert read_text(placement_text(text))[0] == RECORD and begun_hosts(text) == ["n1", "n3"]
+    undone = {"hosts": [{"name": "n1"}, {"name": "n2"}]}
+    known = known_hosts([text, text])
+    assert abandoned(undone, known, {"n1": {}, "n2": {}, "n3": {}}) == {"left": ["n3"], "lost": []}
+    assert abandoned(undone, known, {"n1": {}, "n2": {}}) == {"left": [], "lost": ["n3"]}
+    begin(base, hosts=["n1", "n2"])
+    assert begun.read(str(base)) == ["n1", "n2", "n3"], "until a plan is recorded, all of them count"
+    noted = (str(base), "deployed", {"digest": "d"}, RUN)
+    service_files.ended({"phase": "deployed", "unlock": True, "run": RUN}, str(base), True, noted)
+    assert begun.read(str(base)) == [] and answer(base) == json.dumps(RECORD) + "\n"
+
+
+def test_only_runs_that_start_services_on_new_hosts_note_them(base):
+    begin(base)
+    assert not (base / begun.BEGUN).exists()
+    for name in ("deploy", "prepare", "upgrade"):
+        entries = yaml.safe_load((PLAYBOOKS / f"{name}.yml").read_text(encoding="utf-8"))
+        locks = [entry for entry in entries if entry.get("ansible.builtin.import_playbook") == "shared/lock.yml"]
+        assert [entry["vars"]["__inference_begins"] for entry in locks] == [True], name
+
+
+def test_a_lock_that_another_run_holds_notes_nothing(base):
+    deployment_lock.take(str(base), {**RUN, "id": "other"}, "", True)
+    begin(base, hosts=["n3"])
+    assert begun.read(str(base)) == []
+
+
+def test_without_a_folder_nothing_is_noted(tmp_path):
+    begun.note(str(tmp_path / "deployments/inference"), ["n1"])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"hosts": "n3"}', '{"hosts": {"n3": 1}}', '{"hosts": null}'])
+def test_a_damaged_file_names_nobody(base, content):
+    (base / begun.BEGUN).write_text(content)
+    assert begun.read(str(base)) == [] and begun_hosts(answer(base)) == []
+    begun.note(str(base), ["n1"])
+    assert begun.read(str(base)) == ["n1"]
+
+
+def test_only_names_of_hosts_are_used(base):
+    (base / begun.BEGUN).write_text(json.dumps({"hosts": ["n3", "", "a\nb", 4, "x" * 300]}))
+    assert begun_hosts(answer(base)) == ["n3"]
+
+
+def test_a_file_that_others_can_write_is_not_used(base):
+    begun.note(str(base), ["n1"])
+    os.chmod(base / begun.BEGUN, 0o666)
+    assert begun_hosts(answer(base)) == [] and begun.read(str(base)) == []
+
+
+def test_hosts_whose_records_differ_all_count():
+    other = {**RECORD, "router": "n4"}
+    assert known_hosts([json.dumps(RECORD), json.dumps(other), "", "{"]) == {"n1", "n2", "n4"}
