@@ -26,7 +26,7 @@ def rollback_mode(
         stored_plan(str(text or "")),
         [found.get("phase", "") for found in locked],
         runs,
-        any(found.get("half") for found in locked),
+        rollback.halved([str(found.get("half") or "") for found in locked], previous),
         bool(allow_pause),
         str(asked or "") == "all",
     )

@@ -52,7 +52,7 @@ content:
   type: str
   sample: '{"plan_version": 4}'
 half:
-  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none.
+  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none, V(unknown) if the journal is damaged.
   returned: success
   type: str
   sample: ""

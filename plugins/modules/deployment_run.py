@@ -57,7 +57,8 @@ options:
   accept_half:
     description:
       - Whether V(begin) also succeeds after an upgrade was interrupted that had begun to change one half of the instances. Engines run then that
-        cannot exchange KV cache, each half has routers of its own, and only one of them gets requests.
+        cannot exchange KV cache, each half has routers of its own, and only one of them gets requests. If the journal is damaged, nobody knows
+        whether it is so, and V(begin) warns.
       - Only for changes that know the half, or that bring no engine to a router.
     type: bool
     default: false
@@ -102,12 +103,12 @@ previous:
   type: dict
   sample: {}
 interrupted:
-  description: The digest of the plan of a change that began and has not ended; empty if there is none.
+  description: The digest of the plan of a change that began and has not ended; empty if there is none, V(unknown) if the journal is damaged.
   returned: with O(previous)
   type: str
   sample: ""
 half:
-  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none.
+  description: The half of the instances that an upgrade was changing when it was interrupted; empty if there is none, V(unknown) if the journal is damaged.
   returned: with O(previous)
   type: str
   sample: ""
@@ -150,12 +151,29 @@ ARGUMENTS = {
 }
 UNRECORDED = "The verification is not recorded on this host, so rollback will not know it: {}"
 UNFINISHED = "a change has not ended. Fix: run status, which names it; end it, then verify again"
+DAMAGED = (
+    "{} {}, so it is not known whether an upgrade was interrupted after it had begun to change one half of the instances. Engines may run that cannot "
+    "exchange KV cache"
+)
+REPAIR = (
+    "{}: this playbook could mix them. Nothing was changed. Fix: run upgrade with the settings of the last run, or rollback: both look at what runs, and "
+    "write the file again; so does deploy, if nothing has to restart. Then run this playbook again."
+)
+REPAIRED = "{}. What runs is looked at, and the file is written again with the plan that is deployed."
 OTHER = "another plan than the verified one is deployed here, or none. Fix: run deploy, then verify again"
 HALVED = (
     "an upgrade was interrupted after it had begun to change the {} half of the instances. Engines run that cannot exchange KV cache, each half has "
     "routers of its own, and only one of them gets requests: this playbook would mix them. Nothing was changed. Fix: run upgrade with the "
     "settings of the interrupted run, which goes on without a pause, or rollback, which goes back; then run this playbook again."
 )
+
+
+def damaged(directory):
+    """What is not known because the journal is damaged, or was when the change that has not ended began; "" if it is sound."""
+    problem = journal.damage(directory)
+    if not problem and journal.unfinished_half(directory) == journal.UNKNOWN:
+        problem = "was damaged when a change began that has not ended"
+    return DAMAGED.format(os.path.join(directory, journal.JOURNAL), problem) if problem else ""
 
 
 def begin(params, directory, check):
@@ -169,7 +187,7 @@ def begin(params, directory, check):
     if half and not check:
         deployment_lock.release(directory, here)
     if half:
-        raise tree.TreeError(HALVED.format(half))
+        raise tree.TreeError(REPAIR.format(damaged(directory)) if half == journal.UNKNOWN else HALVED.format(half))
     if ours and not check and params["hosts"]:
         begun.note(directory, params["hosts"])
     return holder
@@ -190,15 +208,20 @@ def work(params, check):
         result["interrupted"] = (
             (known.get("plan") or {}).get("digest", "") if result["phase"] == journal.CHANGING else ""
         )
+        if result["half"] == journal.UNKNOWN:
+            result["interrupted"] = journal.UNKNOWN
     if params["state"] == "begin":
-        return dict(result, holder=begin(params, directory, check))
+        result["holder"] = begin(params, directory, check)
+        problem = damaged(directory) if params["accept_half"] else ""
+        return dict(result, warning=REPAIRED.format(problem)) if problem else result
     if check:
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["verified"]:
         result["verified"] = journal.verified(directory, params["verified"], params["run"])
         if not result["verified"]:
             changing = journal.read(directory).get("phase") == journal.CHANGING
-            result["warning"] = UNRECORDED.format(UNFINISHED if changing else OTHER)
+            why = damaged(directory) + ". Fix: run deploy, then verify again" if journal.damage(directory) else ""
+            result["warning"] = UNRECORDED.format(why or (UNFINISHED if changing else OTHER))
     deployment_lock.release(directory, params["run"].get("id"))
     return dict(result, holder=deployment_lock.holder_of(directory))
 

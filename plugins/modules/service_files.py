@@ -294,7 +294,7 @@ def _removals(steps):
 
 def ended(params, base, changed, noted):
     """After the last change of a call: note that the plan is deployed, release the lock, as far as the call asks for it."""
-    interrupted = journal.read(base).get("phase") == journal.CHANGING
+    interrupted = journal.read(base).get("phase") == journal.CHANGING or journal.damage(base)
     if params["phase"] == journal.DEPLOYED and (changed or interrupted):
         journal.note(*noted)
     if params["phase"] == journal.DEPLOYED:

@@ -151,12 +151,20 @@ ARGUMENTS = {
 }
 
 
+DAMAGED = (
+    "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "
+    "upgrade with the settings of the last run, or rollback, which goes back to the last verified plan; both write the file again"
+)
+
+
 def unfinished(directory):
     """What the journal says of a change that has not ended, for the host's findings."""
     try:
-        known = journal.read(directory)
+        known, damage = journal.read(directory), journal.damage(directory)
     except (tree.TreeError, OSError):
         return []
+    if damage:
+        return [DAMAGED.format(os.path.join(directory, journal.JOURNAL), damage)]
     if known.get("phase") != journal.CHANGING:
         return []
     run, last = known.get("run", {}), known.get("verified") or {}

@@ -11,9 +11,11 @@ plan that was verified, and ``before.json``, the verified plan before that one. 
 * ``verified``: a verification of that plan succeeded.
 
 ``half`` is the half of the instances that an upgrade began to change last. It stays until ``deployed``, also if a later change was interrupted:
-until then engines may run that cannot exchange KV cache.
+until then engines may run that cannot exchange KV cache. A journal that is damaged may have had one: the half is UNKNOWN then, and stays so until a
+plan is recorded as deployed.
 
-A verification notes nothing in the phase ``changing``: the entry would hide that a change has not ended, and which half it began with.
+A verification notes nothing in the phase ``changing``, or if the journal is damaged: the entry would hide that a change has not ended, and which
+half it began with.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ IMAGES = "container_images.json"  # which image each name meant, see module_util
 BEGUN = "begun.json"  # hosts on which a run began, see begun.py
 NAMES = (JOURNAL, VERIFIED, BEFORE, WATCHDOG, MEASURED, IMAGES, BEGUN)
 CHANGING, DEPLOYED = "changing", "deployed"
+PHASES = (CHANGING, DEPLOYED, "verified")
+UNKNOWN = "unknown"  # in place of a half, or of the digest of a plan
 
 
 class Folder:
@@ -62,6 +66,20 @@ class Folder:
         forms = {"phase": str, "since": str, "half": str, "plan": dict, "run": dict, "verified": dict}
         return {key: found[key] for key, form in forms.items() if isinstance(found.get(key), form)}
 
+    def damage(self):
+        """What is wrong with the journal, as the end of a sentence; "" if it can be read or there is none."""
+        entry = tree.look(self.descriptor, JOURNAL) if self.descriptor is not None else None
+        if entry is None:
+            return ""
+        if entry.kind != "file":
+            return "is no file"
+        if not tree.trusted(entry):
+            return "can have been written by another user"
+        raw, half = self.read(JOURNAL), self.read(JOURNAL).get("half", "")
+        if raw.get("phase") not in PHASES or not isinstance(half, str):
+            return "is damaged"
+        return ""
+
     def write(self, name, value):
         """Replace a file in one step."""
         content = (json.dumps(value, indent=1, sort_keys=True) + "\n").encode("utf-8")
@@ -82,23 +100,33 @@ def note(base, phase, plan, run):
             about = {key: value for key, value in plan.items() if key != "half"}
             entry = {"phase": phase, "since": _now(), "plan": about, "run": known}
             before = folder.journal()
-            half = (plan.get("half") or before.get("half") or "") if phase == CHANGING else ""
+            earlier = UNKNOWN if folder.damage() else before.get("half")
+            half = (plan.get("half") or earlier or "") if phase == CHANGING else ""
             if half:
                 entry["half"] = half
             folder.write(JOURNAL, dict(entry, verified=before.get("verified") or {}))
 
 
+def damage(base):
+    """What is wrong with the journal, as the end of a sentence; "" if it can be read or there is none."""
+    with Folder(base) as folder:
+        return folder.damage()
+
+
 def unfinished_half(base):
-    """The half that an upgrade was changing when it was interrupted; "" if none was."""
-    known = read(base)
-    return str(known.get("half") or "") if known.get("phase") == CHANGING else ""
+    """The half that an upgrade was changing when it was interrupted; "" if none was, UNKNOWN if the journal is damaged."""
+    with Folder(base) as folder:
+        if folder.damage():
+            return UNKNOWN
+        known = folder.journal()
+        return str(known.get("half") or "") if known.get("phase") == CHANGING else ""
 
 
 def verified(base, digest, run):
     """Note that the deployed plan is verified; says whether it is the one with this digest, and no change of it was interrupted."""
     with Folder(base) as folder:
         plan, journal = folder.read(PLAN), folder.journal()
-        if not digest or plan.get("digest") != digest or journal.get("phase") == CHANGING:
+        if not digest or plan.get("digest") != digest or journal.get("phase") == CHANGING or folder.damage():
             return False
         last = folder.read(VERIFIED)
         if last.get("digest") != digest:

@@ -14,6 +14,7 @@ from .steps import serves
 from .upgrade import INTERRUPTED, OTHER_VERSION, UNKNOWN_HALF, cost, obstacles
 
 Plan = t.Mapping[str, t.Any]
+UNKNOWN_RECORD = "unknown"  # in place of a half, by module_utils/files/journal.py
 CHANGING, AT_REST = "changing", "verified"  # phases of module_utils/files/journal.py
 UNKNOWN = (
     "An upgrade was interrupted after it began to change one half of the instances, and {why}. A rollback would stop every service, and clients "
@@ -77,6 +78,16 @@ def unreached(locked: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
         and found.get("phase") == AT_REST
         and (found.get("previous") or {}).get("digest") not in digests
     ]
+
+
+def halved(halves: t.Iterable[str], previous: t.Mapping[str, Plan]) -> bool:
+    """Whether engines of an upgrade by halves may run: a host names the half, or its journal is damaged and the plan could change half by half.
+
+    ``halves``: the half of each host's journal; ``previous`` as for `refusals`.
+    """
+    named = set(halves) - {""}
+    plan = next((plan for plan in previous.values() if plan), {})
+    return bool(named - {UNKNOWN_RECORD} or (named and plan and not half_obstacles(plan, plan)))
 
 
 def mode(
