@@ -165,17 +165,37 @@ def unfinished(directory):
         return []
     if damage:
         return [DAMAGED.format(os.path.join(directory, journal.JOURNAL), damage)]
+    last = verified(directory, known)
+    if known.get("phase") == journal.DEPLOYED:
+        return unverified(known, last)
     if known.get("phase") != journal.CHANGING:
         return []
-    run, last = known.get("run", {}), known.get("verified") or {}
+    run = known.get("run", {})
     again = "upgrade with the same settings" if known.get("half") else "site again"
     text = "a change to release {} began at {} (by {} on {}) and has not ended. Fix: if it does not run any more, run {}".format(
         known.get("plan", {}).get("release"), known.get("since"), run.get("owner"), run.get("controller"), again
     )
-    back = ", or rollback, which goes back to release {} (verified at {})".format(
-        last.get("release"), last.get("since")
-    )
-    return [text + (back if last else "")]
+    back = ", or rollback, which goes back to release {}{}"
+    return [text + (back.format(last["release"], last["since"]) if last else "")]
+
+
+def verified(directory, known):
+    """``{release, since, digest}`` of the last verified plan for the findings, also if the journal does not name it; {} without one."""
+    noted, plan = known.get("verified") or {}, journal.previous(directory, "verified")
+    if not noted and not plan:
+        return {}
+    since = " (verified at {})".format(noted["since"]) if noted.get("since") else ""
+    found = noted or plan
+    return {"release": found.get("release"), "digest": found.get("digest"), "since": since}
+
+
+def unverified(known, last):
+    """An upgrade that was left before its verification: its services run, and nothing else says that nobody has tried them."""
+    release = known.get("plan", {}).get("release")
+    if not last or release in (None, last["release"]):
+        return []
+    text = "release {} was deployed at {} and has not been verified. Fix: run verify; if it fails, rollback goes back to release {}{}"
+    return [text.format(release, known.get("since"), last["release"], last["since"])]
 
 
 def measured(directory):
