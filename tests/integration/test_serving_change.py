@@ -295,3 +295,17 @@ def test_a_run_goes_on_after_its_controller_was_killed(service):
             assert all(f"--max-num-seqs {number}" in path.read_text().replace(" \\\n    ", " ") for path in scripts)
         assert len(service.starts()) == 5
     nothing_lost(requests)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("playbook", ["verify", "restart"])
+def test_an_engine_that_a_killed_restart_left_out_is_returned(service, playbook):
+    service.deploy(2, 2)
+    at = "Restart | service | Wait until the engines have finished | 1"
+    with load.Load(URL, "tiny", clients=2) as requests:
+        service.play("restart", fails=True, killed_at=at, inference_services=["decode-1"])
+        left = members()
+        service.play(playbook, **({"inference_services": ["prefill-1"]} if playbook == "restart" else {}))
+        after = members()
+    nothing_lost(requests)
+    assert (len(left), len(after)) == (3, 4)
