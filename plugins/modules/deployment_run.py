@@ -132,6 +132,7 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.drill import left
 from ..module_utils.files import begun, deployment_lock, journal, system_folders, tree
 from ..module_utils.tools.disk import explained
 from ..module_utils.tools.file_lock import Busy
@@ -193,6 +194,13 @@ def begin(params, directory, check):
     return holder
 
 
+def notices(params, directory, check):
+    """Sentences for who begins: a damaged journal, and a drill that was interrupted, whose paused processes are continued."""
+    problem = damaged(directory) if params["accept_half"] else ""
+    ended = left.resume(directory) if not check else ""
+    return [text for text in (REPAIRED.format(problem) if problem else "", ended) if text]
+
+
 def work(params, check):
     """The result of one call."""
     directory = params["directory"].rstrip("/")
@@ -212,8 +220,8 @@ def work(params, check):
             result["interrupted"] = journal.UNKNOWN
     if params["state"] == "begin":
         result["holder"] = begin(params, directory, check)
-        problem = damaged(directory) if params["accept_half"] else ""
-        return dict(result, warning=REPAIRED.format(problem)) if problem else result
+        ours = result["holder"].get("id") == params["run"].get("id")
+        return dict(result, warnings_=notices(params, directory, check or not ours))
     if check:
         return dict(result, holder=deployment_lock.holder_of(directory))
     if params["verified"]:
@@ -221,7 +229,9 @@ def work(params, check):
         if not result["verified"]:
             changing = journal.read(directory).get("phase") == journal.CHANGING
             why = damaged(directory) + ". Fix: run deploy, then verify again" if journal.damage(directory) else ""
-            result["warning"] = UNRECORDED.format(why or (UNFINISHED if changing else OTHER))
+            result["warnings_"] = [UNRECORDED.format(why or (UNFINISHED if changing else OTHER))]
+    if deployment_lock.holder_of(directory).get("id") == params["run"].get("id"):
+        left.forget(directory)  # a drill that comes to its end has started what did not come back
     deployment_lock.release(directory, params["run"].get("id"))
     return dict(result, holder=deployment_lock.holder_of(directory))
 
@@ -230,8 +240,8 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     try:
         result = work(module.params, module.check_mode)
-        if "warning" in result:
-            module.warn(result.pop("warning"))
+        for text in result.pop("warnings_", ()):
+            module.warn(visible(text))
         module.exit_json(changed=False, **result)
     except (tree.TreeError, Busy, OSError) as error:
         module.fail_json(

@@ -47,6 +47,12 @@ options:
         description: URL that answers 200 when the service is ready.
         type: str
         default: ""
+  directory:
+    description:
+      - The deployment's folder. The fault is noted there before it is made, until the services have recovered, so that the next run that locks
+        the deployment continues what a killed run left paused. Empty notes nothing.
+    type: path
+    default: ""
   action:
     description:
       - V(kill) sends SIGKILL; the runtime has to start the services again.
@@ -118,7 +124,9 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.drill import left
 from ..module_utils.drill.fault import FaultError, kill, pause, recovered, victims
+from ..module_utils.files.tree import TreeError
 from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.runtime.registry import runtime_of
 from ..module_utils.tools.text import visible
@@ -132,6 +140,7 @@ ARGUMENTS = {
     "runtime": {"type": "str", "required": True},
     "settings": {"type": "dict", "required": True},
     "services": {"type": "list", "elements": "dict", "required": True, "options": SERVICE},
+    "directory": {"type": "path", "default": ""},
     "action": {"type": "str", "choices": ["kill", "pause"], "required": True},
     "part": {"type": "str", "choices": ["main", "rank"], "default": "main"},
     "seconds": {"type": "float", "default": 60},
@@ -155,6 +164,9 @@ def run(module):
     if module.check_mode:
         return result
     everything = [process for processes in found.values() for process in processes]
+    folder = (params.get("directory") or "").rstrip("/")
+    if folder:
+        left.note(folder, params["action"], found)
     result["begun"], begin = time.time(), time.monotonic()
     if params["action"] == "kill":
         kill(everything)
@@ -164,6 +176,8 @@ def run(module):
         result["ended"] = time.time()
     old = {unit: state["start_id"] for unit, state in states.items()} if params["action"] == "kill" else {}
     result["recovered"] = recovered(runtime, services, old, params["timeout"])
+    if folder and None not in result["recovered"].values():
+        left.forget(folder)
     result["seconds"] = time.monotonic() - begin
     return result
 
@@ -172,7 +186,7 @@ def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     try:
         result = run(module)
-    except (FaultError, RuntimeProblem) as error:
+    except (FaultError, RuntimeProblem, TreeError, OSError) as error:
         module.fail_json(msg=visible(str(error)))
     module.exit_json(changed=True, **result)
 
