@@ -173,6 +173,26 @@ def test_the_search_for_composed_paths_sees_them(text):
     assert COMPOSED.search(text)
 
 
+OF_A_SET = re.compile(r"\|\s*(?:ansible\.builtin\.)?(?:union|intersect|difference|symmetric_difference)\b(?= *\()")
+
+
+def test_no_list_has_the_order_of_a_set():
+    """These filters go through a set of texts, so hosts, messages and commands would be in another order in each run."""
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for folder in ("roles", "playbooks")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".yml", ".j2")
+        for match in OF_A_SET.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "use select('in', LIST), reject('in', LIST) or unique, which keep the order"
+
+
+@pytest.mark.parametrize("text", ["{{ a | union(b) }}", "{{ a\n  | ansible.builtin.difference (b) | first }}"])
+def test_the_search_for_sets_sees_them(text):
+    assert OF_A_SET.search(text)
+
+
 def test_prepare_asks_for_the_user_that_units_get():
     """Otherwise the role service would gather again."""
     text = (ROOT / "playbooks" / "prepare.yml").read_text(encoding="utf-8")
