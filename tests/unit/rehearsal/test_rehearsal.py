@@ -121,6 +121,7 @@ def test_each_task_runs_in_a_case(texts):
         name_of(place) for place in seen(texts[1], "ok", "changed", "failed")
     }
     assert sorted(missing - NEVER_RUN) == [], "add a case to tests/unit/rehearsal/cases in which these tasks run"
+    assert sorted(NEVER_RUN - missing) == [], "remove what runs from gaps.yml"
 
 
 @pytest.mark.long
@@ -132,3 +133,4 @@ def test_each_condition_is_false_in_a_case(texts):
     assert sorted(missing - NEVER_SKIPPED) == [], (
         "add a case to tests/unit/rehearsal/cases in which these tasks are skipped"
     )
+    assert sorted(NEVER_SKIPPED - missing) == [], "remove what is skipped from gaps.yml"
