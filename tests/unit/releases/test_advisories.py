@@ -70,6 +70,7 @@ def test_the_nearest_fixed_release_is_a_final_one_where_there_is_one(monkeypatch
     [
         ("p2p-0.13", {}, {"CVE-2026-22807", "CVE-2026-22778"}),
         ("p2p-0.13", {"inference_args.limit-mm-per-prompt": {"image": 0}}, {"CVE-2026-22807"}),
+        ("p2p-0.13", {"inference_args.limit-mm-per-prompt": {"video": 0}}, {"CVE-2026-22807", "CVE-2026-22778"}),
         (
             "p2p-0.13",
             {"inference_args.trust-remote-code": False},

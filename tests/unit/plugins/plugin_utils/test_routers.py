@@ -271,6 +271,20 @@ def test_clients_of_the_frontend_reach_what_the_engines_task_answers(changes, pa
     assert doors(name, changes) == paths
 
 
+@pytest.mark.parametrize(
+    ("instances", "router_path"),
+    [
+        (1, "/health"),
+        (2, "/v1/models"),  # engines are added after the start: the router runs before it has one
+    ],
+)
+def test_the_frontend_is_healthy_only_with_engines_behind_the_router(instances, router_path):
+    plan = launch_plan(*family("cpu", {**FRONTED, "inference_pools.decode.instances": instances}))
+    frontend = next(service for service in plan["services"] if service["kind"] == "frontend")
+    assert router(plan)["health"]["url"].endswith(router_path)
+    assert "location = /health { proxy_pass http://10.1.0.1:8000/health; }" in frontend["files"][0]["content"]
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS.values(), ids=lambda item: item.name)
 def test_no_path_that_changes_a_router_can_be_given_to_clients(flavour):
     for path in (*flavour.private, "/metrics", "/invocations", "/workers/1", "/v1/load_lora_adapter"):
