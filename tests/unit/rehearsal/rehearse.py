@@ -65,7 +65,7 @@ REAL = {
 REAL |= {OWN + name for name in ("plan", "print_text", "service_files", "python_venv", "deployment_run")}
 KEYWORDS = ("check_mode", "diff", "no_log", "become", "environment", "ignore_unreachable", "async_val", "retries")
 # What decides only in runs that no case has, as the task has it.
-WRITTEN = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until")
+WRITTEN = ("changed_when", "check_mode", "diff", "failed_when", "run_once", "until", "delay", "poll", "delegate_facts")
 
 calls: list[Record] = []  # of the running case
 made: list[tuple[str, t.Any]] = []  # module and arguments, of the running task

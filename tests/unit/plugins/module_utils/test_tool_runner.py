@@ -208,3 +208,25 @@ def test_time_out_and_unknown_failures():
     assert errors.known_error(output(timed_out=True)).kind == "hung"
     assert "exit status 9, boom" in str(errors.failure(output("", "boom\n", 9)))
     assert "no output" in str(errors.failure(output("", "", 0)))
+
+
+def test_messages_are_not_translated_unless_the_caller_says_so(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "de")
+    found = runner.environment({"LC_ALL": "C.UTF-8", "MORE": "1"})
+    assert (found["LC_ALL"], found["LANGUAGE"], found["MORE"]) == ("C.UTF-8", "C", "1")
+    assert runner.environment()["LC_ALL"] == "C"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [(None, ["/driver"]), ("", ["/driver"]), (":/own:", ["/own", "/driver"]), ("/driver:/own", ["/driver", "/own"])],
+)
+def test_no_library_is_taken_from_the_current_folder(monkeypatch, given, found):
+    """An empty entry of LD_LIBRARY_PATH is the current folder. The driver's libraries come after those of the user."""
+    monkeypatch.setattr(runner, "LIBRARIES", ("/driver",))
+    monkeypatch.setattr(runner.os.path, "isdir", lambda path: True)
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    if given is not None:
+        monkeypatch.setenv("LD_LIBRARY_PATH", given)
+    assert runner.environment()["LD_LIBRARY_PATH"].split(":") == found
