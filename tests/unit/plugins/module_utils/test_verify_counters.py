@@ -118,7 +118,7 @@ def test_a_probe_has_more_than_two_blocks():
 
 
 class Pool:
-    """A probe of two engines and a master whose counters are given; no time passes in it."""
+    """A probe of two engines and a master whose counters are given (None: it has none); no time passes in it."""
 
     def __init__(self, hits, puts, gets):
         store = types.SimpleNamespace(name="store", masters=(), master_url="http://m", writers=(), readers=())
@@ -148,14 +148,12 @@ class Pool:
         read = "reader" in self.asked
         if target == "reader":
             by_source = "vllm:prompt_tokens_by_source_total"
-            done = {
-                "vllm:request_success_total": 1.0,
-                by_source: 100.0,
-                by_source + "{source=external_kv_transfer}": self.hits,
-            }
+            done = {"vllm:request_success_total": 1.0}
+            if self.hits is not None:
+                done.update({by_source: 100.0, by_source + "{source=external_kv_transfer}": self.hits})
             return done if read else dict.fromkeys(done, 0.0)
         keys = {"master_key_count": self.puts if self.asked else 0.0}
-        return dict(keys, valid_get_nums_=self.gets if read else 0.0)
+        return keys if self.gets is None else dict(keys, valid_get_nums_=self.gets if read else 0.0)
 
 
 @pytest.mark.parametrize(
@@ -166,12 +164,16 @@ class Pool:
         (BLOCK, 1.0, 1.0, ""),
         (BLOCK, 0.0, 1.0, "pool_not_written"),
         (BLOCK, 3.0, 0.0, "pool_not_read"),
+        # One of both counters shows the read; nothing is known without both.
+        (BLOCK, 3.0, None, ""),
+        (None, 3.0, 1.0, ""),
+        (None, 3.0, None, "pool_not_read"),
     ],
 )
 def test_what_shows_that_a_prompt_went_through_the_store(monkeypatch, hits, puts, gets, wanted):
     monkeypatch.setattr(pool, "leader_target", lambda probe: "master")
     engines = [types.SimpleNamespace(name=name) for name in ("writer", "reader")]
-    hop, problem, tokens = pool._one_link(Pool(float(hits), puts, gets), *engines)
+    hop, problem, tokens = pool._one_link(Pool(hits, puts, gets), *engines)
     assert (problem.fault if problem else "") == wanted
-    assert tokens == (0.0 if wanted else hits)
+    assert tokens == (0.0 if wanted else hits or 0.0)
     assert hop == ("writer -> store" if wanted == "pool_not_written" else "store -> reader")
