@@ -27,8 +27,8 @@ def venvs(tmp_path):
     return tmp_path / "venvs"
 
 
-def build_info(venv, text):
-    folder = venv / "lib" / "python3.11" / "site-packages" / "vllm_ascend"
+def build_info(venv, text, python="python3.11"):
+    folder = venv / "lib" / python / "site-packages" / "vllm_ascend"
     folder.mkdir(parents=True)
     (folder / "_build_info.py").write_text(text)
 
@@ -53,6 +53,13 @@ def test_complete_layers_of_all_environments_in_a_folder(venvs, run_module):
 )
 def test_the_chip_is_read_without_importing_the_package(venvs, run_module, text, chip):
     build_info(venvs / "whole", text)
+    assert run_module("installed_info", environments=[str(venvs)])["chips"] == {str(venvs / "whole"): chip}
+
+
+@pytest.mark.parametrize(("other", "chip"), [("A3", "A3"), ("A2", "")])
+def test_the_chip_of_two_different_builds_is_unknown(venvs, run_module, other, chip):
+    build_info(venvs / "whole", "__device_type__ = 'A3'\n")
+    build_info(venvs / "whole", f"__device_type__ = '{other}'\n", "python3.12")
     assert run_module("installed_info", environments=[str(venvs)])["chips"] == {str(venvs / "whole"): chip}
 
 

@@ -143,6 +143,16 @@ def test_units_that_are_no_longer_planned_go_and_those_of_others_stay(host, call
     assert "disable --now demo-old.service" in host.calls()
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_units_that_go_later_are_named_and_no_change(host, call, check):
+    unit = host.unit("demo-a.service")
+    host.say({"demo-a.service": RUNS, TARGET: {"enabled": True}})
+    host.file("demo-old.service")
+    result = call("present", unit, remove=False, check=check)
+    assert (result["changed"], result["other"]) == (False, ["demo-old.service"])
+    assert host.calls() == [] and (host.units / "demo-old.service").exists()
+
+
 def test_only_what_differs_is_restarted(host, call, tmp_path):
     secret = tmp_path / "secrets.sh"
     secret.touch()
