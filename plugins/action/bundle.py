@@ -22,14 +22,25 @@ from ..module_utils.install.venv import Builder, VenvError, run_command
 from ..module_utils.install.venv_options import ARGUMENTS as VENV
 from ..module_utils.tools.text import visible
 from ..plugin_utils.bundle import controller, signature
-from ..plugin_utils.bundle.apt import Apt, distributions
+from ..plugin_utils.bundle.apt import Apt
 from ..plugin_utils.bundle.contents import Contents, contents
+from ..plugin_utils.bundle.distribution import DEBIAN, RED_HAT
+from ..plugin_utils.bundle.dnf_program import Dnf
 from ..plugin_utils.bundle.images import Registry
 from ..plugin_utils.bundle.images import items as items_of_images
-from ..plugin_utils.bundle.make import fetched, fetched_images, fetched_packages, for_controller, listed, locks
+from ..plugin_utils.bundle.make import (
+    distributions,
+    fetched,
+    fetched_images,
+    fetched_packages,
+    for_controller,
+    listed,
+    locks,
+)
 from ..plugin_utils.bundle.manifest import SUMS, BundleError, manifest, read, read_with_digest, verify, write
 from ..plugin_utils.bundle.packages import Resolution
 from ..plugin_utils.bundle.platform import Platform, platform_of
+from ..plugin_utils.bundle.sources import Fetcher
 from ..plugin_utils.bundle.store import Store
 from ..plugin_utils.bundle.text import size_text, table
 from ..plugin_utils.description.findings import Finding, finding_lines
@@ -109,8 +120,9 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
     with tempfile.TemporaryDirectory() as folder:
         own, archives = with_ansible(options, wanted, folder)
         uv, listing_of_pip = installed_uv() if wanted.environments else ("", "")
-        resolution, registry, apt = Resolution(uv, run_command, folder, listing_of_pip), Registry(), Apt(folder)
-        listing = listed(wanted, resolution, registry, apt)
+        resolution, registry = Resolution(uv, run_command, folder, listing_of_pip), Registry()
+        fetchers: dict[str, Fetcher] = {DEBIAN: Apt(folder), RED_HAT: Dnf(folder)}
+        listing = listed(wanted, resolution, registry, fetchers)
         Display().display(visible(table(listing.rows(), wanted.missing)))
         if listing.findings:
             return failed(listing.findings, "The list of the bundle is not complete. Nothing was fetched.")
@@ -120,14 +132,14 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         store = Store(options["path"], options["base"] or "")
         items, findings = fetched(listing, resolution, store)
         findings += fetched_images(listing, registry, store)
-        debs, more = fetched_packages(listing, apt, store)
-        items, findings = items + debs, findings + more
+        packages, more = fetched_packages(listing, fetchers, store)
+        items, findings = items + packages, findings + more
         items += for_controller(own, archives, store) if own and not findings else []
     if findings:
         return failed(findings, "The bundle is not complete. What was fetched is kept; the next run goes on.")
     platforms = {each.platform for each, _files in listing.environments if not each.controller}
     items += locks(listing, options["path"]) + items_of_images(listing.images, options["path"])
-    held = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing.debs)}
+    held = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing)}
     head = {**options["head"], "missing": wanted.missing, **held}
     changed = write(options["path"], manifest(head, items, platforms))
     if options["sign"] and (changed or not signature.exists(options["path"])):

@@ -14,14 +14,16 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
-from ..plugin_utils.bundle.distribution import DEBIAN, RED_HAT, WITH_APT, distribution_of
+from ..plugin_utils.bundle.distribution import DEBIAN, KINDS, RED_HAT, distribution_of
 from ..plugin_utils.bundle.distribution import names as names_of_packages
 from ..plugin_utils.bundle.manifest import BundleError, read
 from ..plugin_utils.bundle.placing import (
     archives,
     checksums_of_cann,
     files_of_host,
+    has_packages,
     images_of_host,
+    keys_of_packages,
     lacking_space,
     packages_of_host,
     parts_of_images,
@@ -67,12 +69,13 @@ class ActionModule(ActionBase):
                 platform, files = files_of_host(data, first["host"], host)
             own = distribution_of(first["host"]["distribution"], first["host"]["machine"])
             lacking = first["packages"]
-            if own and own.name not in WITH_APT:
-                lacking = []
-                refused_of_dnf(own, self._without_source(options, host, task_vars), host)
-            debs = packages_of_host(data, own, lacking, host)
+            if own and own.family == RED_HAT:
+                lacking = self._lacking_of_dnf(options, host, task_vars, offered=not has_packages(data, own))
+                if not has_packages(data, own):
+                    refused_of_dnf(own, lacking, host)
+            packages = packages_of_host(data, own, lacking, host)
             parts = {image["name"]: sorted(parts_of_images(data, [image])) for image in images}
-            wanted = {**files, **debs, **parts_of_images(data, images)}
+            wanted = {**files, **packages, **parts_of_images(data, images)}
             short = [{key: image[key] for key in ("name", "digest", "config")} for image in images]
             asked = {"images": short, "parts": parts, "engine": options["engine"]} if images else {}
             compared = self._module(task_vars, directory=directory, files=wanted, **asked)
@@ -80,7 +83,8 @@ class ActionModule(ActionBase):
                 return {**result, **compared}
             sums = checksums_of_cann(data, files)
             found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
-            found.update(packages=lacking, repository=bool(debs))
+            found.update(packages=lacking, repository=bool(packages), repository_keys=keys_of_packages(data, packages))
+            found.update(repository_type=KINDS[own.family] if own and packages else "")
             names = compared["missing"]
             lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])
             if options["url"] and names:
@@ -103,13 +107,13 @@ class ActionModule(ActionBase):
         found: dict[str, t.Any] = self._execute_module(MODULE, module_args=options, task_vars=task_vars)
         return found
 
-    def _without_source(self, options: dict[str, t.Any], host: str, task_vars: t.Any) -> list[str]:
-        """Packages that a host with dnf lacks and cannot install; a converged host answers from its database of packages alone."""
+    def _lacking_of_dnf(self, options: dict[str, t.Any], host: str, task_vars: t.Any, offered: bool) -> list[str]:
+        """Packages that a host with dnf lacks; if ``offered``, those that it cannot install from its own sources."""
         names = names_of_packages(options["plan"], host, RED_HAT, options["variables"]) if options["plan"] else []
         if not names:
             return []
-        asked = self._module(task_vars, directory=options["directory"], packages_of_dnf=names, engine=options["engine"])
-        return list(asked.get("packages_of_dnf", names))
+        asked = {"packages_of_dnf": names, "offered": offered, "engine": options["engine"]}
+        return list(self._module(task_vars, directory=options["directory"], **asked).get("packages_of_dnf", names))
 
     def _fetch(self, options: dict[str, t.Any], files: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:
         """Compare the server of the rack with the verified manifest, and in state present let the host fetch the files."""

@@ -13,7 +13,8 @@ description:
     sizes, and fetches the files into a folder of the controller. There each file is stored by its SHA-256.
   - Container images are fetched with C(skopeo), which has to be installed if the services run in containers, into one layout of OCI. Their manifests and
     configurations keep the digests that they have in the registry.
-  - Packages of Debian and Ubuntu are resolved and fetched with C(apt) of this machine, for the distribution and machine of the hosts.
+  - Packages of Debian and Ubuntu are resolved and fetched with C(apt) of this machine, those of openEuler and others with C(dnf), for the
+    distribution and machine of the hosts.
   - What was fetched is not fetched again, and an interrupted file goes on where it stopped. All problems are reported together.
   - C(manifest.json) has the origin, SHA-256 and size of each file, C(SHA256SUMS) the checksums for C(sha256sum --check).
 author:

@@ -76,10 +76,14 @@ options:
     elements: str
     default: []
   packages_of_dnf:
-    description: The same for hosts with dnf, for which a bundle has none. Set by the action plugin.
+    description: The same for hosts with dnf. Set by the action plugin.
     type: list
     elements: str
     default: []
+  offered:
+    description: Whether RV(packages_of_dnf) leaves out what a package source of the host offers. Set by the action plugin.
+    type: bool
+    default: true
 seealso:
   - module: ascend.inference.bundle
 """
@@ -131,7 +135,7 @@ packages:
   elements: str
   sample: [nginx]
 packages_of_dnf:
-  description: Names of those packages that a host with dnf lacks and that no package source of the host offers.
+  description: Names of those packages that a host with dnf lacks, and with O(offered) that no package source of the host offers.
   returned: success
   type: list
   elements: str
@@ -141,6 +145,17 @@ repository:
   returned: success
   type: bool
   sample: true
+repository_type:
+  description: Whether these packages are V(deb) or V(rpm); empty without packages.
+  returned: success
+  type: str
+  sample: deb
+repository_keys:
+  description: Names of the files in the folder with which the signatures of these packages are compared. None for packages that are not signed.
+  returned: success
+  type: list
+  elements: str
+  sample: [RPM-GPG-KEY-2f2694cfc206990f]
 images:
   description: The images of the host, C(name), C(digest) and C(config) each, for M(ascend.inference.bundle_images).
   returned: success
@@ -180,6 +195,7 @@ ARGUMENTS = {
     "variables": {"type": "dict", "default": {}},
     "packages": {"type": "list", "elements": "str", "default": []},
     "packages_of_dnf": {"type": "list", "elements": "str", "default": []},
+    "offered": {"type": "bool", "default": True},
 }
 
 
@@ -188,7 +204,7 @@ def main():
     params = module.params
     result = {"host": host(), "missing": [], "free": 0, "platform": "", "cann_checksums": {}, "images": []}
     result["packages"] = lacking(params["packages"])
-    result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["engine"])
+    result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["engine"], params["offered"])
     fetching = params["url"] and params["state"] == "present" and not module.check_mode
     try:
         if params["archive"] and not module.check_mode:

@@ -18,10 +18,10 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install.bundle_files import distribution, host
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.apt import Apt, distributions
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.apt import Apt
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import Distribution, Wish, names
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import fetched_packages, listed
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import DEBIAN, Distribution, Wish, names
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import distributions, fetched_packages, listed
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import manifest, write
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import Store
@@ -130,7 +130,7 @@ def wish(file, **named):
 
 def listing_of(folder, given):
     (folder / "apt").mkdir(exist_ok=True)
-    apt = Apt(str(folder / "apt"))
+    apt = {DEBIAN: Apt(str(folder / "apt"))}
     return apt, listed(Contents(wishes=[given]), None, None, apt)
 
 
@@ -142,7 +142,7 @@ def made(folder, given):
     items, findings = fetched_packages(listing, apt, store)
     assert listing.findings == findings == []
     platform = {key: value for key, value in host().items() if key != "distribution"}
-    data = manifest({"distributions": distributions(listing.debs)}, items, [Platform(**platform)])
+    data = manifest({"distributions": distributions(listing)}, items, [Platform(**platform)])
     write(str(folder / "bundle"), data)
     return data, store.fetched
 

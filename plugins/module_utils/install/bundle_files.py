@@ -90,8 +90,8 @@ def lacking(packages):
     return sorted(set(packages) - installed)
 
 
-def lacking_of_dnf(packages, engine="docker"):
-    """Those ``packages`` that neither are installed nor are offered by a package source of the host, such as a mirror in the rack.
+def lacking_of_dnf(packages, engine="docker", offered=True):
+    """Those ``packages`` that are not installed; if ``offered``, without those that a package source of the host, such as a mirror, offers.
 
     Roles install no package whose program is there from elsewhere; ``engine`` is that of containers.
     """
@@ -100,7 +100,7 @@ def lacking_of_dnf(packages, engine="docker"):
         name for name in sorted(packages) if not shutil.which(programs.get(name, name), path=environment()["PATH"])
     ]
     found = [name for name in found if not _answered(["rpm", "--query", "--whatprovides", name])]
-    return [name for name in found if not _answered(OFFERED + [name])]
+    return [name for name in found if not (offered and _answered(OFFERED + [name]))]
 
 
 def _answered(argv):

@@ -19,12 +19,11 @@ from urllib.parse import unquote
 
 from ...module_utils.install.index_credentials import without_credentials
 from ...module_utils.tools.runner import environment, execute
-from ...module_utils.tools.text import visible
 from .distribution import MODULE_OF_APT, Distribution, Wish
-from .store import FetchError, Store, sha256_of
+from .sources import answered, bring, require_sources
+from .store import FetchError, Store
 
 ARCHITECTURES = {"aarch64": "arm64", "x86_64": "amd64"}  # names of Debian
-TIMEOUT = 3600  # seconds
 INDEX = "Packages"  # the name that apt asks for in a flat repository
 # {codename: (ID, VERSION_ID)}. Source: the package distro-info-data of Debian.
 CODENAMES = {
@@ -52,9 +51,16 @@ class Deb:
     size: int
     record: str
 
+    @property
+    def spec(self) -> str:
+        """What apt calls it."""
+        return f"{self.package}={self.version}"
+
 
 class Apt:
     """apt of this machine for other distributions and machines; files of each in a folder of their own below ``folder``."""
+
+    kind, needs = "deb", "apt"
 
     def __init__(self, folder: str, run: t.Callable[..., t.Any] = execute, system: str = "/") -> None:
         self.folder, self.run, self.system = folder, run, system
@@ -100,21 +106,19 @@ class Apt:
 
     def fetch(self, wish: Wish, debs: t.Sequence[Deb], store: Store) -> None:
         """Bring the packages into the store; those that are there are not fetched. Raises ``FetchError``."""
-        lacking = [deb for deb in debs if not store.has(deb.name, deb.sha256, deb.size)]
-        folder = os.path.join(store.folder, "incomplete", wish.distribution.platform)
-        os.makedirs(folder, exist_ok=True)
-        kept = _known(folder)
-        wanted = [f"{deb.package}={deb.version}" for deb in lacking if deb.sha256 not in kept]
-        if wanted:
-            self._must(wish, ["apt-get", *self._options(wish), "download", *wanted], cwd=folder)
-            kept = _known(folder)
-        for deb in lacking:
-            if deb.sha256 not in kept:
-                raise FetchError(
-                    f"{deb.origin} is not what the index of {wish.distribution.title} says. Fix: check the mirror"
-                )
-            store.get(deb.name, kept[deb.sha256], deb.sha256, deb.size)
-        shutil.rmtree(folder)
+
+        def download(specs: list[str], folder: str) -> None:
+            self._must(wish, ["apt-get", *self._options(wish), "download", *specs], cwd=folder)
+
+        bring(wish, debs, store, download)
+
+    def index(self, wish: Wish, debs: t.Sequence[Deb], store: Store) -> list[tuple[str, str]]:
+        """The index of a flat repository with these packages, written outside of the store."""
+        path = os.path.join(self._place(wish), "index", INDEX)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(index(debs))
+        return [("repository", path)]
 
     def _place(self, wish: Wish) -> str:
         return os.path.abspath(os.path.join(self.folder, wish.distribution.platform))
@@ -141,12 +145,7 @@ class Apt:
     def _prepared(self, wish: Wish) -> list[str]:
         """apt's options, after its folders were made. Raises ``FetchError`` if nothing says where packages are."""
         place = self._place(wish)
-        here = self._this_distribution()
-        if not wish.sources and (wish.distribution.name, wish.distribution.version) != here:
-            raise FetchError(
-                f"this machine has {' '.join(here) or 'an unknown distribution'}, and the hosts have {wish.distribution.title}. Fix: set "
-                "inference_bundle_sources to copies of their files of package sources (/etc/apt/sources.list, /etc/apt/sources.list.d)"
-            )
+        require_sources(wish, self.system, "/etc/apt/sources.list, /etc/apt/sources.list.d")
         for name in ("lists/partial", "cache/archives/partial", "sources"):
             os.makedirs(os.path.join(place, name), exist_ok=True)
         with open(os.path.join(place, "status"), "w", encoding="utf-8"):
@@ -158,15 +157,6 @@ class Apt:
                 )
             shutil.copyfile(source, os.path.join(place, "sources", os.path.basename(source)))
         return self._options(wish)
-
-    def _this_distribution(self) -> tuple[str, ...]:
-        """ID and VERSION_ID of this machine; empty if it does not say."""
-        try:
-            with open(os.path.join(self.system, "etc/os-release"), encoding="utf-8") as stream:
-                known = dict(line.split("=", 1) for line in shlex.split(stream.read(), comments=True) if "=" in line)
-        except (OSError, ValueError):
-            return ()
-        return (known.get("ID", ""), known.get("VERSION_ID", ""))
 
     def _of_the_release(self, wish: Wish) -> None:
         """Raise ``FetchError`` unless an index says that it is of the distribution's release, and none is of another."""
@@ -184,15 +174,9 @@ class Apt:
             )
 
     def _must(self, wish: Wish, argv: list[str], cwd: str | None = None) -> str:
-        done = self.run(argv, TIMEOUT, {**environment(), "DEBIAN_FRONTEND": "noninteractive"}, cwd=cwd)
-        if done.timed_out or done.rc != 0:
-            output = f"{done.stdout.strip()[-800:]}\n{done.stderr.strip()[-800:]}"  # what cannot be had is in the first, the verdict in the second
-            reason = f"it did not end in {TIMEOUT} s" if done.timed_out else visible(output.strip())
-            raise FetchError(
-                f"{argv[0]} cannot get packages of {wish.distribution.title}: {without_credentials(reason)}. Fix: check "
-                "inference_bundle_sources, their keys (Signed-By), and network and proxy of this machine"
-            )
-        return str(done.stdout)
+        fix = "check inference_bundle_sources, their keys (Signed-By), and network and proxy of this machine"
+        env = {**environment(), "DEBIAN_FRONTEND": "noninteractive"}
+        return answered(self.run, argv, env, f"packages of {wish.distribution.title}", fix, cwd=cwd)
 
 
 def unfit_release(wanted: Distribution, heads: t.Sequence[t.Mapping[str, str]]) -> str:
@@ -215,12 +199,6 @@ def unfit_release(wanted: Distribution, heads: t.Sequence[t.Mapping[str, str]]) 
     return "" if fitting else "of an unknown release: no Release file has a version or codename of it"
 
 
-def _known(folder: str) -> dict[str, str]:
-    """{SHA-256: path} of the files of a folder."""
-    paths = [os.path.join(folder, name) for name in os.listdir(folder)]
-    return {sha256_of(path): path for path in paths if os.path.isfile(path)}
-
-
 def parsed(text: str) -> list[dict[str, str]]:
     """The records of an index (deb-control(5)), with their continuation lines."""
     found = [dict(RECORD.findall(part)) for part in re.split(r"\n\n+", text)]
@@ -230,8 +208,3 @@ def parsed(text: str) -> list[dict[str, str]]:
 def index(debs: t.Iterable[Deb]) -> str:
     """The index of a flat repository with these packages."""
     return "\n".join(deb.record for deb in sorted(debs))
-
-
-def distributions(closures: t.Iterable[tuple[Wish, t.Sequence[Deb]]]) -> list[dict[str, t.Any]]:
-    """What the manifest says of the distributions whose packages a bundle has."""
-    return [{**wish.distribution.as_dict(), "names": list(wish.names)} for wish, _debs in closures]

@@ -12,7 +12,7 @@ from ...module_utils.install.package_lock import UV
 from ...module_utils.install.venv_options import lock_name
 from ..description.findings import Finding
 from ..releases.cann import cann_packages
-from .distribution import WITH_APT, Wish, distribution_of, names, not_carried, packages
+from .distribution import Wish, distribution_of, names, packages
 from .platform import Platform, platform_of
 
 
@@ -93,11 +93,7 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
         _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
         if plan["engine_facts"]["npus"]:
             _cann(plan, host, platform, known, result)
-    carried, others = [], []
-    for wish in result.wishes:
-        (carried if wish.distribution.name in WITH_APT else others).append(wish)
-    result.wishes = sorted(carried)
-    _add(result.missing, [not_carried(wish, "packages of dnf are not fetched") for wish in sorted(others)])
+    result.wishes.sort()
     _add(result.missing, not_held(plan, hosts))
     return result
 

@@ -36,6 +36,7 @@ UNPACKERS = {
 }
 XZ = {DEBIAN: "xz-utils", RED_HAT: "xz"}
 SYSTEMS = {DEBIAN: "Debian and Ubuntu", RED_HAT: "openEuler and others with dnf"}
+KINDS = {DEBIAN: "deb", RED_HAT: "rpm"}  # of the manifest's items
 WITH_APT = ("debian", "ubuntu")  # ID of os-release(5)
 ENGINES = {"prefill", "decode", "colocated", "encode"}
 MODULE_OF_APT = "python3-apt"  # ansible.builtin.apt installs it before anything else

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from ...module_utils.install.resolution import Unresolved
 from ..description.findings import Finding
 from . import controller, images, manifest
-from .apt import INDEX, Apt, Deb, index
 from .contents import Contents, Environment, NamedFile, PlannedImage
-from .distribution import Wish, not_carried
+from .distribution import KINDS, Wish, not_carried
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
+from .sources import Fetcher
 from .store import FetchError, Store, blob, sha256_of
 
 MOST_ROUNDS = 4  # packages that are built to build packages
@@ -33,7 +33,7 @@ class Listing:
     contents: Contents
     environments: list[tuple[Environment, list[PackageFile]]] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
-    debs: list[tuple[Wish, list[Deb]]] = field(default_factory=list)
+    packages: list[tuple[Wish, list[t.Any]]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, t.Any]]:
@@ -44,9 +44,9 @@ class Listing:
                 _row(found, _kind(file, environment), file, environment.platform.name)
         for named in self.contents.files:
             _row(found, named.kind, named, named.platform)
-        for wish, debs in self.debs:
-            for deb in debs:
-                _row(found, "deb", deb, wish.distribution.platform)
+        for wish, packages in self.packages:
+            for package in packages:
+                _row(found, KINDS[wish.distribution.family], package, wish.distribution.platform)
         for image in self.images:
             _row(found, "image", image, image.machine)
             found["image", f"{image.name} {image.sha256}"]["parts"] = image.parts
@@ -76,7 +76,9 @@ def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any,
         row["platforms"].append(platform)
 
 
-def listed(wanted: Contents, resolution: Resolution, registry: images.Registry, apt: Apt) -> Listing:
+def listed(
+    wanted: Contents, resolution: Resolution, registry: images.Registry, fetchers: t.Mapping[str, Fetcher]
+) -> Listing:
     """Resolve every environment and distribution, and ask for every image; what cannot be had is a finding each."""
     result = Listing(wanted, findings=list(wanted.findings))
     for environment in wanted.environments:
@@ -87,11 +89,12 @@ def listed(wanted: Contents, resolution: Resolution, registry: images.Registry, 
         except FetchError as error:
             result.findings.append(_image_finding(planned, error))
     for wish in wanted.wishes:
-        if not apt.usable():
-            wanted.missing.append(not_carried(wish, "this machine has no apt, which fetches them"))
+        fetcher = fetchers[wish.distribution.family]
+        if not fetcher.usable():
+            wanted.missing.append(not_carried(wish, f"this machine lacks {fetcher.needs}, which fetches them"))
             continue
         try:
-            result.debs.append((wish, apt.closure(wish)))
+            result.packages.append((wish, fetcher.closure(wish)))
         except FetchError as error:
             result.findings.append(_packages_finding(wish, error))
     return result
@@ -101,25 +104,32 @@ def _packages_finding(wish: Wish, error: FetchError) -> Finding:
     return Finding(f"packages of {wish.distribution.title}", "bundle_packages", str(error), "", "error", "", WHY)
 
 
-def fetched_packages(listing: Listing, apt: Apt, store: Store) -> tuple[list[dict[str, t.Any]], list[Finding]]:
+def fetched_packages(
+    listing: Listing, fetchers: t.Mapping[str, Fetcher], store: Store
+) -> tuple[list[dict[str, t.Any]], list[Finding]]:
     """Fetch the packages of distributions, and write the index of each; the manifest's items. What cannot be had is a finding each."""
     items: dict[tuple[str, str], dict[str, t.Any]] = {}
     findings = []
-    for wish, debs in listing.debs:
-        platform = wish.distribution.platform
+    for wish, packages in listing.packages:
+        platform, fetcher = wish.distribution.platform, fetchers[wish.distribution.family]
         try:
-            apt.fetch(wish, debs, store)
+            fetcher.fetch(wish, packages, store)
+            more = fetcher.index(wish, packages, store)
         except FetchError as error:
             findings.append(_packages_finding(wish, error))
             continue
-        for deb in debs:
-            _item(items, "deb", deb, deb.sha256, deb.size, platform, True)
-        place = os.path.join(apt.folder, f"{platform}.{INDEX}")
-        with open(place, "w", encoding="utf-8") as stream:
-            stream.write(index(debs))
-        sha256, size = store.add(INDEX, place)
-        _item(items, "repository", NamedFile("repository", INDEX, "written here"), sha256, size, platform, True)
+        for package in packages:
+            _item(items, fetcher.kind, package, package.sha256, package.size, platform, True)
+        for kind, path in more:
+            name = os.path.basename(path)
+            sha256, size = store.add(name, path)
+            _item(items, kind, NamedFile(kind, name, "written here"), sha256, size, platform, True)
     return list(items.values()), findings
+
+
+def distributions(listing: Listing) -> list[dict[str, t.Any]]:
+    """What the manifest says of the distributions whose packages a bundle has."""
+    return [{**wish.distribution.as_dict(), "names": list(wish.names)} for wish, _packages in listing.packages]
 
 
 def _image_finding(planned: PlannedImage | images.Image, error: FetchError) -> Finding:

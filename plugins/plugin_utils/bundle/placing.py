@@ -18,7 +18,7 @@ from .manifest import BundleError, files_for, read, require_unchanged, serving
 from .platform import Platform
 
 KINDS = ("wheel", "sdist", "cann")
-KINDS_OF_DISTRIBUTION = ("deb", "repository")
+KINDS_OF_DISTRIBUTION = ("deb", "rpm", "key", "repository")
 MOST_LIST = 4 * 2**20  # bytes of a list of manifests, as registries limit it
 MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
 ARCHIVE = (
@@ -66,13 +66,24 @@ def packages_of_host(
     return files_for(data, host.platform, KINDS_OF_DISTRIBUTION)
 
 
+def has_packages(data: t.Mapping[str, t.Any], host: Distribution) -> bool:
+    """Whether the bundle has packages of a host's distribution."""
+    return host in map(_distribution, data.get("distributions", []))
+
+
+def keys_of_packages(data: t.Mapping[str, t.Any], packages: t.Mapping[str, t.Any]) -> list[str]:
+    """The names of the keys among a host's files, with which the signatures of its packages are compared; none for packages without."""
+    return sorted({entry["name"] for entry in data["items"] if entry["kind"] == "key"} & {*packages})
+
+
 def refused_of_dnf(host: Distribution, lacking: t.Sequence[str], name: str) -> None:
-    """Raise ``BundleError`` for packages of a distribution with dnf that the host cannot install: no bundle has them."""
+    """Raise ``BundleError`` for packages that a host with dnf cannot install from its own sources, if the bundle has none of its distribution."""
     if lacking:
         raise BundleError(
-            f"{name} has {host.title} and lacks packages that none of its package sources offers: {', '.join(lacking)}. [bundle_distribution] A "
-            "bundle has no packages for dnf, and their installation would fail later. Fix: let the host use a mirror in the rack or the "
-            f"installation medium (/etc/yum.repos.d), or install them by hand: dnf install {' '.join(lacking)}"
+            f"{name} has {host.title} and lacks packages that none of its package sources offers: {', '.join(lacking)}. [bundle_distribution] The "
+            "bundle has none of this distribution, and their installation would fail later. Fix: set distribution in inference_bundle_platform for "
+            f"this host, then {AGAIN}; or let the host use a mirror in the rack or the installation medium (/etc/yum.repos.d), or install them "
+            f"by hand: dnf install {' '.join(lacking)}"
         )
 
 

@@ -20,6 +20,11 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform i
 
 ARM = Platform("aarch64", "3.11", "2.34")
 URL = "http://192.0.2.9:8000"
+EULER = {"name": "openEuler", "version": "22.03", "machine": "aarch64", "names": ["RedHat-nginx"]}
+RPMS = [
+    item(kind, name, "", sha * 64, 5, f"blobs/{sha * 64}/{name}", platforms=["aarch64-openEuler-22.03"])
+    for kind, name, sha in (("rpm", "n.rpm", "1"), ("key", "RPM-GPG-KEY-1", "2"), ("repository", "repomd.xml", "3"))
+]
 
 
 @pytest.fixture
@@ -31,8 +36,11 @@ def act(tmp_path, monkeypatch):
     write(str(tmp_path), manifest({}, [wheel], [ARM]))
     digest = read_with_digest(str(tmp_path))[1]
 
-    def run(distribution, lacking=(), **more):
+    def run(distribution, lacking=(), packages=None, **more):
         asked = []
+        if packages:
+            write(str(tmp_path), manifest({"distributions": [packages]}, [wheel, *RPMS], [ARM]))
+            more["manifest_sha256"] = read_with_digest(str(tmp_path))[1]
 
         def execute(self, module_name, module_args, task_vars):
             asked.append(module_args)
@@ -55,6 +63,20 @@ def test_a_host_with_dnf_that_cannot_have_its_packages_is_refused_first(act):
     found, asked = act("openEuler 22.03", ["RedHat-nginx"], state="compared")
     assert found["failed"] and "h has openEuler 22.03 on aarch64 and lacks" in found["msg"] and len(asked) == 2
     assert asked[0]["packages"] == ["Debian-nginx"] and asked[1]["packages_of_dnf"] == ["RedHat-nginx"]
+
+
+def test_a_host_with_dnf_gets_its_packages_from_the_bundle_whatever_its_sources_offer(act):
+    found, asked = act("openEuler 22.03", ["RedHat-nginx"], EULER, state="compared")
+    assert not found.get("failed") and asked[1]["offered"] is False
+    assert {"n.rpm", "RPM-GPG-KEY-1", "repomd.xml"} < {*asked[2]["files"]}
+    expected = {"packages": ["RedHat-nginx"], "repository": True, "repository_type": "rpm"}
+    assert {key: found[key] for key in expected} == expected and found["repository_keys"] == ["RPM-GPG-KEY-1"]
+    found, asked = act("openEuler 22.03", [], EULER, state="compared")
+    assert {*asked[2]["files"]} == {"a.whl"} and (found["repository"], found["repository_type"]) == (False, "")
+    found, _asked = act("openEuler 22.03", ["RedHat-etcd"], EULER, state="compared")
+    assert "[bundle_stale]" in found["msg"]
+    found, asked = act("openEuler 24.03", ["RedHat-nginx"], EULER, state="compared")
+    assert "[bundle_distribution]" in found["msg"] and "/etc/yum.repos.d" in found["msg"] and asked[1]["offered"]
 
 
 @pytest.mark.parametrize("distribution", ["openEuler 22.03", "debian 12", ""])

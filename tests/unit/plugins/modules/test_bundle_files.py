@@ -111,6 +111,8 @@ def test_a_host_with_dnf_lacks_what_it_neither_has_nor_is_offered(tmp_path, run_
     found = run_module("bundle_files", **wanted)
     assert found["packages_of_dnf"] == ["docker", "etcd", "libibverbs", "python3-requests"]
     assert run_module("bundle_files", engine="podman", **wanted)["packages_of_dnf"] == ["etcd", "libibverbs"]
+    found = run_module("bundle_files", offered=False, **wanted)
+    assert found["packages_of_dnf"] == ["docker", "etcd", "libibverbs", "nginx", "python3-requests"]
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert run_module("bundle_files", **wanted)["packages_of_dnf"] == sorted(asked)
 

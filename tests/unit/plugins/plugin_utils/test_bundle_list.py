@@ -37,6 +37,8 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
     checksums_of_cann,
     files_of_host,
     from_bundle,
+    has_packages,
+    keys_of_packages,
     lacking_space,
     packages_of_host,
     refused_of_dnf,
@@ -125,8 +127,9 @@ def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
         "of the distribution" in line for line in found.missing
     )
     _plan, found = listed(platform={**GIVEN, "distribution": "openEuler 22.03"})
-    (line,) = [line for line in found.missing if "packages of" in line]
-    assert found.wishes == [] and line.startswith("packages of openEuler 22.03 on aarch64") and "numactl-libs" in line
+    (wish,) = found.wishes
+    assert wish.distribution.title == "openEuler 22.03 on aarch64" and "numactl-libs" in wish.names
+    assert not any("packages of" in line for line in found.missing)
     first, *others = (host["name"] for host in plan["hosts"])
     hosts = {name: {"platform": {**GIVEN, "distribution": "debian 12"}} for name in others}
     hosts[first] = {"platform": {**GIVEN, "distribution": "debian 12"}, "sources": ["a.list"]}
@@ -182,6 +185,19 @@ def test_a_host_that_lacks_packages_gets_those_of_its_distribution():
             packages_of_host(data, other, ["nginx"], "h")
     with pytest.raises(BundleError, match=r"haproxy\. \[bundle_stale\]"):
         packages_of_host(data, debian, ["haproxy", "nginx"], "h")
+
+
+def test_packages_for_dnf_come_with_their_keys():
+    euler = distribution.Distribution("openEuler", "22.03", "aarch64")
+    kinds = (("rpm", "nginx.rpm", "a"), ("repository", "repomd.xml", "b"), ("key", "RPM-GPG-KEY-1", "c"))
+    entries = [item(kind, name, "o", sha * 64, 1, f"blobs/{sha * 64}/{name}", platforms=[euler.platform]) for kind, name, sha in
+               kinds]  # fmt: skip
+    data = {"items": entries, "distributions": [{**euler.as_dict(), "names": ["nginx"]}]}
+    found = packages_of_host(data, euler, ["nginx"], "h")
+    assert set(found) == {"nginx.rpm", "repomd.xml", "RPM-GPG-KEY-1"}
+    assert keys_of_packages(data, found) == ["RPM-GPG-KEY-1"] and keys_of_packages(data, {}) == []
+    assert has_packages(data, euler) and not has_packages({}, euler)
+    assert not has_packages(data, distribution.Distribution("openEuler", "24.03", "aarch64"))
 
 
 def test_packages_that_no_source_of_a_host_with_dnf_offers_are_named_with_a_way_out():
