@@ -8,11 +8,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import http.server
-import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 from dataclasses import replace
 
@@ -20,40 +18,25 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.install.bundle_files import distribution, host
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.apt import Apt
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import DEBIAN, Distribution, Wish, names
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import distributions, fetched_packages, listed
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.distribution import (
+    DEBIAN,
+    Distribution,
+    Wish,
+    names,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import (
+    distributions,
+    fetched_packages,
+    listed,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import manifest, write
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import Store
-from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE, Run
+from ansible_collections.ascend.inference.tests.integration._packages import HOST, PLAN, can_isolate, run
 
-# apt and dpkg of this machine on copies of its folders that vanish with the process, and without a route.
-HOST = """
-set -e
-mount -t tmpfs none "$0"
-for folder in /etc /usr /var; do
-    mkdir -p "$0$folder/upper" "$0$folder/work"
-    mount -t overlay none -o "lowerdir=$folder,upperdir=$0$folder/upper,workdir=$0$folder/work" "$folder"
-done
-exec "$@"
-"""
 OWN = "find /etc/apt /var/lib/apt/lists /var/cache/apt -type f | sort | xargs sha256sum | sha256sum"
-PLAN = {
-    "runtime_facts": {"contained": False},
-    "hosts": [{"name": "localhost"}],
-    "services": [{"host": "localhost", "kind": "frontend"}],
-    "engine": "vllm_cpu",
-    "engine_facts": {"npus": False},
-    "software": {"router": {"frontend": "nginx"}, "mooncake": {"needed": False}},
-    "model": {"source": "tiny"},
-}
 TOOL, LIBRARY = "inference-test-tool", "inference-test-library"
 VARIABLES = {"router_frontend_package": TOOL}
-
-
-def can_isolate(folder):
-    argv = ["unshare", "--net", "--mount", "sh", "-c", HOST, str(folder), "true"]
-    return subprocess.run(argv, check=False, capture_output=True).returncode == 0
 
 
 pytestmark = pytest.mark.skipif(
@@ -105,20 +88,6 @@ def sources(tmp_path_factory):
     yield file, asked, folder
     server.shutdown()
     server.server_close()
-
-
-def run(folder, tasks, *within, **variables):
-    """Run tasks on localhost with the plugins of this tree."""
-    book = [{"hosts": "localhost", "connection": "local", "gather_facts": False, "name": "Test", "tasks": tasks}]
-    (folder / "book.yml").write_text(json.dumps(book))
-    environment = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_HOME": str(folder / "ansible")}
-    environment["ANSIBLE_COLLECTIONS_PATH"] = f"{TREE}:{os.environ.get('ANSIBLE_COLLECTIONS_PATH', '')}"
-    given = json.dumps({"ansible_python_interpreter": sys.executable, **variables})
-    argv = [*within, str(PROGRAM), "-i", "localhost,", "-e", given, str(folder / "book.yml")]
-    done = subprocess.run(
-        argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
-    )
-    return Run(done.returncode, done.stdout)
 
 
 def wish(file, **named):

@@ -43,6 +43,7 @@ from .store import FetchError, Store
 PROGRAMS = ("dnf", "rpmkeys", "createrepo_c")
 INDEX = ("repomd.xml", "primary.xml.gz", "filelists.xml.gz", "other.xml.gz")  # as createrepo_c names them
 MOST_KEY = 2**20  # bytes
+PLUGINS = ("--disableplugin=*", "--enableplugin=download")  # others add repositories of this machine
 FIX = f"check {VARIABLE}, and network and proxy of this machine"
 # Also of a package without any signature; older versions of rpm do not know it, and say nothing of signatures then.
 LEVEL = ["--define", "_pkgverify_level all"]
@@ -62,14 +63,18 @@ class Dnf:
         """Whether this machine has the programs, and dnf the command download."""
         if not all(shutil.which(program) for program in PROGRAMS):
             return False
-        done = self.run(["dnf", "--releasever=/", "download", "--help"], ANSWER, self._environment(), cwd=None)
+        done = self.run(
+            ["dnf", "--releasever=/", *PLUGINS, "download", "--help"], ANSWER, self._environment(), cwd=None
+        )
         return bool(done.rc == 0 and not done.timed_out)
 
     def closure(self, wish: Wish) -> list[Rpm]:
         """The packages and all that they need and recommend. Raises ``FetchError``."""
         argv, title = self._prepared(wish), wish.distribution.title
-        asked = ["repoquery", "--whatprovides", "system-release", "--queryformat", "%{name} %{version}\n"]
-        other = unfit_release(wish.distribution, self._must(wish, [*argv, *asked]).splitlines())
+        asked = ["repoquery", "--whatprovides", "system-release", "--queryformat", "release %{name} %{version}\n"]
+        lines = self._must(wish, [*argv, *asked]).splitlines()  # among lines about its progress
+        found = [line.partition(" ")[2] for line in lines if line.startswith("release ")]
+        other = unfit_release(wish.distribution, found)
         if other:
             raise FetchError(
                 f"the repositories for {title} are of another release: {other}. Fix: correct {VARIABLE}, or distribution in "
@@ -77,13 +82,13 @@ class Dnf:
             )
         machines = f"--arch={wish.distribution.machine},noarch"
         listed = self._must(wish, [*argv, "download", "--resolve", "--alldeps", "--urls", machines, *wish.names])
-        found = {address: os.path.basename(unquote(urlsplit(address).path)) for address in addresses(listed)}
-        if not found:
+        named = {address: os.path.basename(unquote(urlsplit(address).path)) for address in addresses(listed)}
+        if not named:
             raise FetchError(f"dnf names no packages of {title} for {', '.join(wish.names)}. Fix: {FIX}")
         self._unpack(wish)
-        known = records(self._place(wish), {*found.values()})
+        known = records(self._place(wish), {*named.values()})
         signed = {repository.name for repository in self._repositories(wish) if repository.signed}
-        return sorted({chosen(address, known[name], signed, title) for address, name in found.items()})
+        return sorted({chosen(address, known[name], signed, title) for address, name in named.items()})
 
     def _unpack(self, wish: Wish) -> None:
         """Unpack the indexes that Python cannot read."""
@@ -203,7 +208,7 @@ class Dnf:
         place, distribution = self._place(wish), wish.distribution
         options = {"--config": f"{place}/dnf.conf", "--installroot": f"{place}/root"}
         options.update({"--releasever": distribution.version, "--forcearch": distribution.machine})
-        return ["dnf", *(f"{key}={value}" for key, value in options.items()), "--quiet"]
+        return ["dnf", *(f"{key}={value}" for key, value in options.items()), *PLUGINS]
 
     def _must(self, wish: Wish, argv: list[str]) -> str:
         title = f"packages of {wish.distribution.title}"

@@ -76,7 +76,8 @@ class Programs:
         )
 
     def dnf(self, *argv):
-        if argv[1:] == ("download", "--help"):
+        plugins = ("--disableplugin=*", "--enableplugin=download")
+        if argv == ("--releasever=/", *plugins, "download", "--help"):
             return ""
         place = self.place / EULER.platform
         head = (
@@ -84,17 +85,17 @@ class Programs:
             f"--installroot={place}/root",
             "--releasever=22.03",
             "--forcearch=aarch64",
-            "--quiet",
+            *plugins,
         )
-        assert argv[:5] == head and os.listdir(str(place / "root")) == []
+        assert argv[:6] == head and os.listdir(str(place / "root")) == []
         conf = (place / "dnf.conf").read_text()
         assert f"reposdir={place}/repos\n" in conf and f"varsdir={place}/vars\n" in conf and "gpgcheck=1\n" in conf
         for file in (place / "dnf.conf", place / "repos/bundle.repo"):
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        rest = argv[5:]
+        rest = argv[6:]
         if rest[0] == "repoquery":
-            assert rest[1:] == ("--whatprovides", "system-release", "--queryformat", "%{name} %{version}\n")
-            return self.release + "\n\n"
+            assert rest[1:] == ("--whatprovides", "system-release", "--queryformat", "release %{name} %{version}\n")
+            return "OS 1 kB/s | 1 kB 00:00\n\n" + "".join(f"release {line}\n" for line in self.release.splitlines())
         assert rest[0] == "download"
         if rest[1] == "--destdir":
             for spec in rest[3:]:
