@@ -42,6 +42,7 @@ OS_RELEASE = 'NAME="openEuler"\nID="openEuler"\nVERSION_ID="22.03"\nPRETTY_NAME=
 # The host is one of openEuler, with a repository of its own that nobody answers for.
 EULER = (
     HOST.replace('exec "$@"', 'printf %s "$OS_RELEASE" >/usr/lib/os-release\nmkdir -p /etc/yum.repos.d\n')
+    + 'mkdir "$0/home"\nexport HOME="$0/home"\n'  # rpm of Debian has its database there
     + 'printf "[own]\\nname=own\\nbaseurl=http://192.0.2.1/own\\n" >/etc/yum.repos.d/own.repo\nexec "$@"\n'
 )
 SPEC = """Name: {name}
@@ -79,7 +80,8 @@ def build(folder, name, epoch, version, more):
     spec = folder / f"{name}.spec"
     spec.write_text(SPEC.format(name=name, epoch=epoch, version=version, more=more))
     argv = ["rpmbuild", "-bb", "--quiet", "--define", f"_topdir {folder}/build", "--define", f"_rpmdir {folder}/repo"]
-    subprocess.run([*argv, str(spec)], check=True, capture_output=True)
+    environment = {**os.environ, "HOME": str(folder)}  # rpm of Debian has its database there
+    subprocess.run([*argv, str(spec)], check=True, capture_output=True, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def repository(tmp_path_factory):
     folder, asked = tmp_path_factory.mktemp("index"), []
     home = folder / "gpg"
     home.mkdir(mode=0o700)
-    environment = {**os.environ, "GNUPGHOME": str(home)}
+    environment = {**os.environ, "GNUPGHOME": str(home), "HOME": str(folder)}
     key = [
         "gpg",
         "--batch",
