@@ -34,8 +34,8 @@ OFFERED = [
 PROGRAMS = {"nftables": "nft", "firewalld": "firewall-cmd"}  # of packages that are not named like theirs
 MANIFEST = "manifest.json"
 NOT_SERVED = (
-    "{} cannot be had: {}. [bundle_server] Fix: let a server in the rack serve the folder of the bundle there, for example 'python3 -m "
-    "http.server 8000 --directory /media/bundle', or unset inference_bundle_url"
+    "{} cannot be had: {}. [bundle_server] Fix: let a server in the rack serve the folder of the bundle there, for example 'python3 "
+    "/media/bundle/serve.py /media/bundle --port 8000', without redirects, or unset inference_bundle_url"
 )
 MOST_MANIFEST = 64 * 2**20  # bytes; one of 10,000 files has about 5 MB
 
@@ -196,12 +196,19 @@ class _Bounded:
         return content
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Another address is not the server of the rack: it may be outside, or an internal service that a host should not ask."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        return None  # so that the answer is an error
+
+
 def _opened(url, path):
-    """The answer of the server for a file of the bundle. Proxies are off, so that nothing leaves the rack. Raises ``FilesError``."""
+    """The answer of the server for a file of the bundle, without proxies and redirects: nothing leaves the rack. Raises ``FilesError``."""
     address = url.rstrip("/") + "/" + urllib.parse.quote(path)
     if not url.startswith(("http://", "https://")) or "@" in url:
         raise FilesError("inference_bundle_url is no address of HTTP, or has a user. Fix: write http://SERVER:PORT")
     try:
-        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, timeout=ANSWER)
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect).open(address, timeout=ANSWER)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise FilesError(NOT_SERVED.format(address, error)) from error

@@ -20,6 +20,7 @@ from .platform import Platform
 OWN = "ascend.inference"
 LOCK = "controller.txt"
 SCRIPT = "install.sh"
+SERVER = "serve.py"  # for a host of each rack
 INSTALL = r"""#!/bin/sh
 # Installs Ansible and the collections of this bundle into a new folder, without a network: sh install.sh FOLDER
 set -eu

@@ -10,6 +10,7 @@ import tarfile
 import typing as t
 from dataclasses import dataclass, field
 
+from ...module_utils.install import bundle_server
 from ...module_utils.install.resolution import Unresolved
 from ..description.findings import Finding
 from . import controller, images, manifest
@@ -236,17 +237,27 @@ def build_requires(path: str) -> list[str]:
 
 
 def for_controller(platform: Platform, archives: t.Iterable[str], store: Store) -> list[dict[str, t.Any]]:
-    """Add collections and the script that installs them; the manifest's items."""
+    """Add collections, the script that installs them, and the server for a rack; the manifest's items."""
     found = []
     for archive in archives:
         name = os.path.basename(archive)
         sha256, size = store.add(name, archive)
         found.append(manifest.item("collection", name, "installed here", sha256, size, blob(sha256, name)))
-    place = os.path.join(store.folder, controller.SCRIPT)
+    with open(bundle_server.__file__, encoding="utf-8") as stream:
+        server = stream.read()
+    script = controller.script(platform, [entry["name"] for entry in found])
+    return [
+        *found,
+        *(_script(store, name, text) for name, text in ((controller.SCRIPT, script), (controller.SERVER, server))),
+    ]
+
+
+def _script(store: Store, name: str, text: str) -> dict[str, t.Any]:
+    """Write a program into the bundle; the manifest's item."""
+    place = os.path.join(store.folder, name)
     with open(place, "w", encoding="utf-8") as stream:
-        stream.write(controller.script(platform, [entry["name"] for entry in found]))
-    sha256, size = sha256_of(place), os.path.getsize(place)
-    return [*found, manifest.item("script", controller.SCRIPT, "written here", sha256, size, controller.SCRIPT)]
+        stream.write(text)
+    return manifest.item("script", name, "written here", sha256_of(place), os.path.getsize(place), name)
 
 
 def locks(listing: Listing, folder: str) -> list[dict[str, t.Any]]:

@@ -20,7 +20,7 @@ from .store import sha256_of
 MANIFEST, SUMS, SIGNATURE = "manifest.json", "SHA256SUMS", "SHA256SUMS.asc"
 FORMAT = 1
 PATH = re.compile(
-    r"blobs/[0-9a-f]{64}/[\w+!-][\w.+!-]*|locks/[\w.+-]+/[\w.+-]+\.txt|[\w-]+\.sh"
+    r"blobs/[0-9a-f]{64}/[\w+!-][\w.+!-]*|locks/[\w.+-]+/[\w.+-]+\.txt|[\w-]+\.(?:sh|py)"
     r"|images/(?:blobs/sha256/[0-9a-f]{64}|index\.json|oci-layout)"
 )
 NAME = re.compile(r"[\w+!-][\w.+!-]*")  # of a file on a host

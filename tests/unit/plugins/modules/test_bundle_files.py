@@ -212,6 +212,23 @@ def test_a_chunk_of_a_size_below_zero_is_no_traceback(run_module, rack, monkeypa
     assert found["failed"] and "manifest.json cannot be had" in found["msg"]
 
 
+def test_another_address_that_a_server_names_is_not_asked(tmp_path, run_module, rack, monkeypatch):
+    asked = []
+
+    def elsewhere(handler):
+        asked.append(handler.path)
+        handler.send_response(302)
+        handler.send_header("Location", "/manifest.json?elsewhere")
+        handler.end_headers()
+
+    monkeypatch.setattr(Silent, "do_GET", elsewhere)
+    found = run_module("bundle_files", **rack[2])
+    assert found["failed"] and re.search("manifest.json cannot be had: .*302.*without redirects", found["msg"]), found[
+        "msg"
+    ]
+    assert asked == ["/manifest.json"]
+
+
 def test_a_server_that_does_not_answer_is_named(run_module, rack):
     found = run_module("bundle_files", **{**rack[2], "url": "http://127.0.0.1:9"})
     assert found["failed"] and "http://127.0.0.1:9/manifest.json cannot be had" in found["msg"]
