@@ -52,10 +52,10 @@ RUN_VARIABLES = {
     "bundle_keyring": "File of 'gpg --export'; the bundle has to be signed by one of its keys.",
     "bundle_path": "Folder that the playbook bundle writes. Default: bundle, in the current folder.",
     "bundle_platform": "Per host, group or deployment: machine, python and glibc, as in {machine: aarch64, python: '3.11', glibc: '2.35'}. "
-    "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of Debian or Ubuntu.",
+    "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of this distribution.",
     "bundle_show": "list: the playbook bundle prints the list with sizes and fetches nothing.",
     "bundle_sign": "Id of the GnuPG key with which the playbook bundle signs.",
-    "bundle_sources": "Per host, group or deployment: files of the hosts' package sources (NAME.list, NAME.sources) on the machine that makes the bundle. "
+    "bundle_sources": "Per host, group or deployment: files of the hosts' package sources (NAME.list, NAME.sources; NAME.repo for dnf) on the machine that makes the bundle. "
     "Default: its own, if it has the same distribution.",
     "bundle_url": "Per host, group or deployment: address at which an HTTP server of the rack has the folder of the bundle. Hosts fetch their files "
     "there, and the controller sends none. Default: the controller sends them.",
