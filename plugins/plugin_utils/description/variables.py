@@ -55,7 +55,7 @@ RUN_VARIABLES = {
     "Images need machine only. With distribution, as in 'debian 12', the bundle also has packages of this distribution.",
     "bundle_show": "list: the playbook bundle prints the list with sizes and fetches nothing.",
     "bundle_sign": "Id of the GnuPG key with which the playbook bundle signs.",
-    "bundle_sources": "Per host, group or deployment: files of the hosts' package sources (NAME.list, NAME.sources; NAME.repo for dnf) on the machine that makes the bundle. "
+    "bundle_sources": "Per host, group or deployment: files of the hosts' sources (NAME.list, NAME.sources; NAME.repo for dnf) where the bundle is made. "
     "Default: its own, if it has the same distribution.",
     "bundle_url": "Per host, group or deployment: address at which an HTTP server of the rack has the folder of the bundle. Hosts fetch their files "
     "there, and the controller sends none. Default: the controller sends them.",

@@ -10,10 +10,11 @@ import http.server
 import json
 import shutil
 import subprocess
+import sys
 import threading
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import signature, store
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import make, signature, store
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import (
     MANIFEST,
     SUMS,
@@ -288,3 +289,12 @@ def test_two_different_files_of_one_name_are_refused():
     with pytest.raises(BundleError, match="two different files x.whl"):
         files_for({"items": entries}, A3.name, ("wheel",))
     assert files_for({"items": entries}, "other", ("wheel",)) == {}
+
+
+def test_a_bundle_has_the_script_of_the_controller_and_the_server_of_a_rack(tmp_path):
+    items = make.for_controller(A3, [], store.Store(str(tmp_path)))
+    assert [entry["path"] for entry in items] == ["install.sh", "serve.py"]
+    write(str(tmp_path), manifest({}, items, [A3]))
+    assert verify(str(tmp_path), read(str(tmp_path))) == []
+    argv = [sys.executable, "-I", str(tmp_path / "serve.py"), "--help"]
+    assert b"--port" in subprocess.run(argv, capture_output=True, check=True).stdout
