@@ -216,8 +216,9 @@ class Dnf:
         return answered(self.run, argv, self._environment(), title, FIX, secrets=hidden)
 
     def _environment(self) -> dict[str, str]:
-        """dnf is a program of the system's Python, and must not find modules of this one."""
-        return {key: value for key, value in environment().items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+        """dnf is a program of the system's Python, and must not find modules of this one. Nor do a user's macros of rpm count (~/.rpmmacros)."""
+        own = {key: value for key, value in environment().items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+        return {**own, "HOME": os.path.abspath(self.folder)}
 
 
 def _write_private(path: str, text: str) -> None:

@@ -67,7 +67,12 @@ class Programs:
         }
 
     def __call__(self, argv, timeout, env, cwd=None):
-        assert timeout and "PYTHONPATH" not in env and not any(PASSWORD in each for each in [*argv, *env.values()])
+        assert (
+            timeout
+            and "PYTHONPATH" not in env
+            and env["HOME"] == str(self.place)
+            and not any(PASSWORD in each for each in [*argv, *env.values()])
+        )
         self.asked.append(argv)
         out = getattr(self, argv[0])(*argv[1:])
         failed = self.fails and self.fails in argv
