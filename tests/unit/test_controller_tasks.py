@@ -46,7 +46,10 @@ def test_nothing_becomes_root_on_the_controller():
         ({"name": "play", "hosts": "localhost", "connection": "local"}, ["play"]),
         ({"name": "play", "hosts": "localhost", "connection": "local", "become": False, "tasks": [{"name": "a"}]}, []),
         ({"name": "play", "hosts": "all", "tasks": [{"name": "a", "delegate_to": "localhost"}]}, ["a"]),
-        ({"name": "block", "delegate_to": "localhost", "block": [{"name": "a"}, {"name": "b", "become": False}]}, ["a"]),
+        (
+            {"name": "block", "delegate_to": "localhost", "block": [{"name": "a"}, {"name": "b", "become": False}]},
+            ["a"],
+        ),
         ({"name": "a", "delegate_to": "localhost", "ansible.builtin.set_fact": {}}, []),
         ({"name": "a", "delegate_to": "n1"}, []),
     ],

@@ -45,7 +45,7 @@ CASES = [
 IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
 
 
-def unit(folder, name, changes, kind):
+def unit(folder, name, changes, kind, systemd="252"):
     """Render a unit of the plan as the role does; returns its file. Paths of programs and folders become ones that are here."""
     plan, services = planned(name, changes)
     environment = jinja2.Environment(
@@ -64,7 +64,7 @@ def unit(folder, name, changes, kind):
         __service_here=[],
         __service_user="daemon",
         __service_driver_group="HwHiAiUser",
-        __service_systemd_version="252",
+        __service_systemd_version=systemd,
         __service_engine_kinds=constants["__service_engine_kinds"],
         __service_device_files=host["device_files"],
     )
@@ -107,6 +107,14 @@ def test_no_service_can_use_up_the_process_ids_of_its_host(tmp_path, kind):
     assert values(path, "TasksMax") == ["65536"]
     path, _service, _host = unit(tmp_path, "both", {**FRONTED, "inference_tasks_max": 20000}, kind)
     assert values(path, "TasksMax") == ["20000"]
+
+
+@pytest.mark.parametrize(("systemd", "steps"), [("253", []), ("254", ["6"]), ("255", ["6"])])
+def test_the_delay_of_restarts_grows_where_systemd_can(tmp_path, systemd, steps):
+    """RestartSteps and RestartMaxDelaySec came with systemd 254, which counts; older ones warn about them."""
+    path, _service, _host = unit(tmp_path, "both", FRONTED, "decode", systemd)
+    assert values(path, "RestartSteps") == steps and len(values(path, "RestartMaxDelaySec")) == len(steps)
+    assert values(path, "Restart") == ["always"] and values(path, "StartLimitIntervalSec") == ["0"]
 
 
 def test_an_engine_reaches_the_npus_of_its_host_and_no_other_device(tmp_path):

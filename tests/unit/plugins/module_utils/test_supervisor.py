@@ -8,11 +8,14 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import types
+import xmlrpc.client
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.runtime import decisions
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisor import Supervisor
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.supervisord import Supervisord
 from ansible_collections.ascend.inference.plugins.modules import service_state as module
 
 
@@ -186,3 +189,35 @@ def test_another_program_waits_for_the_restart(tmp_path):
         assert call()["outdated"] == [] and not call(state="started")["changed"]
     finally:
         call(state="absent")
+
+
+@pytest.mark.parametrize("code", [10, 50, 60, 70, 90, 2])
+@pytest.mark.parametrize(
+    ("call", "tolerated", "states"),
+    [
+        (lambda daemon: daemon.add("a"), (90,), []),  # it has the program
+        (lambda daemon: daemon.start("a"), (60, 50), []),  # it runs, or ends at once: its state and its log show that
+        (lambda daemon: daemon.stop(["a"], 5), (70,), ["RUNNING", "EXITED"]),  # it has ended meanwhile
+        (lambda daemon: daemon.forget("a", 0), (10,), []),  # it is gone
+    ],
+    ids=["add", "start", "stop", "forget"],
+)
+def test_faults_that_say_that_the_work_is_done_are_no_errors(call, tolerated, states, code):
+    def fail(*_arguments):
+        raise xmlrpc.client.Fault(code, "fault")
+
+    program = {"name": "a", "pid": 1, "start": 1, "spawnerr": "", "description": ""}
+    answers = [[dict(program, statename=name)] for name in states]
+    daemon = Supervisord("/nowhere")
+    daemon.rpc = types.SimpleNamespace(
+        addProcessGroup=fail,
+        startProcess=fail,
+        stopProcess=fail,
+        removeProcessGroup=fail,
+        getAllProcessInfo=lambda: answers.pop(0) if answers else [],
+    )
+    if code in tolerated:
+        call(daemon)
+    else:
+        with pytest.raises(xmlrpc.client.Fault):
+            call(daemon)
