@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.verify import load, pool
 from ansible_collections.ascend.inference.plugins.module_utils.verify.metrics import Served
 from ansible_collections.ascend.inference.plugins.module_utils.verify.ready import needed_tokens
-from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge
+from ansible_collections.ascend.inference.plugins.module_utils.verify.transfer import Window, judge, window_of
 
 BLOCK, SENT, TOKENS = 16, 4, 1000
 ROLES = {"prefill": ["p"], "decode": ["d"]}
@@ -177,3 +177,18 @@ def test_what_shows_that_a_prompt_went_through_the_store(monkeypatch, hits, puts
     assert (problem.fault if problem else "") == wanted
     assert tokens == (0.0 if wanted else hits or 0.0)
     assert hop == ("writer -> store" if wanted == "pool_not_written" else "store -> reader")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "unread"),
+    [
+        ({"p": None}, {"p": {"a": 1.0}}, ["p"]),
+        ({"p": {"a": 1.0}}, {"p": None}, ["p"]),
+        ({"p": {}}, {"p": {"a": 1.0}}, ["p"]),
+        ({"p": {"a": 1.0}}, {"p": {"a": 1.0}}, []),
+    ],
+)
+def test_an_engine_counts_as_read_if_it_was_before_and_after(before, after, unread):
+    """Otherwise all requests since its start would be those of the verification."""
+    window = window_of(before, after, SENT, TOKENS)
+    assert (window.unread, sorted(window.engines)) == (unread, [] if unread else ["p"])
