@@ -182,13 +182,19 @@ def text_of(answer):
 
 
 @pytest.fixture
-def cluster(tmp_path):
-    """One at a time on a machine, however many run these tests: their ports are the same."""
+def cluster():
+    """One at a time on a machine, however many run these tests: their ports are the same.
+
+    Its folder has a short name, unlike pytest's, because the path of a socket is limited to 107 characters.
+    """
     with open(pathlib.Path(tempfile.gettempdir()) / f"ascend-inference-simulator-{os.getuid()}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        made = Cluster(tmp_path)
-        yield made
-        made.close()
+        with tempfile.TemporaryDirectory(prefix="sim-") as folder:
+            made = Cluster(pathlib.Path(folder))
+            try:
+                yield made
+            finally:
+                made.close()
 
 
 @pytest.fixture

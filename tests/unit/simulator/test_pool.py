@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -24,16 +25,23 @@ from ansible_collections.ascend.inference.tests.unit.simulator.conftest import (
 CACHE = pathlib.Path(__file__).resolve().parents[3] / ".cache" / "upstream"
 
 
-@pytest.fixture
-def store(cluster):
+@contextlib.contextmanager
+def master(cluster):
+    """A simulated store -> (its address, its process), ended whatever happens: the next test has the same port."""
     address = f"127.0.0.2:{cluster.port()}"
     argv = [sys.executable, "-m", "vllm_ascend.pool", address]
-    process = subprocess.Popen(argv, cwd=SIMULATOR, stdout=subprocess.PIPE, text=True)
-    assert "simulated Mooncake store" in process.stdout.readline()
-    yield address
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with subprocess.Popen(argv, cwd=SIMULATOR, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert "simulated Mooncake store" in process.stdout.readline()
+            yield address, process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def store(cluster):
+    with master(cluster) as (address, _process):
+        yield address
 
 
 def config(cluster, address, **changes):
@@ -119,16 +127,12 @@ def test_master_down(cluster):
 
 
 def test_master_dies_while_serving(cluster, prompt):
-    address = f"127.0.0.2:{cluster.port()}"
-    argv = [sys.executable, "-m", "vllm_ascend.pool", address]
-    process = subprocess.Popen(argv, cwd=SIMULATOR, stdout=subprocess.PIPE, text=True)
-    process.stdout.readline()
-    engine = pooled(cluster, 1, config(cluster, address)).ready()
-    process.kill()
-    process.wait()
-    process.stdout.close()
-    assert engine.complete(prompt)["choices"][0]["text"]
-    assert "Failed to get key" in engine.text
+    with master(cluster) as (address, process):
+        engine = pooled(cluster, 1, config(cluster, address)).ready()
+        process.kill()
+        process.wait()
+        assert engine.complete(prompt)["choices"][0]["text"]
+        assert "Failed to get key" in engine.text
 
 
 def test_lookup_socket_is_shared_by_the_host(cluster, store):

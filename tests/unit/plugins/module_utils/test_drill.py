@@ -209,21 +209,6 @@ def test_the_process_of_a_rank():
     assert processes.rank_of([main, helper]) is None
 
 
-PARENT = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print('up', flush=True); time.sleep(60)"
-
-
-@pytest.fixture
-def family():
-    """A process with a child."""
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE)
-    parent.stdout.readline()
-    yield parent
-    for item in processes.tree(parent.pid):
-        os.kill(item.pid, signal.SIGKILL)
-    parent.wait()
-    parent.stdout.close()
-
-
 class Runtime:
     def __init__(self, pid, states=()):
         self.pid, self.left = pid, list(states)

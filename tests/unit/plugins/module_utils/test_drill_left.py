@@ -14,10 +14,9 @@ from ansible_collections.ascend.inference.plugins.module_utils.drill import left
 from ansible_collections.ascend.inference.plugins.module_utils.files import journal
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_fault
-from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_drill import (  # noqa: F401  # the fixture
+from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_drill import (
     SERVICE,
     Runtime,
-    family,
     stopped,
     until,
 )
@@ -47,7 +46,7 @@ def fault(base, monkeypatch, pid, action="pause", recovered=1.0, **more):
     return service_fault.run(type("Module", (), {"params": params, "check_mode": False}))
 
 
-def test_the_record_is_there_before_the_fault_and_gone_after_the_recovery(base, monkeypatch, family):  # noqa: F811
+def test_the_record_is_there_before_the_fault_and_gone_after_the_recovery(base, monkeypatch, family):
     seen = []
     fault(base, monkeypatch, family.pid, pause=lambda *unused: seen.append(record(base)))
     (known,) = seen
@@ -57,7 +56,7 @@ def test_the_record_is_there_before_the_fault_and_gone_after_the_recovery(base, 
     assert record(base) == {}
 
 
-def test_a_service_that_did_not_come_back_stays_on_record(base, monkeypatch, family):  # noqa: F811
+def test_a_service_that_did_not_come_back_stays_on_record(base, monkeypatch, family):
     fault(base, monkeypatch, family.pid, "kill", recovered=None, kill=lambda *unused: None)
     assert record(base)["action"] == "kill"
     (text,) = begin(base)["warnings_"]
@@ -65,7 +64,7 @@ def test_a_service_that_did_not_come_back_stays_on_record(base, monkeypatch, fam
     assert record(base) == {} and begin(base)["warnings_"] == []
 
 
-def test_the_next_run_continues_what_is_paused(base, family):  # noqa: F811
+def test_the_next_run_continues_what_is_paused(base, family):
     victims = processes.tree(family.pid)
     left.note(str(base), "pause", {"decode-0": victims})
     for item in victims:
@@ -79,14 +78,14 @@ def test_the_next_run_continues_what_is_paused(base, family):  # noqa: F811
     assert record(base) == {}
 
 
-def test_a_run_that_does_not_get_the_lock_continues_nothing(base, family):  # noqa: F811
+def test_a_run_that_does_not_get_the_lock_continues_nothing(base, family):
     begin(base, run={**RUN, "id": "other"})
     left.note(str(base), "pause", {"decode-0": processes.tree(family.pid)})
     begin(base)
     assert record(base), "the drill of the other run is still at work"
 
 
-def test_another_process_with_the_same_id_is_left_alone(base, family):  # noqa: F811
+def test_another_process_with_the_same_id_is_left_alone(base, family):
     victims = [item._replace(started="1") for item in processes.tree(family.pid)]
     left.note(str(base), "pause", {"decode-0": victims})
     os.kill(family.pid, signal.SIGSTOP)
