@@ -9,6 +9,7 @@
 tree=$(environment tree)
 collections=$(environment collections) # tests that load roles
 .ci/apt libibverbs1 libnuma1 librdmacm1 # libraries of the real store in one test
+.ci/apt gpg gpg-agent gpgconf gpgv # signatures of bundles
 .ci/apt systemd # its systemd-analyze judges the units
 
 on_controller() { # 3.N PYTEST-ARGUMENT...

@@ -20,7 +20,10 @@ from ansible_collections.ascend.inference.tests.unit.plugins.modules.test_secret
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WRITTEN = {"inference_secrets", "inference_grafana_token"}  # by users
 ROLE_OPTIONS = re.compile(r"(^|_)(key|keys|token|secrets?|passwords?|credentials?)$")
-NO_SECRETS = {"model_keys": "keys of config.json"}
+NO_SECRETS = {
+    "model_keys": "keys of config.json",
+    "system_packages_repository_keys": "names of files with the public keys of packages",
+}
 BLOCKS = ("block", "rescue", "always", "tasks", "pre_tasks", "post_tasks", "handlers")
 INCLUDES = re.compile(r"(^|\.)(include|import)_(role|tasks|playbook|vars)$")
 OWN = "ascend.inference."

@@ -138,8 +138,9 @@ class Programs:
 
 
 @pytest.fixture
-def given(tmp_path):
-    """(programs, Dnf, wish, store); the wish's file of repositories and its key are below tmp_path."""
+def given(tmp_path, monkeypatch):
+    """(programs, Dnf, wish, store); the wish's file of repositories and its key are below tmp_path. The machine has the programs."""
+    monkeypatch.setattr(dnf_program.shutil, "which", lambda name: f"/usr/bin/{name}")
     (tmp_path / "key").write_bytes(b"a key")
     (tmp_path / "hosts.repo").write_text(REPO.format(password=PASSWORD, key=tmp_path / "key"))
     for name in ("own", "bundle"):
@@ -363,7 +364,6 @@ def test_own_sources_count_only_for_the_distribution_of_this_machine(given, tmp_
 
 def test_a_machine_without_the_programs_names_what_hosts_lack(given, monkeypatch):
     programs, found, wish, _store = given
-    monkeypatch.setattr(dnf_program.shutil, "which", lambda name: f"/usr/bin/{name}")
     assert found.usable()
     programs.fails = "--help"
     assert not found.usable()
