@@ -91,6 +91,7 @@ class Server(ThreadingMixIn, HTTPServer):
 def note(client, text):
     """One line of the log; a client's text cannot write another one."""
     sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {client[0]} {ascii(text)[1:-1]}\n")
+    sys.stderr.flush()  # before Python 3.9 it is buffered if it is no terminal
 
 
 class _Timed(io.RawIOBase):
