@@ -14,13 +14,13 @@ from ansible_collections.ascend.inference.plugins.module_utils.drill import left
 from ansible_collections.ascend.inference.plugins.module_utils.files import journal
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import state
 from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_fault
+from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.runs import RUN, begin
 from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.test_drill import (
     SERVICE,
     Runtime,
     stopped,
     until,
 )
-from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.test_begun import RUN, begin
 
 
 @pytest.fixture

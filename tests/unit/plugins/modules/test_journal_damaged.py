@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 
 import pytest
+
+pytest.importorskip("ansible.errors", reason="a target plans nothing")
+
 from ansible_collections.ascend.inference.plugins.module_utils.files import deployment_lock, journal
 from ansible_collections.ascend.inference.plugins.modules import service_status
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle import rollback

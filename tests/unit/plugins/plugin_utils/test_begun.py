@@ -13,13 +13,14 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.action.plan import abandoned
 from ansible_collections.ascend.inference.plugins.module_utils.files import begun, deployment_lock
-from ansible_collections.ascend.inference.plugins.modules import deployment_run, service_files
+from ansible_collections.ascend.inference.plugins.modules import service_files
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.begun import (
     begun_hosts,
     known_hosts,
     placement_text,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.placement_kept import read_text
+from ansible_collections.ascend.inference.tests.unit.plugins.module_utils.runs import RUN, begin
 from ansible_collections.ascend.inference.tests.unit.test_lock_released import PLAYBOOKS
 
 RECORD = {
@@ -28,7 +29,6 @@ RECORD = {
     "mooncake_master": "",
     "memcache_meta": "",
 }
-RUN = {"id": "ansible-local-1a", "owner": "deploy", "controller": "bastion", "since": "2026-11-22T02:00:00Z"}
 
 
 @pytest.fixture
@@ -44,12 +44,6 @@ def answer(base):
     script = play["vars"]["__inference_read_placement"]
     argv = ["/bin/sh", "-c", script, "sh", str(base)]
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
-
-
-def begin(base, **params):
-    """The module, as the playbooks lock the deployment."""
-    given = {"previous": "", "accept_half": True, "make": True, "replace": "", "verified": "", "hosts": []}
-    return deployment_run.work({**given, "directory": str(base), "state": "begin", "run": RUN, **params}, False)
 
 
 def test_a_host_that_no_recorded_plan_names_is_found(base):
