@@ -169,6 +169,7 @@ def test_a_package_without_a_wheel_is_not_built_by_root_either(place, indexes):
     assert subprocess.check_output([made.own_python, "-c", script], text=True).split()[1] == "0"
 
 
+@pytest.mark.long  # as the first one
 def test_a_second_package_without_a_wheel_is_not_built_by_root_either(place):
     """One is named in ``no_binary``, and it requires the other."""
     with tarfile.open(place.folder / "links/other-1.tar.gz", "w:gz") as archive:

@@ -82,7 +82,7 @@ def test_digest_and_mirror_exclude_each_other(tmp_path, variables):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("broken", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_no_other_user_can_replace_an_archive_before_it_is_loaded(tmp_path, variables, broken):
     nobody, public = pwd.getpwnam("nobody").pw_uid, tmp_path / "public"
     public.mkdir()
