@@ -13,10 +13,9 @@ import typing as t
 from .....module_utils.kubernetes.kinds import KINDS
 from ....description.findings import Finding, nearest
 from . import kthena_shapes
-from .names import is_dns1035, is_subdomain
 from .pods import pod_spec
 from .serving_rules import model_serving
-from .walk import SILENT, mapping, mappings, violation, walk
+from .walk import SILENT, is_dns1035, is_subdomain, mapping, mappings, violation, walk
 
 TEMPLATES = {  # fields that lead to the specification of a pod
     "Pod": (("spec",),),

@@ -5,22 +5,18 @@
 
 from __future__ import annotations
 
-from .shapes import INT, INT_OR_STR, STR, Mapping, Sequence, Struct, extended, struct, text
+import typing as t
 
-VERSIONS = ("v0.4.0", "v1.0.0", "main")
+from .walk import INT, INT_OR_STR, STR, Mapping, Sequence, Struct, struct, text
 
 # ``pods.py`` judges the specification.
 POD_TEMPLATE = struct("spec", metadata=struct(annotations=Mapping(STR), labels=Mapping(STR)))
-ROLE = struct(
-    "name entryTemplate workerReplicas",
-    entryTemplate=POD_TEMPLATE,
-    name=text(longest=12),
-    replicas=INT,
-    workerReplicas=INT,
-    workerTemplate=POD_TEMPLATE,
-)
-NEWER_ROLE = extended(ROLE, maxUnavailable=INT_OR_STR)
-ROLES = {"v0.4.0": ROLE, "v1.0.0": NEWER_ROLE, "main": extended(NEWER_ROLE, partition=INT_OR_STR)}
+NEWER_FIELDS: dict[str, dict[str, t.Any]] = {
+    "v0.4.0": {},
+    "v1.0.0": {"maxUnavailable": INT_OR_STR},
+    "main": {"maxUnavailable": INT_OR_STR, "partition": INT_OR_STR},
+}
+VERSIONS = tuple(NEWER_FIELDS)
 TIER = struct(left="highestTierAllowed highestTierName mode")
 ROLLOUT = struct(
     rollingUpdateConfiguration=struct(maxUnavailable=INT_OR_STR, partition=INT_OR_STR),
@@ -34,12 +30,21 @@ def _kind(spec: Struct) -> Struct:
 
 def model_serving(version: str) -> Struct:
     """ModelServing: groups of roles, each role an entry pod and its workers."""
+    role = struct(
+        "name entryTemplate workerReplicas",
+        entryTemplate=POD_TEMPLATE,
+        name=text(longest=12),
+        replicas=INT,
+        workerReplicas=INT,
+        workerTemplate=POD_TEMPLATE,
+        **NEWER_FIELDS[version],
+    )
     template = struct(
         "roles",
         "restartGracePeriodSeconds",
         gangPolicy=struct(minRoleReplicas=Mapping(INT)),
         networkTopology=struct(groupPolicy=TIER, rolePolicy=TIER),
-        roles=Sequence(ROLES[version], least=1, most=4),
+        roles=Sequence(role, least=1, most=4),
     )
     spec = struct(
         "template",
@@ -75,8 +80,4 @@ def model_route(version: str) -> Struct:
     return _kind(struct("rules", "loraAdapters modelName parentRefs rateLimit", rules=Sequence(rule, most=16)))
 
 
-SHAPES = {
-    "ModelServing": model_serving,
-    "ModelServer": model_server,
-    "ModelRoute": model_route,
-}
+SHAPES = {"ModelServing": model_serving, "ModelServer": model_server, "ModelRoute": model_route}

@@ -14,8 +14,7 @@ import typing as t
 
 from .....module_utils.kubernetes.quantity import is_quantity, quantity
 from ....description.findings import Finding
-from .shapes import ANY, BOOL, INT, QUANTITY, STR, Mapping, Sequence, struct
-from .walk import SILENT, mapping, mappings, violation, walk
+from .walk import ANY, BOOL, INT, QUANTITY, SILENT, STR, Mapping, Sequence, mapping, mappings, struct, violation, walk
 
 PORT = struct("containerPort", "hostIP name protocol", containerPort=INT, hostPort=INT)
 CONTAINER = struct(

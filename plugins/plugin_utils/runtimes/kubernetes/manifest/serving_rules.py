@@ -8,9 +8,8 @@ from __future__ import annotations
 import typing as t
 
 from ....description.findings import Finding
-from .names import is_dns1035
 from .pods import pod_spec
-from .walk import mapping, mappings, violation
+from .walk import is_dns1035, mapping, mappings, violation
 
 WEBHOOK = "Kthena's validating webhook for ModelServing"
 DNS1035 = "Use lower-case letters, digits and '-', beginning with a letter."

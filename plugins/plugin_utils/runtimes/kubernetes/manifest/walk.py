@@ -1,27 +1,92 @@
 # Copyright (c) 2026 the ascend.inference contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares a value with a shape: unknown fields, wrong types, missing fields, duplicates."""
+"""A small notation for the fields of Kubernetes objects, and what a value has that its shape does not allow."""
 
 from __future__ import annotations
 
+import re
 import typing as t
+from dataclasses import dataclass
 
 from .....module_utils.kubernetes.quantity import is_quantity
 from ....description.findings import Finding, nearest
-from .shapes import Mapping, Scalar, Sequence, Struct
 
 SOURCE = "the CRD's structural schema"
 SILENT = "validation of pods; a ModelServing with such a template is accepted, and its pods are never created"
 REFUSED = "The cluster refuses the object, so nothing of it is deployed."
 NO_PODS = "The cluster accepts the object and never creates its pods; only the controller's log reports it."
-EXPECTED = {
-    "string": "a string",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "int_or_string": "a whole number or a string",
-    "quantity": "a quantity such as 8, 500m or 350Gi",
-}
+WORD = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One value; ``expected`` describes what ``fits``."""
+
+    expected: str
+    fits: t.Callable[[t.Any], bool]
+    choices: tuple[str, ...] = ()
+    longest: int | None = None
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A mapping with known fields; every other field is refused, as the server's strict decoding does."""
+
+    fields: dict[str, t.Any]
+    required: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping with free keys."""
+
+    value: t.Any
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A list; ``key`` is the field that identifies its items."""
+
+    item: t.Any
+    key: str = ""
+    least: int = 0
+    most: int | None = None
+
+
+Shape = Scalar | Struct | Mapping | Sequence
+
+
+def _is_whole(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+ANY = Scalar("anything", lambda value: True)
+BOOL = Scalar("true or false", lambda value: isinstance(value, bool))
+STR = Scalar("a string", lambda value: isinstance(value, str))
+INT = Scalar("a whole number", lambda value: _is_whole(value) or (isinstance(value, float) and value.is_integer()))
+INT_OR_STR = Scalar("a whole number or a string", lambda value: _is_whole(value) or isinstance(value, str))
+QUANTITY = Scalar("a quantity such as 8, 500m or 350Gi", is_quantity)
+
+
+def struct(required: str = "", left: str = "", **fields: Shape) -> Struct:
+    """A struct; ``required`` lists its required fields, ``left`` those whose content is left to the server."""
+    return Struct({**dict.fromkeys((*required.split(), *left.split()), ANY), **fields}, tuple(required.split()))
+
+
+def text(choices: str = "", longest: int | None = None) -> Scalar:
+    """A string; ``choices`` are separated by spaces."""
+    return Scalar(STR.expected, STR.fits, tuple(choices.split()), longest)
+
+
+def is_subdomain(name: str) -> bool:
+    """RFC 1123: lower-case labels of letters, digits and hyphens, separated by dots; at most 253 characters."""
+    return len(name) <= 253 and re.fullmatch(rf"{WORD}(\.{WORD})*", name) is not None
+
+
+def is_dns1035(name: str) -> bool:
+    """RFC 1035: lower-case letters, digits and hyphens, beginning with a letter; at most 63 characters."""
+    return len(name) <= 63 and name[:1].isalpha() and re.fullmatch(WORD, name) is not None
 
 
 def violation(path: str, rule: str, problem: str, fix: str = "", value: t.Any = "", source: str = SOURCE) -> Finding:
@@ -84,24 +149,11 @@ def _sequence(shape: Sequence, value: t.Sequence[t.Any], path: str) -> t.Iterato
 
 
 def _scalar(shape: Scalar, value: t.Any, path: str) -> t.Iterator[Finding]:
-    if not _is_kind(shape.kind, value):
-        fix = "Write it without quotes." if shape.kind == "integer" and str(value).lstrip("-").isdigit() else ""
-        yield violation(path, "K8S-TYPE", f"expected {EXPECTED[shape.kind]}, not {value!r:.40}", fix, value)
+    if not shape.fits(value):
+        fix = "Write it without quotes." if shape is INT and str(value).lstrip("-").isdigit() else ""
+        yield violation(path, "K8S-TYPE", f"expected {shape.expected}, not {value!r:.40}", fix, value)
     elif shape.choices and value not in shape.choices:
         known = f"{nearest(value, shape.choices)}Allowed: {', '.join(shape.choices)}."
         yield violation(path, "K8S-CHOICE", f"{value!r} is not supported", known, value)
     elif shape.longest is not None and len(value) > shape.longest:
         yield violation(path, "K8S-LENGTH", f"must not be longer than {shape.longest} characters", "Shorten it.", value)
-
-
-def _is_kind(kind: str, value: t.Any) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if kind == "any":
-        return True
-    if kind == "boolean":
-        return isinstance(value, bool)
-    if kind == "integer":
-        return whole or (isinstance(value, float) and value.is_integer())
-    if kind == "quantity":
-        return is_quantity(value)
-    return isinstance(value, str) or (kind == "int_or_string" and whole)
