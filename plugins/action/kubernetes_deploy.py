@@ -14,7 +14,7 @@ from ansible_collections.ascend.inference.plugins.module_utils.tools.text import
 
 Record = dict[str, t.Any]
 SLICE = 60  # seconds; each slice starts Python once more
-TIMEOUTS = {"timeout": 1800, "pods_timeout": 120}  # the module's defaults
+TIMEOUT = 1800  # the module's default
 
 
 class ActionModule(ActionBase):
@@ -27,15 +27,13 @@ class ActionModule(ActionBase):
         if arguments.get("pause"):
             result.update(self._slice(arguments, task_vars))
             return result
-        limits = {name: int(arguments.get(name) or TIMEOUTS[name]) for name in TIMEOUTS}
+        limit = int(arguments.get("timeout") or TIMEOUT)
         found = self._slice({**arguments, "pause": SLICE}, task_vars)
         while found.get("waiting") and not found.get("failed"):
             elapsed = time.monotonic() - begin
             Display().display(visible(f"  {elapsed:.0f} s: {found['progress'][-1]}"))
-            left = {name: max(0, int(limits[name] - elapsed)) for name in limits}
-            if found.get("pods_seen"):
-                left["pods_timeout"] = left["timeout"]  # that of a controller that creates none
-            again = {**arguments, **left, "pause": SLICE, "resume": True, "stuck": found.get("stuck") or {}}
+            state = {"resume": True, "stuck": found.get("stuck") or {}}
+            again = {**arguments, **state, "pause": SLICE, "timeout": max(0, int(limit - elapsed))}
             found = merged(found, self._slice(again, task_vars))
         result.update(found)
         return result

@@ -30,10 +30,6 @@ requirements:
 
     WRITER = r"""
 options:
-  field_manager:
-    description: Field manager of the server-side apply.
-    type: str
-    default: ascend-inference
   force_conflicts:
     description: Take over fields that another manager owns.
     type: bool

@@ -54,10 +54,6 @@ options:
     description: Timeout for the engines to become ready, in seconds.
     type: int
     default: 1800
-  pods_timeout:
-    description: Timeout for the controller to create pods, in seconds.
-    type: int
-    default: 120
   router_timeout:
     description: Timeout for the router to become ready, in seconds.
     type: int
@@ -65,6 +61,7 @@ options:
   stuck_timeout:
     description:
       - Seconds after which a pod of the plan that cannot pull its image, cannot be created or has crashed three times ends the wait.
+      - Twice as long for a controller that makes no pods.
       - Five times as long for a pod that no node or scheduler takes, or whose volumes or network are not ready.
     type: int
     default: 60
@@ -135,10 +132,6 @@ waiting:
   description: Whether O(pause) ended before the engines were ready.
   returned: success
   type: bool
-pods_seen:
-  description: Whether the controller had created pods.
-  returned: always
-  type: bool
 """
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -154,7 +147,6 @@ ARGUMENTS = dict(
     check_nodes={"type": "bool", "default": True},
     adopt={"type": "bool", "default": False},
     timeout={"type": "int", "default": 1800},
-    pods_timeout={"type": "int", "default": 120},
     router_timeout={"type": "int", "default": 300},
     stuck_timeout={"type": "int", "default": 60},
     stuck={"type": "dict", "default": {}},

@@ -198,7 +198,7 @@ class Fake:
             change(description)
         if secret:
             description["inference_secrets"] = {"api_key": SECRET}
-        waits = dict.fromkeys(("kthena_pods_timeout", "kthena_router_timeout"), MOST)
+        waits = dict.fromkeys(("kthena_stuck_timeout", "kthena_router_timeout"), MOST)
         over = {"kthena_kubeconfig": str(self.kubeconfig), "kthena_poll": 1, **waits, **variables}
         file = self.directory / VARIABLES_FILE
         file.write_text(json.dumps({**description, **over}))

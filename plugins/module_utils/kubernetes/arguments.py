@@ -16,10 +16,7 @@ CONNECTION = {
     "context": {"type": "str"},
     "poll": {"type": "int", "default": 5},
 }
-WRITER = {
-    "field_manager": {"type": "str", "default": "ascend-inference"},
-    "force_conflicts": {"type": "bool", "default": False},
-}
+WRITER = {"force_conflicts": {"type": "bool", "default": False}}
 
 
 def run(module, missing_library, work):
@@ -40,7 +37,6 @@ def run(module, missing_library, work):
         cluster = Cluster(
             Client(params["kubeconfig"], params["context"]),
             plan["kubernetes"]["namespace"],
-            params.get("field_manager"),
             params.get("force_conflicts"),
             params["poll"],
             module.check_mode,

@@ -11,6 +11,7 @@ from .client import APPLY
 from .errors import KubernetesProblem, Refused, Unreachable
 from .kinds import KINDS, REVIEW, path_of
 
+FIELD_MANAGER = "ascend-inference"
 LOG_LINES, LOG_BYTES = 15, 4000
 ATTEMPTS = 3  # of a request that the server is unable to answer at the moment
 AWAY = 60  # seconds for which a server that has answered before may be away, as while it restarts
@@ -19,8 +20,8 @@ AWAY = 60  # seconds for which a server that has answered before may be away, as
 class Cluster:
     """What a module does with a server; ``client`` has ``request``. With ``check`` every write is a dry run."""
 
-    def __init__(self, client, namespace, manager="ascend-inference", force=False, poll=5, check=False):
-        self.client, self.namespace, self.manager, self.force = client, namespace, manager, force
+    def __init__(self, client, namespace, force=False, poll=5, check=False):
+        self.client, self.namespace, self.force = client, namespace, force
         self.poll, self.check, self.has_answered = poll, check, False
         self.sleep, self.now = time.sleep, time.monotonic
 
@@ -96,7 +97,7 @@ class Cluster:
 
     def apply(self, manifest, dry=False, force=None):
         """Server-side apply; returns the object as it is then, or in a dry run would be."""
-        query = {"fieldManager": self.manager}
+        query = {"fieldManager": FIELD_MANAGER}
         if self.force if force is None else force:
             query["force"] = "true"
         return self._write("patch", self._path(manifest), query, manifest, dry, APPLY)

@@ -32,15 +32,14 @@ class Deployment:
     def __init__(self, cluster, plan, options, secrets):
         self.cluster, self.plan, self.options, self.secrets = cluster, plan, options, secrets
         self.changes, self.warnings, self.progress = Changes(), [], []
-        self.state, self.pods_seen, self.engines = None, False, []
+        self.state, self.engines = None, []
         self.since = {key: cluster.now() - seconds for key, seconds in options["stuck"].items()}
         cluster.has_answered = options["resume"]
 
     def result(self):
         """What was changed and seen until now."""
         stuck = {key: int(self.cluster.now() - self.since[key]) for key in self.since}
-        seen = {"progress": self.progress, "warnings": self.warnings, "pods_seen": self.pods_seen, "stuck": stuck}
-        return dict(self.changes.result(), **seen)
+        return dict(self.changes.result(), progress=self.progress, warnings=self.warnings, stuck=stuck)
 
     def run(self):
         """All of it. ``Waiting`` if ``pause`` ended first; then a run with ``resume`` goes on."""
@@ -236,7 +235,7 @@ class Deployment:
             if not self.progress or self.progress[-1] != text:
                 self.progress.append(text)
             overdue = self._overdue()
-            if overdue or elapsed >= options["timeout" if self.pods_seen else "pods_timeout"]:
+            if overdue or elapsed >= options["timeout"]:
                 raise KubernetesProblem(self._diagnosis(elapsed, overdue))
             if options["pause"] and elapsed >= options["pause"]:
                 raise Waiting
@@ -252,7 +251,7 @@ class Deployment:
             if isinstance(error, Refused) and not error.is_passing():
                 raise
             return [str(error)]
-        self.pods_seen, self.engines = self.pods_seen or bool(found), found
+        self.engines = found
         return pending_engines(engines) + pending_pods(self.plan, found)
 
     def _overdue(self):
@@ -270,7 +269,7 @@ class Deployment:
         found = pods_of(self.cluster, self.plan)
         lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
         lines += self._refusals(found) + self._logs(found)
-        reason = _reason(overdue, "kthena_timeout; kthena_pods_timeout until there are pods")
+        reason = _reason(overdue, "kthena_timeout")
         lines.append(f"The wait ended after {elapsed:.0f} s ({reason}).")
         return "\n".join([*lines, "The playbook kubernetes_rollback brings the last verified plan back."])
 

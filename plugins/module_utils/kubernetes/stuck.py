@@ -20,11 +20,14 @@ STOPPED = (
 CRASHES = 3  # restarts; fewer may be a start that lost a race for a port
 RECENT = 600  # seconds before the newest pod of the role; records of earlier evictions say nothing about this wait
 SLOW = 5  # times the timeout: other pods may still be leaving their nodes, and volumes take their time
+UNMADE = 2  # times the timeout: a controller makes pods within seconds
 
 
 def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
     found = waiting(pod for pod in pods if is_current(plan, pod))
+    if not pods:
+        found["{}: its controller makes no pods".format(plan["kubernetes"]["name"])] = UNMADE
     for name in plan["kubernetes"]["roles"]:
         mine = [pod for pod in pods if role_of(pod) == name and is_current(plan, pod)]
         newest = max([_created(pod) for pod in mine] or [0])

@@ -40,7 +40,7 @@ def play(monkeypatch):
 
 
 def waiting(text, **more):
-    return {"waiting": True, "changed": False, "progress": [text], "pods_seen": False, **more}
+    return {"waiting": True, "changed": False, "progress": [text], **more}
 
 
 def test_a_deployment_that_is_ready_at_once_is_one_run(play):
@@ -52,14 +52,10 @@ def test_a_deployment_that_is_ready_at_once_is_one_run(play):
 
 def test_slices_go_on_with_the_time_that_is_left(play):
     first = waiting("decode: 0 pods of 1", changed=True, created=["ModelServing/demo"], diff=[DIFF])
-    second = waiting("decode: 0 of 1 pods are ready", pods_seen=True, stuck={"p: ImagePullBackOff": 20})
+    second = waiting("decode: 0 of 1 pods are ready", stuck={"p: ImagePullBackOff": 20})
     third = {"waiting": False, "changed": True, "progress": [], "created": ["Deployment/demo-router"], "diff": []}
     result, calls, shown = play([first, second, third], plan={}, timeout=1000)
-    assert [(call.get("resume"), call.get("timeout"), call.get("pods_timeout")) for call in calls] == [
-        (None, 1000, None),
-        (True, 939, 59),
-        (True, 878, 878),
-    ]
+    assert [(call.get("resume"), call.get("timeout")) for call in calls] == [(None, 1000), (True, 939), (True, 878)]
     assert [call.get("stuck") for call in calls] == [None, {}, {"p: ImagePullBackOff": 20}]
     assert shown == ["  61 s: decode: 0 pods of 1", "  122 s: decode: 0 of 1 pods are ready"]
     assert result["created"] == ["ModelServing/demo", "Deployment/demo-router"]
