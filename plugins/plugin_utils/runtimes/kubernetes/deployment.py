@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from urllib.parse import urlsplit
 
 from ....module_utils.kubernetes.names import is_pod
 from ...plan.deployment import Context
-from ...plan.service import Service
+from ...plan.service import Port, Service
 from .forwarding import entries, entry_labels
 from .names import Manifest, labels, manifest
-from .pod import PROBE_PERIOD, environment, script_mounts, script_volume
-from .services import WORKSPACE
+from .pod import asked, pulled, script_volume, started
 
 NOBODY = 65534
 RESOURCES = {"limits": {"cpu": "4", "memory": "8Gi"}, "requests": {"cpu": "1", "memory": "2Gi"}}
@@ -44,26 +42,18 @@ def deployment(context: Context, services: t.Sequence[Service], service: Service
 
 def _pod(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
     settings = context.description.kubernetes
-    container: Manifest = {
-        "name": service.name,
-        "image": (service.container or {})["image"],
-        "command": ["/bin/bash"],
-        "args": ["-c", f"cd {WORKSPACE} && exec ./{service.name}.sh"],
-        "env": environment(context, service),
-        "ports": [{"containerPort": port.first, "name": port.name.replace("_", "-")[:15]} for port in service.ports],
+    container = {
+        **started(context, services, service, service.name),
+        "ports": [{"containerPort": port.first, "name": _port_name(port)} for port in service.ports],
         "securityContext": {"allowPrivilegeEscalation": False},
-        "volumeMounts": script_mounts(context, services, service),
-        **_probe(service),
+        **({"readinessProbe": asked(service)} if service.health else {}),
     }
     spec: Manifest = {
         "terminationGracePeriodSeconds": service.stop.timeout,
         "containers": [container],
         "volumes": [script_volume(context, services, service)],
+        **pulled(context),
     }
-    if settings.image_pull_policy:
-        container["imagePullPolicy"] = settings.image_pull_policy
-    if settings.image_pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
     if service.kind == "router":
         _harden(spec, settings.router.run_as_root or service.port("api").first < FIRST_UNPRIVILEGED)
         spec["topologySpreadConstraints"] = [
@@ -119,19 +109,16 @@ def budgets(context: Context, services: t.Sequence[Service]) -> list[Manifest]:
     return [manifest(context, "PodDisruptionBudget", f"{name}-{part}", part, spec=found[part]) for part in found]
 
 
-def _probe(service: Service) -> Manifest:
-    if not service.health:
-        return {}
-    url = urlsplit(service.health.url)
-    ask = {"path": url.path, "port": url.port, "scheme": "HTTP"}
-    return {"readinessProbe": {"httpGet": ask, "periodSeconds": PROBE_PERIOD, "timeoutSeconds": 2}}
+def _port_name(port: Port) -> str:
+    """RFC 6335."""
+    return port.name.replace("_", "-")[:15]
 
 
 def service_object(context: Context, service: Service) -> Manifest:
     """The Service of that Deployment; for the proxy only with the proxy's port."""
     router = context.description.kubernetes.router
     shown = [port for port in service.ports if port.scope == "client"] or list(service.ports)
-    ports = [{"name": item.name.replace("_", "-")[:15], "port": item.first, "targetPort": item.first} for item in shown]
+    ports = [{"name": _port_name(item), "port": item.first, "targetPort": item.first} for item in shown]
     spec: Manifest = {"selector": labels(context, service.name), "ports": ports, "type": "ClusterIP"}
     if service.kind == "router":
         spec["type"] = router.service_type

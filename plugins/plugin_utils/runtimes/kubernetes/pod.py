@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import typing as t
+from urllib.parse import urlsplit
 
 from ....module_utils.kubernetes.names import (
     PART_OF,
@@ -55,21 +56,43 @@ def _container(context: Context, services: t.Sequence[Service], service: Service
     settings = context.description.kubernetes
     own = settings.of_role(service.kind)
     amount = {settings.resource: str(len(service.devices))} if service.devices else {}
-    container: Manifest = {
-        "name": service.kind,
+    found = started(context, services, service, service.kind)
+    found["resources"] = {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}}
+    found["volumeMounts"] = [*_mounts(context), *found["volumeMounts"]]
+    if service.health:
+        found["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
+        found["startupProbe"] = {**asked(service), "failureThreshold": -(-service.health.timeout // PROBE_PERIOD)}
+        found["readinessProbe"] = {**asked(service), "failureThreshold": 3}  # a busy engine may fail it; that ends none
+        found.update(liveness_probe(context, service))
+    return found
+
+
+def started(context: Context, services: t.Sequence[Service], service: Service, name: str) -> Manifest:
+    """The container of any service: its image, and its start script with what that needs."""
+    policy = context.description.kubernetes.image_pull_policy
+    mounted = paths(context, services, service)
+    return {
+        "name": name,
         "image": (service.container or {})["image"],
+        **({"imagePullPolicy": policy} if policy else {}),
         "command": ["/bin/bash"],
         "args": ["-c", f"cd {WORKSPACE} && exec ./{part_name(service)}.sh"],
         "env": environment(context, service),
-        "resources": {"limits": {**own.limits, **amount}, "requests": {**own.requests, **amount}},
-        "volumeMounts": [*_mounts(context), *script_mounts(context, services, service)],
+        "volumeMounts": [{"name": "config", "mountPath": mounted[key][0], "subPath": key} for key in mounted],
     }
-    if settings.image_pull_policy:
-        container["imagePullPolicy"] = settings.image_pull_policy
-    if service.health:
-        container["ports"] = [{"containerPort": service.port("api").first, "name": "server"}]
-        container.update({**_answers(service), **liveness_probe(context, service)})
-    return container
+
+
+def pulled(context: Context) -> Manifest:
+    """The part of a pod's specification with the secrets for its images."""
+    secrets = context.description.kubernetes.image_pull_secrets
+    return {"imagePullSecrets": [{"name": name} for name in secrets]} if secrets else {}
+
+
+def asked(service: Service) -> Manifest:
+    """A probe of the service's health URL."""
+    url = urlsplit(service.health.url)
+    ask = {"path": url.path, "port": url.port, "scheme": "HTTP"}
+    return {"httpGet": ask, "periodSeconds": PROBE_PERIOD, "timeoutSeconds": 2}
 
 
 def environment(context: Context, service: Service) -> list[Manifest]:
@@ -89,24 +112,6 @@ def environment(context: Context, service: Service) -> list[Manifest]:
 
 def _field(name: str, path: str) -> Manifest:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
-
-
-def _answers(service: Service) -> Manifest:
-    """Startup probe with the planned timeout, then a readiness probe. A busy engine may fail it; that ends no engine."""
-    port = service.port("api").first
-    path = "/" + service.health.url.split("/", 3)[3]
-    ask = {"httpGet": {"path": path, "port": port, "scheme": "HTTP"}, "periodSeconds": PROBE_PERIOD}
-    failure_threshold = -(-service.health.timeout // PROBE_PERIOD)
-    return {
-        "startupProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": failure_threshold},
-        "readinessProbe": {**ask, "timeoutSeconds": 2, "failureThreshold": 3},
-    }
-
-
-def script_mounts(context: Context, services: t.Sequence[Service], service: Service) -> list[Manifest]:
-    """The start script and the service's files, each mounted at its own path."""
-    found = paths(context, services, service)
-    return [{"name": "config", "mountPath": found[key][0], "subPath": key} for key in found]
 
 
 def script_volume(context: Context, services: t.Sequence[Service], service: Service) -> Manifest:
@@ -180,8 +185,7 @@ def _scheduling(context: Context, service: Service, node_selector: t.Mapping[str
         found["schedulerName"] = settings.scheduler_name
     if node_selector:
         found["nodeSelector"] = dict(node_selector)
-    if settings.image_pull_secrets:
-        found["imagePullSecrets"] = [{"name": name} for name in settings.image_pull_secrets]
+    found.update(pulled(context))
     if settings.service_account:
         found["serviceAccountName"] = settings.service_account
     others = [name for name in context.description.pools.present() if name != service.kind]
