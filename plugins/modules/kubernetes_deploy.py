@@ -60,8 +60,9 @@ options:
     default: 300
   stuck_timeout:
     description:
-      - Seconds after which a pod of the plan that cannot pull its image, cannot be created or has crashed three times ends the wait.
-      - Twice as long for a controller that makes no pods.
+      - Seconds after which a pod of the plan that cannot pull its image, cannot be created, has crashed three times or is refused by the
+        server ends the wait.
+      - Twice as long for a controller that makes no pods of a role.
       - Five times as long for a pod that no node or scheduler takes, or whose volumes or network are not ready.
     type: int
     default: 60

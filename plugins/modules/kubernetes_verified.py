@@ -36,6 +36,10 @@ options:
         refuses a plan whose entry, router or secrets are not those of O(plan).
     type: path
     required: true
+  adopt:
+    description: Take over a ConfigMap of this name that was not created by this collection.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - ascend.inference.attributes
   - ascend.inference.kubernetes
@@ -80,6 +84,7 @@ ARGUMENTS = dict(
     CONNECTION,
     state={"type": "str", "default": "recorded", "choices": ["recorded", "read"]},
     directory={"type": "path", "required": True},
+    adopt={"type": "bool", "default": False},
     **WRITER,
 )
 
@@ -95,7 +100,7 @@ def handled(cluster, params):
         not cluster.check
     ):  # before the record: a digest too many proves nothing wrong, and one that is missing prevents a rollback
         note_digest(params["directory"], params["plan"])
-    return {"changed": write(cluster, params["plan"])}
+    return {"changed": write(cluster, params["plan"], params["adopt"])}
 
 
 def main():

@@ -12,7 +12,15 @@ from .manifests import objects, pods, secret
 from .names import COMPONENT, address, label
 from .ownership import stale
 from .preflight import problems, report
-from .readiness import alive, config_maps_of, pending_engines, pending_pods, pending_rollout
+from .readiness import (
+    alive,
+    config_maps_of,
+    incomplete,
+    pending_engines,
+    pending_pods,
+    pending_rollout,
+    refused_pods,
+)
 from .rights import missing_rights
 from .scheduler import scheduler_warnings
 from .state import State, deployed_pods, engines_of, pods_of, warnings_of
@@ -257,7 +265,10 @@ class Deployment:
     def _overdue(self):
         """Pods of engines that have been for too long in a state that waiting does not change."""
         restarts = {key for key in self.since if RESTARTED in key} | restarted(self.plan, self.engines)
-        return self._late(stuck(self.plan, self.engines), restarts) + crash_loops(restarts)
+        found = stuck(self.plan, self.engines)
+        if not any(pod["metadata"].get("deletionTimestamp") for pod in self.engines):  # which may still fill a quota
+            found.update({f"{role}: the server refuses its pods": 1 for role in self._refusals(self.engines)})
+        return self._late(found, restarts) + crash_loops(restarts)
 
     def _late(self, found, noted=()):
         """Which of the states, with their factors, have lasted too long."""
@@ -268,7 +279,8 @@ class Deployment:
     def _diagnosis(self, elapsed, overdue):
         found = pods_of(self.cluster, self.plan)
         lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
-        lines += self._refusals(found) + self._logs(found)
+        refused = self._refusals(found)
+        lines += [f"  the server refuses pods: {refused[role]}" for role in refused] + self._logs(found)
         reason = _reason(overdue, "kthena_timeout")
         lines.append(f"The wait ended after {elapsed:.0f} s ({reason}).")
         return "\n".join([*lines, "The playbook kubernetes_rollback brings the last verified plan back."])
@@ -283,19 +295,18 @@ class Deployment:
         return lines
 
     def _refusals(self, found):
-        """Why the server refuses pods that are missing: their controller does not report it."""
-        lines = []
-        lacks = [text.split(":", 1)[0] for text in pending_pods(self.plan, found) if " pods of " in text]
-        for manifest in pods(self.plan):
-            if role_of(manifest) in lacks:
+        """``{role: why the server refuses its pods}`` of roles that lack some: their controller does not report it."""
+        result, lacking = {}, incomplete(self.plan, found)
+        for manifest in pods(self.plan) if lacking else ():
+            if role_of(manifest) in lacking:
                 try:
                     self.cluster.create(manifest, True)
                 except Refused as error:
                     if not error.is_missing_right() and error.code != 409:
-                        lines.append(f"  the server refuses pods: {error}")
-                except Unreachable as error:
-                    lines.append(f"  {error}")
-        return lines
+                        result[role_of(manifest)] = str(error)
+                except Unreachable:
+                    continue  # nobody knows
+        return result
 
     def _wait_for_router(self):
         begin, name = self.cluster.now(), self.plan["kubernetes"]["router"]["service"]
@@ -303,7 +314,8 @@ class Deployment:
         while router and pending_rollout(router):
             elapsed = self.cluster.now() - begin
             found = self.cluster.list("Pod", router["spec"]["selector"]["matchLabels"])
-            overdue = self._late(waiting(found))
+            refused = {f"{name}: the server refuses its pods": 1} if refused_pods(router) else {}
+            overdue = self._late(dict(waiting(found), **refused))
             if overdue or elapsed >= self.options["router_timeout"]:
                 lacks, reason = "; ".join(pending_rollout(router)), _reason(overdue, "kthena_router_timeout")
                 lines = [f"The engines are ready, Deployment {name} is not after {elapsed:.0f} s ({reason}): {lacks}."]

@@ -90,7 +90,7 @@ def pending_pods(plan, pods):
     kubernetes, found = plan["kubernetes"], []
     for name, role in sorted(kubernetes["roles"].items()):
         mine = [item for item in alive(pods) if role_of(item) == name]
-        wanted = role["replicas"] * role["pods"] * kubernetes["groups"]
+        wanted = planned_pods(plan, name)
         old = [item for item in mine if not is_current(plan, item)]
         ready = [item for item in mine if is_ready(item)]
         if len(mine) != wanted:
@@ -100,6 +100,18 @@ def pending_pods(plan, pods):
         elif len(ready) != wanted:
             found.append(f"{name}: {len(ready)} of {wanted} pods are ready")
     return found
+
+
+def planned_pods(plan, name):
+    """The number of a role's pods."""
+    role = plan["kubernetes"]["roles"][name]
+    return role["replicas"] * role["pods"] * plan["kubernetes"]["groups"]
+
+
+def incomplete(plan, pods):
+    """Roles with fewer pods than planned."""
+    found = [role_of(pod) for pod in alive(pods)]
+    return [name for name in plan["kubernetes"]["roles"] if found.count(name) < planned_pods(plan, name)]
 
 
 def kept_pods(kubernetes, role):
@@ -144,4 +156,12 @@ def pending_rollout(deployment):
     if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 1):
         return ["no controller has observed it"]
     keys = ("updatedReplicas", "availableReplicas", "replicas")
-    return [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
+    found = [f"{key} is {status.get(key, 0)} of {wanted}" for key in keys if status.get(key, 0) != wanted]
+    return found + refused_pods(deployment) if found else []
+
+
+def refused_pods(deployment):
+    """The server's words about pods that it refuses to the controller of a Deployment."""
+    conditions = (deployment.get("status") or {}).get("conditions") or []
+    failures = [item for item in conditions if item.get("type") == "ReplicaFailure" and item.get("status") == "True"]
+    return ["the server refuses pods: {}".format(item.get("message")) for item in failures]

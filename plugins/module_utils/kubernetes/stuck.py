@@ -26,9 +26,9 @@ UNMADE = 2  # times the timeout: a controller makes pods within seconds
 def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
     found = waiting(pod for pod in pods if is_current(plan, pod))
-    if not pods:
-        found["{}: its controller makes no pods".format(plan["kubernetes"]["name"])] = UNMADE
     for name in plan["kubernetes"]["roles"]:
+        if not any(role_of(pod) == name for pod in pods):
+            found[f"{name}: its controller makes no pods"] = UNMADE
         mine = [pod for pod in pods if role_of(pod) == name and is_current(plan, pod)]
         newest = max([_created(pod) for pod in mine] or [0])
         ended = [pod for pod in mine if has_ended(pod) and _created(pod) > newest - RECENT]

@@ -209,8 +209,8 @@ def read(cluster, plan):
     return cluster.get("ConfigMap", record_name(plan)), applied_digest(engines_of(cluster, plan).values())
 
 
-def write(cluster, plan):
-    """Record the plan as verified; returns whether that changed the record."""
+def write(cluster, plan, adopt=False):
+    """Record the plan as verified; returns whether that changed the record. ``adopt``: also in a ConfigMap of others."""
     kept, digest = read(cluster, plan)
     if cluster.check and not digest:
         return False  # nothing of it runs yet
@@ -218,8 +218,11 @@ def write(cluster, plan):
         raise KubernetesProblem(
             "The cluster runs another plan than the one that is to be recorded as verified. Deploy it first."
         )
-    if kept and foreign(plan, [kept]):
-        raise KubernetesProblem(f"ConfigMap/{record_name(plan)} was not made by this collection.")
+    if kept and not adopt and foreign(plan, [kept]):
+        raise KubernetesProblem(
+            f"ConfigMap/{record_name(plan)} was not made by this collection, so the plan was not recorded. "
+            "Choose another inference_deployment, or set kthena_adopt to take it over."
+        )
     data = record_verified(kept, plan)
     cluster.apply(record(plan, data))
     return not kept or data != (kept.get("data") or {})

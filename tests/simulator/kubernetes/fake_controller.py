@@ -326,10 +326,11 @@ class Controller(threading.Thread):
             if recreate and len(self.of(head)) > len(mine):
                 self.terminate_all([pod for pod in live if pod not in mine])
                 continue
-            surge, most_missing = bounds(spec)
+            (surge, most_missing), refused = bounds(spec), ""
             for dummy in range(min(count - len(mine), count + surge - len(live))):
                 memory["made"] = memory.get("made", 0) + 1
-                self.start_pod(item, f"{head['name']}-{mark}-{memory['made']}", {"pod-template-hash": mark})
+                name = f"{head['name']}-{mark}-{memory['made']}"
+                refused = self.start_pod(item, name, {"pod-template-hash": mark}) or refused
             old = sorted((pod for pod in live if pod not in mine), key=ready)  # those that do not run go first
             spare = len([pod for pod in live if ready(pod)]) - (count - most_missing)
             useless = [pod for pod in old if not ready(pod)]
@@ -337,6 +338,9 @@ class Controller(threading.Thread):
             status = {"observedGeneration": head["generation"], "replicas": len(live), "updatedReplicas": len(mine)}
             available = len([pod for pod in live if ready(pod)])
             status.update(availableReplicas=available, readyReplicas=available)
+            if refused:
+                failure = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": refused}
+                status["conditions"] = [failure]
             self.store.set_status("deployments", head["namespace"], head["name"], status)
 
     def of(self, head):
@@ -423,13 +427,16 @@ class Controller(threading.Thread):
         reference = {"kind": owner["kind"], "name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
         head.update(name=name, ownerReferences=[reference])
         pod = {"apiVersion": "v1", "kind": "Pod", **template, "status": {"phase": "Pending"}}
-        self.create_pod(owner["metadata"]["namespace"], pod)
+        return self.create_pod(owner["metadata"]["namespace"], pod)
 
     def create_pod(self, namespace, pod):
-        """Create a pod; the quota of the namespace applies to controllers too."""
-        with contextlib.suppress(Refused):  # it exists, it is still terminating, or the server refuses it
+        """Create a pod; the quota of the namespace applies to controllers too. Returns the server's words if it refuses it."""
+        try:
             fake_pods.within_quota(self.store, namespace, pod)
             self.store.create("pods", namespace, pod)
+        except Refused as error:
+            return "" if error.code == 409 else error.message  # it exists, or is still terminating
+        return ""
 
 
 def label(thing, name):

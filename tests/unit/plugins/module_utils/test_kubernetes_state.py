@@ -417,7 +417,7 @@ class Recording:
 
 def test_a_rollback_by_the_module_applies_what_this_machine_recorded(tmp_path):
     cluster, newer = Recording(), {**PLAN, "digest": "newer", "release": "newer"}
-    params = {"directory": str(tmp_path / "here"), "state": "recorded"}
+    params = {"directory": str(tmp_path / "here"), "state": "recorded", "adopt": False}
     for wanted in (PLAN, newer):
         cluster.run(wanted)
         assert kubernetes_verified.handled(cluster, {**params, "plan": wanted}) == {"changed": True}

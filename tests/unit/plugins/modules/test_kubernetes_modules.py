@@ -20,6 +20,7 @@ pytest.importorskip("ansible.errors", reason="a target plans nothing")
 from ansible_collections.ascend.inference.plugins.module_utils.kubernetes import (
     arguments,
     cluster,
+    kinds,
     quota,
     readiness,
     status,
@@ -286,6 +287,45 @@ def test_check_mode_writes_nothing_and_shows_what_it_would(module):
     assert "managedFields" not in after + before
     assert module(server, "remove", check=True)["removed"]
     assert len(server.names("modelservings")) == 1
+
+
+EVERY_KIND = [
+    {"kubernetes__router": {"mode": "kthena_router"}, "pools": dict.fromkeys(("prefill", "decode"), {"instances": 2})},
+    {"kubernetes__workload": "native", "pools__decode__data_parallel_size": 32, "kubernetes__host_network": False},
+    {"kubernetes__autoscaling": {"roles": {"decode": {"max": 4, "metrics": {"vllm:num_requests_waiting": 5}}}}},
+]
+
+
+def test_a_stranger_s_object_of_any_kind_is_neither_written_nor_removed(module):
+    """Without labels, and with those of another deployment."""
+    found = {
+        item["kind"]: (planned, item)
+        for planned in map(lambda each: plan(**each), EVERY_KIND)
+        for item in planned["objects"]
+    }
+    assert set(found) == set(kinds.OWN) - {"Secret"}
+    for labels in ({}, {"app.kubernetes.io/managed-by": "ascend.inference", "app.kubernetes.io/part-of": "other"}):
+        for kind, (planned, item) in found.items():
+            server, plural = Server(more=True, nodes=8), kinds.KINDS[kind][1]
+            theirs = dict(copy.deepcopy(item), metadata={"name": item["metadata"]["name"], "labels": labels})
+            server.store.create(plural, "serving", theirs)
+            before = server.store.get(plural, "serving", item["metadata"]["name"])
+            done = module(server, "deploy", planned)
+            assert f"{place(item)}: the object exists in serving and was not made by this role" in done["msg"], kind
+            assert server.written == []
+            assert not module(server, "remove", planned, timeout=1)["removed"]
+            assert server.store.get(plural, "serving", item["metadata"]["name"]) == before, kind
+
+
+def test_a_record_that_is_adopted_is_written(module):
+    server = Server()
+    server.add(
+        "configmaps", "serving", {"kind": "ConfigMap", "metadata": {"name": "demo-verified"}, "data": {"a": "b"}}
+    )
+    assert not module(server, "deploy", adopt=True)["failed"]
+    assert "ConfigMap/demo-verified was not made by this collection" in module(server, "verified")["msg"]
+    assert module(server, "verified", adopt=True)["changed"]
+    assert not module(server, "verified")["changed"]
 
 
 @pytest.mark.parametrize(
@@ -691,9 +731,48 @@ def test_a_quota_that_others_use_up_meanwhile_is_named_by_the_server(module):
             server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"requests.cpu": "5"}}))
 
     server.fail = fail
-    done = module(server, "deploy", plan(kubernetes__router={"mode": "none"}), timeout=15)
+    done = module(server, "deploy", plan(kubernetes__router={"mode": "none"}))
     assert "the server refuses pods: " in done["msg"]
     assert "exceeded quota: q, requested: requests.cpu=4, used: requests.cpu=4, limited: requests.cpu=5" in done["msg"]
+    assert "waiting does not help decode: the server refuses its pods" in done["msg"]
+    assert 60 <= server.seconds < 70, "it waited for the timeout"
+
+
+def test_pods_that_the_server_refuses_to_a_controller_end_the_wait(module):
+    """One more instance of a role that has some, with a quota whose scope is not summed before."""
+    server, quota = Server(), dict(QUOTA, spec={"hard": {"requests.cpu": "9"}, "scopes": ["NotTerminating"]})
+    bare = {"kubernetes__router": {"mode": "none"}}
+    assert not module(server, "deploy", plan(**bare))["failed"]
+    server.add("resourcequotas", "serving", quota)
+    done = module(server, "deploy", plan(**bare, pools__decode__instances=2), stuck_timeout=10)
+    assert "decode: 1 pods of 2" in done["msg"]
+    assert "exceeded quota: q" in done["msg"]
+    assert "waiting does not help decode: the server refuses its pods" in done["msg"]
+    done = module(server, "deploy", plan(**bare, **MIRROR), stuck_timeout=1)
+    assert not done["failed"], "the pods that are replaced fill the quota for a while"
+
+
+def test_a_router_whose_pods_the_server_refuses_is_explained_early(module):
+    server, less = Server(), {"limits": {"cpu": "1", "memory": "1Gi"}, "replicas": 1}
+    assert not module(server, "deploy", plan(kubernetes__router=less))["failed"]
+    server.add("resourcequotas", "serving", dict(QUOTA, spec={"hard": {"pods": "3"}, "scopes": ["NotTerminating"]}))
+    before = server.seconds
+    done = module(server, "deploy", plan(kubernetes__router=dict(less, run_as_root=True)), stuck_timeout=10)
+    assert "waiting does not help demo-router: the server refuses its pods" in done["msg"]
+    assert "the server refuses pods: pods " in done["msg"] and "exceeded quota: q, requested: pods=1" in done["msg"]
+    assert server.seconds - before < 20
+
+
+def test_the_pods_of_one_role_are_missed_early(module):
+    """Its controller makes those of the other role only."""
+    server = Server()
+    create = server.controller.create_pod
+    server.controller.create_pod = lambda namespace, pod: (
+        create(namespace, pod) if "-decode-" not in pod["metadata"]["name"] else ""
+    )
+    done = module(server, "deploy", stuck_timeout=5)
+    assert "waiting does not help decode: its controller makes no pods)" in done["msg"]
+    assert 10 <= server.seconds < 20
 
 
 def guide_role():
@@ -851,7 +930,7 @@ def test_a_controller_that_makes_no_pods_is_named_early(module):
     server.controller.serve = lambda serving: None
     done = module(server, "deploy", stuck_timeout=5)
     assert "kthena-controller-manager" in done["msg"]
-    assert "waiting does not help demo: its controller makes no pods" in done["msg"]
+    assert "waiting does not help decode: its controller makes no pods, prefill: its" in done["msg"]
     assert 10 <= server.seconds < 15
 
 
