@@ -196,6 +196,8 @@ class Deployment:
                 if self._apply(manifest):
                     done.append((manifest, before))
         except KubernetesProblem as error:
+            if isinstance(error, Unreachable):  # the server may have applied it all the same
+                done.append((manifest, before))
             text = f"{address(manifest)} was not applied: {error}\n{self._restored(done)}"
             raise KubernetesProblem(text) from error
 
@@ -203,16 +205,20 @@ class Deployment:
         """Take back what was written; the last line of a failure's message."""
         if self.cluster.check or not done:
             return "Nothing was changed."
+        left = list(done)
         try:
-            for manifest, before in reversed(done):
+            while left:
+                manifest, before = left[-1]
                 if before is None:
                     self.cluster.delete(manifest)
                 else:
                     self.cluster.apply(content(before), force=True)
+                left.pop()
         except KubernetesProblem as error:
-            return f"{address(manifest)} could not be restored: {error}"
+            names = ", ".join(address(manifest) for manifest, before in left)
+            return f"{names} could not be restored: {error}. Run site or kubernetes_rollback when the server answers."
         self.changes = Changes()
-        return "The objects written before it ({}) have their previous content again.".format(
+        return "The objects written until then ({}) have their previous content again.".format(
             ", ".join(address(manifest) for manifest, before in done)
         )
 
@@ -277,8 +283,11 @@ class Deployment:
         return [key for key in sorted(found) if now - self.since[key] >= self.options["stuck_timeout"] * found[key]]
 
     def _diagnosis(self, elapsed, overdue):
-        found = pods_of(self.cluster, self.plan)
-        lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
+        try:
+            found = pods_of(self.cluster, self.plan)
+            lines = [diagnosis(self.plan, engines_of(self.cluster, self.plan), found, warnings_of(self.cluster))]
+        except Unreachable as error:
+            return f"{error}\nAll objects are applied. After {elapsed:.0f} s nobody knows whether they serve: run site when the server answers."
         refused = self._refusals(found)
         lines += [f"  the server refuses pods: {refused[role]}" for role in refused] + self._logs(found)
         reason = _reason(overdue, "kthena_timeout")

@@ -575,6 +575,31 @@ def test_a_failed_apply_leaves_what_was(module):
     assert not module(server, "deploy", changed)["failed"]
 
 
+def test_an_object_whose_answer_got_lost_is_taken_back_too(module):
+    """The server has applied it, and nobody knows."""
+    server = Server()
+    module(server, "deploy")
+    before = server.store.get("modelservings", "serving", "demo")["spec"]
+    request, end = server.request, server.seconds + cluster.AWAY
+
+    def unheard(method, path, query=None, body=None, form="application/json"):
+        answer = request(method, path, query, body, form)
+        if (
+            method == "patch"
+            and path.endswith("modelservings/demo")
+            and "dryRun" not in query
+            and server.seconds <= end
+        ):
+            raise Unreachable("the connection ended")
+        return answer
+
+    server.request = unheard
+    done = module(server, "deploy", other_image())
+    assert "ModelServing/demo was not applied: the connection ended" in done["msg"]
+    assert "have their previous content again" in done["msg"]
+    assert server.store.get("modelservings", "serving", "demo")["spec"] == before
+
+
 def test_a_router_that_cannot_be_applied_takes_the_engines_back_too(module):
     server = Server()
     module(server, "deploy")
@@ -1382,6 +1407,22 @@ def test_half_a_minute_without_the_server_costs_time_and_nothing_else(module, mo
     assert since, "the moment did not come"
     assert not done["failed"], done["msg"]
     assert server.images() == [other_image()["kubernetes"]["roles"]["decode"]["image"]]
+
+
+def test_what_a_server_that_stays_away_leaves_is_named(module):
+    server = Server()
+    away(
+        server, lambda method, path, dry: path.endswith("services/demo-prefill") and method == "patch" and not dry, 1000
+    )
+    done = module(server, "deploy")
+    left = ", ".join([*(f"ConfigMap/{name}" for name in CONFIG_MAPS), "Service/demo-decode", "Service/demo-prefill"])
+    assert f"{left} could not be restored: https://x does not answer. Run site" in done["msg"]
+    assert done["changed"]
+    server = Server()
+    away(server, lambda method, path, dry: path.endswith("modelservings/demo") and bool(server.names("pods")), 1000)
+    done = module(server, "deploy", timeout=100)
+    assert "https://x does not answer\nAll objects are applied. After" in done["msg"]
+    assert done["changed"]
 
 
 def test_the_next_slice_and_a_removal_outlast_a_restart_of_the_server_too(module):
