@@ -69,6 +69,11 @@ nodes:
   returned: success
   type: dict
   sample: {"node1": "16"}
+devices_held:
+  description: How many of these devices pods of others hold on each node; null if the pods of all namespaces cannot be read.
+  returned: success and O(query_services)
+  type: dict
+  sample: {"node1": 4}
 objects:
   description: Objects that carry the deployment's labels.
   returned: success

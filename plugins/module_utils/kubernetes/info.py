@@ -28,8 +28,11 @@ def info(cluster, plan, with_status=False, logs_since=None):
     kthena, volcano = state.crds.get(SERVING_CRD), state.crds[VOLCANO_CRD]
     service = state.live.get("Service/{}".format(plan["kubernetes"]["router"]["service"]))
     resource, found = plan["kubernetes"]["resource"], resolved(plan, pods, service)
+    if with_status:
+        state.count_devices(cluster, resource)
     return {
         **(status(cluster, plan, found, state.running, engines) if with_status else {}),
+        **({"devices_held": state.taken} if with_status else {}),
         **({"logs": logs(cluster, plan, logs_since)} if logs_since is not None else {}),
         "resolved_plan": found,
         "kthena_version": crd_version(kthena) if kthena else "",

@@ -9,6 +9,7 @@ import datetime
 import re
 import typing as t
 
+from ...module_utils.kubernetes.quantity import quantity
 from ...module_utils.status.routers import out_of_service
 from ..hosts.connection import OTHER, cause, in_one_line
 
@@ -16,6 +17,7 @@ Report = dict[str, t.Any]
 CLUSTER = "cluster"  # stands for a host in the results of a deployment in pods
 HEADER = ("SERVICE", "HOST", "STATE", "SINCE (UTC)", "VERSION", "REQUESTS", "KV TRANSFERS", "FINDINGS")
 
+CLUSTER_FACTS = ("kthena_version", "volcano_version", "nodes", "devices_held", "hidden")
 RESTARTED = re.compile(r"restarted .+ after an unexpected exit")  # of module_utils/status/services.py
 
 
@@ -31,6 +33,7 @@ def status_report(deployment: str, results: t.Mapping[str, t.Mapping[str, t.Any]
         result = results[host]
         problem = _problem(result)
         hosts[host] = {"available": not problem, "plan_digest": result.get("plan_digest", "")}
+        hosts[host].update({key: result[key] for key in CLUSTER_FACTS if key in result})
         findings += [f"{host}: {text}" for text in [problem, *result.get("findings", [])] if text]
         rows = result.get("services", []) if not problem else _unseen(planned, host)
         services += [{**row, "host": host, "since": _stamp(row["since"])} for row in rows]
@@ -117,7 +120,23 @@ def status_table(report: t.Mapping[str, t.Any]) -> list[str]:
         f"{report['deployment']}: {running} of {len(services)} services run"
         + (", no findings" if report["healthy"] else "")
     ]
-    return head + _rows(services) + _findings(report) + _logs(services)
+    return head + _rows(services) + _cluster(report["hosts"]) + _findings(report) + _logs(services)
+
+
+def _cluster(hosts: t.Mapping[str, Report]) -> list[str]:
+    """What is known of the cluster itself, as a list of one line; of none on hosts."""
+    facts = hosts.get(CLUSTER, {})
+    if "nodes" not in facts:
+        return []
+    known = [("Kthena", facts["kthena_version"]), ("Volcano", facts["volcano_version"])]
+    parts = [f"{name} {version}" for name, version in known if version]
+    if facts["nodes"]:
+        offered = sum(int(quantity(amount)) for amount in facts["nodes"].values())
+        parts.append(f"{offered} devices on {len(facts['nodes'])} nodes")
+    if facts["nodes"] and facts.get("devices_held") is not None:
+        parts.append(f"{sum(facts['devices_held'].values())} of them held by pods of others")
+    hidden = f"; no permission to read: {', '.join(facts['hidden'])}" if facts["hidden"] else ""
+    return ["", f"Cluster: {', '.join(parts) or 'nothing is known'}{hidden}"]
 
 
 def _rows(services: list[Report]) -> list[str]:

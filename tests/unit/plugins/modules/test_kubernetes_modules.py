@@ -1108,6 +1108,15 @@ def test_the_status_has_a_row_for_each_service(module, answers):
     assert sorted(rows) == ["decode-0", "prefill-0", "router"]
     assert done["findings"] == [text for row in done["services"] for text in row["findings"]] == []
     assert {row["state"] for row in done["services"]} == {"running"}
+    assert (done["nodes"], done["devices_held"]) == ({"n1": "16", "n2": "16"}, {})
+    box = {"name": "x", "image": "x", "resources": {"limits": {"example.com/npu": "3"}}}
+    spec = {"nodeName": "n2", "containers": [box]}
+    server.add("pods", "theirs", {"kind": "Pod", "metadata": {"name": "x"}, "spec": spec, "status": {}})
+    assert module(server, "info", query_services=True)["devices_held"] == {"n2": 3}
+    server.fail = refuse("get", "/api/v1/pods", Refused(403, "Forbidden", "no"))
+    seen = module(server, "info", query_services=True)
+    assert seen["devices_held"] is None and "pods of all namespaces" in seen["hidden"]
+    server.fail = lambda method, path, dry: None
     assert rows["decode-0"]["version"] == "0.13.0"
     assert rows["decode-0"]["requests"]["running"] == 2
     pods = {item["role"]: item["address"] for item in done["pods"]}

@@ -35,6 +35,19 @@ def test_one_line_for_each_service():
     assert len(lines) == 3
 
 
+def test_the_cluster_has_a_line_of_its_own():
+    facts = {"kthena_version": "v1.0.0", "volcano_version": "", "nodes": {"n1": "16", "n2": "16"}, "hidden": []}
+    report = status_report("x", {"cluster": result(row(), **facts, devices_held={"n1": 4})})
+    assert report["hosts"]["cluster"]["devices_held"] == {"n1": 4}
+    assert status_table(report)[3:] == [
+        "",
+        "Cluster: Kthena v1.0.0, 32 devices on 2 nodes, 4 of them held by pods of others",
+    ]
+    facts.update(nodes={}, kthena_version="", volcano_version="v1.14.0", hidden=["crds", "nodes"])
+    lines = status_table(status_report("x", {"cluster": result(row(), **facts, devices_held=None)}))
+    assert lines[4] == "Cluster: Volcano v1.14.0; no permission to read: crds, nodes"
+
+
 def test_a_drained_router_is_shown_so_on_whichever_host():
     balancer = row("balancer", kind="balancer", kv={"routers": {"router-1": {"state": "drain", "weight": 0}}})
     report = status_report("x", {"n1": result(balancer), "n2": result(row("router", kv={}), row("router-1", kv={}))})
