@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .names import WORKER_INDEX, label, seconds
-from .readiness import alive, has_ended, is_current
+from .readiness import alive, has_ended, is_current, planned_pods
 from .workloads import role_of
 
 PULLING = ("ErrImagePull", "ImagePullBackOff")  # in turn, with each attempt
@@ -27,7 +27,7 @@ def stuck(plan, pods):
     """``{"POD: REASON": factor}``: how many times ``stuck_timeout`` a pod may be in this state."""
     found = waiting(pod for pod in pods if is_current(plan, pod))
     for name in plan["kubernetes"]["roles"]:
-        if not any(role_of(pod) == name for pod in pods):
+        if planned_pods(plan, name) and not any(role_of(pod) == name for pod in pods):
             found[f"{name}: its controller makes no pods"] = UNMADE
         mine = [pod for pod in pods if role_of(pod) == name and is_current(plan, pod)]
         newest = max([_created(pod) for pod in mine] or [0])

@@ -104,7 +104,7 @@ class ClusterNetwork:
     )
     observers: tuple[t.Any, ...] = documented(
         "Peers that may reach APIs and metrics of engines and store: Prometheus, the machine that verifies, "
-        "and a router outside of the pods' network. Default: everybody.",
+        "and a router that is no pod of the deployment, such as kthena-router. Default: everybody.",
         (),
     )
 

@@ -800,6 +800,16 @@ def test_the_pods_of_one_role_are_missed_early(module):
     assert 10 <= server.seconds < 20
 
 
+def test_a_role_that_was_scaled_to_nothing_misses_no_pods(module):
+    planned = copy.deepcopy(PLAN)
+    planned["kubernetes"]["roles"]["decode"]["replicas"] = 0
+    for item in planned["objects"]:
+        if item["kind"] == "ModelServing":
+            next(role for role in item["spec"]["template"]["roles"] if role["name"] == "decode")["replicas"] = 0
+    done = module(Server(), "deploy", planned, stuck_timeout=1)
+    assert not done["failed"], done["msg"]
+
+
 def guide_role():
     """The rules of the Role in the guide."""
     text = (ROOT / "docs/docsite/rst/guide_kthena.rst").read_text(encoding="utf-8")
