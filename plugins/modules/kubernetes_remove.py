@@ -40,8 +40,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 removed:
-  description: Objects that were removed.
-  returned: success
+  description: Objects that were removed, also by a run that then fails.
+  returned: always
   type: list
   elements: str
   sample: [ModelServing/deepseek-pd, ConfigMap/deepseek-pd-cm]
@@ -50,15 +50,22 @@ removed:
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..module_utils.kubernetes.arguments import CONNECTION, run
+from ..module_utils.kubernetes.changes import Changes
+from ..module_utils.kubernetes.errors import KubernetesProblem
 from ..module_utils.kubernetes.remove import remove
 
 ARGUMENTS = dict(CONNECTION, timeout={"type": "int", "default": 1800})
 
 
 def removed(cluster, params):
-    """The module's result."""
-    result = remove(cluster, params["plan"], params["timeout"]).result()
-    return {key: result[key] for key in ("changed", "removed", "diff")}
+    """The module's result; also of a removal that fails halfway."""
+    changes, keys = Changes(), ("changed", "removed", "diff")
+    try:
+        remove(cluster, params["plan"], params["timeout"], changes)
+    except KubernetesProblem as error:
+        error.result = {key: changes.result()[key] for key in keys}
+        raise
+    return {key: changes.result()[key] for key in keys}
 
 
 def main():

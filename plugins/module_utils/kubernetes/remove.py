@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from .changes import Changes
 from .errors import KubernetesProblem
 from .ownership import stale
 from .state import State, pods_of
@@ -13,9 +12,8 @@ from .state import State, pods_of
 CONFIGURATION = ("Secret", "ConfigMap")
 
 
-def remove(cluster, plan, timeout):
-    """Remove all, and wait for the pods before what they read goes; returns the ``Changes``."""
-    changes = Changes()
+def remove(cluster, plan, timeout, changes):
+    """Remove all, and wait for the pods before what they read goes; ``changes`` takes note of what is removed."""
     going = stale(plan, list(State(cluster, plan).live.values()), keep=False)
     _delete(cluster, changes, [item for item in going if item["kind"] not in CONFIGURATION])
     begin = cluster.now()
@@ -32,7 +30,6 @@ def remove(cluster, plan, timeout):
             )
         cluster.sleep(cluster.poll)
     _delete(cluster, changes, [item for item in going if item["kind"] in CONFIGURATION])
-    return changes
 
 
 def _delete(cluster, changes, things):

@@ -1065,6 +1065,7 @@ def test_remove_keeps_configuration_until_pods_are_gone(module):
     server.controller.orphans = lambda: None
     done = module(server, "remove", timeout=5)
     assert "Pods are still there after 5 s: demo-0-decode-0-0" in done["msg"]
+    assert done["changed"] and "ModelServing/demo" in done["removed"], "what went is told though it failed"
     assert SCRIPTS in server.names("configmaps")
     del server.controller.orphans
     done = module(server, "remove")
