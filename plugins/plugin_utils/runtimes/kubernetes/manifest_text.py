@@ -13,6 +13,13 @@ from ....module_utils.kubernetes.kinds import OPTIONAL
 from ....module_utils.kubernetes.manifests import objects, writes_secret
 from ....module_utils.kubernetes.names import COMPONENT
 
+# Argo CD and Flux would remove the ConfigMaps of the old revision while its pods still run and may restart.
+UNPRUNED = {
+    "argocd.argoproj.io/compare-options": "IgnoreExtraneous",
+    "argocd.argoproj.io/sync-options": "Prune=false",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+
 
 class _Dumper(yaml.SafeDumper):
     """Scripts as blocks, and quotes around strings that other YAML parsers read as numbers."""
@@ -52,8 +59,8 @@ def _written(plan: t.Mapping[str, t.Any]) -> list[t.Any]:
 def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
     """A file for each object, and the kustomization that lists them: ``{"kustomization.yaml": ...}``.
 
-    Names have no hash, so that a change of a ConfigMap is a change of its file. Raises ``ValueError`` if pods need a Secret that the
-    role would write, because a file must not have its values.
+    Names have no hash, so that a change of a ConfigMap is a change of its file; the object's name has one, and it is not pruned.
+    Raises ``ValueError`` if pods need a Secret that the role would write, because a file must not have its values.
     """
     secrets = plan["kubernetes"]["secrets"]
     if writes_secret(plan):
@@ -63,6 +70,8 @@ def manifest_files(plan: t.Mapping[str, t.Any]) -> dict[str, str]:
         )
     files = {}
     for item in _written(plan):
+        if item["kind"] == "ConfigMap":
+            item["metadata"]["annotations"] = dict(UNPRUNED)
         files[f"{item['kind'].lower()}-{item['metadata']['labels'][COMPONENT]}.yaml"] = document(item)
     head = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
     return {**files, "kustomization.yaml": document({**head, "resources": list(files)})}

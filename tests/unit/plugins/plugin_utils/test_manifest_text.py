@@ -60,7 +60,12 @@ def test_the_files_are_all_objects_under_names_that_stay():
     }
     kustomization = yaml.safe_load(first["kustomization.yaml"])
     found = [yaml.safe_load(first[name]) for name in kustomization["resources"]]
+    annotations = [item["metadata"].pop("annotations") for item in found if item["kind"] == "ConfigMap"]
     assert found == objects(plans[0])
+    assert len(annotations) == 3, "pods of the old revision still mount what git no longer has"
+    for each in annotations:
+        assert each["argocd.argoproj.io/sync-options"] == "Prune=false"
+        assert each["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
 
 
 def test_no_file_has_a_secret_and_one_that_is_made_elsewhere_is_named():
