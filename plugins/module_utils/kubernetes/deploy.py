@@ -192,12 +192,12 @@ class Deployment:
         done = []
         try:
             for manifest in self._objects():
-                before = self.state.live.get(address(manifest))
-                if self._apply(manifest):
-                    done.append((manifest, before))
+                done.append((manifest, self.state.live.get(address(manifest))))
+                if not self._apply(manifest):
+                    done.pop()
         except KubernetesProblem as error:
-            if isinstance(error, Unreachable):  # the server may have applied it all the same
-                done.append((manifest, before))
+            if not isinstance(error, Unreachable):  # else the server may have applied it all the same
+                done.pop()
             text = f"{address(manifest)} was not applied: {error}\n{self._restored(done)}"
             raise KubernetesProblem(text) from error
 
