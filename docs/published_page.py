@@ -9,7 +9,7 @@ python docs/published_page.py --write   # writes it
 A file has ``title``, ``inventories`` (by the name of a way to deploy), ``reasons`` (texts that rows share) and ``rows``:
 
 * ``line``: where the guide has it; without one the planner adds it. ``name``, ``value``: what the guide sets, does or shows.
-* ``at``: places in the plan; each has ``ours`` if that is given, else ``value``. ``in``: the only inventory with this row.
+* ``at``: places in the plan or inventory; each has ``ours`` if that is given, else ``value``. ``in``: the only inventory with this row.
 * ``by``: what does it here: ``role NAME [variable]``, ``module NAME [word]``, ``check ID``, ``rule ID``, ``cause ID``, ``step NAME`` of
   the verification, ``playbook NAME [variable]``, ``filter NAME``, ``variable NAME`` or ``page NAME``.
 * ``verdict``: ``same`` (default), ``better``, ``different`` or ``not planned``. ``why``: the reason; all but ``same`` need one.

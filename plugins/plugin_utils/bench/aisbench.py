@@ -17,6 +17,7 @@ from .settings import Bench
 
 Record = t.Mapping[str, t.Any]
 AISBENCH = "aisbench"
+WITH_SEED = ("trace", "pool")  # profiles that send the same prompts again
 _PACKAGE = "ais_bench.benchmark"
 
 
@@ -31,7 +32,7 @@ def aisbench_findings(bench: Bench) -> t.Iterator[Finding]:
         yield _refusal("program", problem, "Set the path of ais_bench on the host of the load, or in the image.")
     elif not bench.program.startswith("/"):
         yield _refusal("program", f"{bench.program} is no absolute path", "Write the whole path of ais_bench.")
-    if bench.profile in ("trace", "pool"):
+    if bench.profile in WITH_SEED:
         problem = f"aisbench cannot send the prompts of the profile {bench.profile} again, because they have no seed"
         yield _refusal("profile", problem, "Use another profile, or driver: vllm.")
     if bench.prefix and bench.prefixes != 1:

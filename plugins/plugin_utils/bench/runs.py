@@ -9,7 +9,7 @@ import typing as t
 
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
-from .aisbench import AISBENCH, aisbench_config, aisbench_findings
+from .aisbench import AISBENCH, WITH_SEED, aisbench_config, aisbench_findings
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
@@ -88,7 +88,8 @@ def _unsuitable(plan: Record, bench: Bench) -> list[Finding]:
     version = tuple(int(part) for part in str(plan["release_facts"]["vllm"]).split(".")[:2] if part.isdigit())
     if version and version < LEAST_VLLM and bench.driver != AISBENCH:
         problem = f"vLLM {plan['release_facts']['vllm']} has no vllm bench serve with the options that are needed"
-        found.append(_refusal("", problem, "Upgrade to a release with vLLM 0.13 or later, or set driver: aisbench."))
+        other = "" if bench.profile in WITH_SEED else ", or set driver: aisbench"
+        found.append(_refusal("", problem, f"Upgrade to a release with vLLM 0.13 or later{other}."))
     return found
 
 

@@ -10,6 +10,7 @@ its number, or by its ``name`` or ``mountPath``:
 * before KEYS: ``has`` (the value there is not null, or the list has an entry with this text), ``length``, ``text FILE`` (a file has this text);
 * ``SERVICE argv --OPTION KEYS`` (KEYS into its JSON), ``SERVICE argv model``, ``SERVICE file NAME KEYS`` (JSON);
 * ``script NAME VARIABLE`` or ``--OPTION`` of a script in the ConfigMap, ``script NAME find REGULAR-EXPRESSION``, whose group it is;
+* ``inventory VARIABLE KEYS``: what the inventory sets for all hosts, for variables that belong to a role and not to the plan;
 * ``plan count KIND ...``, ``plan devices KIND``, ``plan addresses``: numbers of services and devices, addresses of the hosts.
 """
 
@@ -39,6 +40,8 @@ def values_at(plan: Data, place: str) -> list[str]:
     subject, *keys = place.split()
     if subject == "plan":
         return [_of_plan(plan, keys)]
+    if subject == "inventory":
+        return [_of(plan["inventory"], keys)]
     if subject == "host":
         return [_of(_named(plan["hosts"], keys[0]), keys[1:])]
     if subject == "object":

@@ -15,11 +15,13 @@ import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.module_utils.diagnosis.log_causes import CAUSES
 from ansible_collections.ascend.inference.plugins.module_utils.verify.records import STEPS
+from ansible_collections.ascend.inference.plugins.plugin_utils.bench.runs import bench_runs
 from ansible_collections.ascend.inference.plugins.plugin_utils.description import variables as topology
+from ansible_collections.ascend.inference.plugins.plugin_utils.description.findings import PlanError
 from ansible_collections.ascend.inference.plugins.plugin_utils.hosts.check_plan import RULES as HOST_RULES
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.rules.all import RULES
 from ansible_collections.ascend.inference.tests.unit.docs.published_places import values_at
-from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import plan_of
+from ansible_collections.ascend.inference.tests.unit.inventories.test_inventories import INVENTORIES, plan_of
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = "python docs/published_page.py --write"
@@ -39,9 +41,15 @@ WORDS = {"line", "name", "value", "at", "in", "by", "ours", "verdict", "why"}
 CHECKS_OF_KUBERNETES = (ROOT / "plugins/module_utils/kubernetes/preflight.py").read_text(encoding="utf-8")
 
 
+def with_variables(inventory, folder=INVENTORIES):
+    """The plan of an inventory, with the variables that the inventory sets for all hosts as ``inventory``."""
+    text = (folder / inventory / "group_vars" / "all.yml").read_text(encoding="utf-8")
+    return {**plan_of(inventory, folder), "inventory": yaml.safe_load(text)}
+
+
 @functools.lru_cache
 def planned(inventory):
-    return plan_of(inventory)
+    return with_variables(inventory)
 
 
 def inventories_of(guide, row):
@@ -77,13 +85,14 @@ def test_the_plans_have_what_the_rows_say(guide):
         ("llmdatadist_w8a8", "a3_llmdatadist_w8a8", ("5659", "5660"), "decode-0 env VLLM_LLMDD_RPC_PORT"),
         ("mooncake_1p1d", "a3_kthena_1p1d", ("94", "95"), "container prefill resources limits cpu"),
         ("llmdatadist_1p2d", "a2_llmdatadist_1p2d", ("[6, 7]", "[5, 6]"), "decode-1 devices"),
+        ("mooncake_1p1d", "a3_mooncake_1p1d", ("model_repair: true", ""), "inventory model_repair"),
     ],
 )
 def test_a_changed_plan_breaks_a_row(guide, inventory, change, place, tmp_path):
     shutil.copytree(ROOT / "inventories" / inventory, tmp_path / inventory)
     for path in tmp_path.rglob("*.yml"):
         path.write_text(path.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
-    changed = plan_of(inventory, tmp_path)
+    changed = with_variables(inventory, tmp_path)
     found = list(differences(guide, lambda name: changed if name == inventory else planned(name)))
     assert any(f"{inventory}: {place} is " in line for line in found)
 
@@ -167,6 +176,29 @@ def test_what_does_a_step_exists(reference):
 )
 def test_what_does_not_exist_is_found(reference):
     assert not exists(reference)
+
+
+@pytest.mark.parametrize(
+    ("inventory", "bench", "load"),
+    [
+        (
+            "a2_colocated_pool",
+            {"profile": "throughput", "input": 1024, "output": 10, "prompts": 100, "loads": [25]},
+            (25, 100, 1024, 10),
+        ),
+        ("a3_llmdatadist_w8a8", {"profile": "smoke"}, (4, 10, 10, 100)),
+    ],
+)
+def test_the_loads_of_the_guides_are_sent_to_their_own_releases(inventory, bench, load):
+    """The rows of the benchmarks say so; vLLM's own client of these releases is too old."""
+    driver = {"driver": "aisbench", "program": "/opt/aisbench/bin/ais_bench"}
+    config = bench_runs(planned(inventory), {**bench, **driver})["runs"][-1]["config"]
+    (model,), (dataset,) = config["models"], config["datasets"]
+    prompts = dataset["config"]
+    sent = model["batch_size"], prompts["RequestCount"], prompts["TokenIdConfig"]["RequestSize"], model["max_out_len"]
+    assert sent == load
+    with pytest.raises(PlanError, match="has no vllm bench serve"):
+        bench_runs(planned(inventory), bench)
 
 
 def test_each_guide_has_its_inventories_and_names_the_page():

@@ -107,6 +107,9 @@ def test_an_older_engine_is_measured_by_aisbench_only(plan):
     with pytest.raises(PlanError, match=r"vLLM 0\.9\.1 has no vllm bench serve(.|\n)*set driver: aisbench"):
         bench_runs(older, SMOKE)
     assert bench_runs(older, {**SMOKE, **AISBENCH})["runs"]
+    with pytest.raises(PlanError) as refused:  # AISBench refuses this profile
+        bench_runs(older, {"profile": "trace", "trace": "/trace.jsonl"})
+    assert [finding.fix for finding in refused.value.findings] == ["Upgrade to a release with vLLM 0.13 or later."]
 
 
 def test_reports_of_different_programs_are_not_compared(plan):
