@@ -126,19 +126,28 @@ class _Case:
         self._no_address_twice()
 
     def _from_file(self, name: str, path: str) -> None:
-        wanted = {}
+        wanted: dict[int, tuple[t.Any, ...]] = {}
+        lines: dict[int, int] = {}
         for number, line in enumerate(self.files.get(path, "").splitlines(), 1):
             parts = line.split("#")[0].replace(",", " ").split()
             if not parts or parts[0] != name:
                 continue
             try:
-                wanted[int(parts[1])] = (Interface(parts[2]), *parts[3:4])
+                device, address = int(parts[1]), Interface(parts[2])
                 if "/" not in parts[2] or len(parts) > 4:
                     raise ValueError
             except (ValueError, IndexError):
                 problem = f"line {number} is not HOST DEVICE ADDRESS/PREFIX [GATEWAY]"
                 self.add(path, "FABRIC-VALUE", problem, "Correct the line.", line[:80])
                 continue
+            if device in wanted:
+                problem = f"lines {lines[device]} and {number} are of one device"
+                self.add(path, "FABRIC-VALUE", problem, "Remove one of them.", line[:80])
+            elif name in self.links and device not in self.links[name]:
+                problem = f"line {number} is of a device that the host does not have"
+                self.add(path, "FABRIC-VALUE", problem, "Correct the line.", line[:80])
+            wanted.setdefault(device, (address, *parts[3:4]))
+            lines.setdefault(device, number)
         for device in self.devices(name):
             if device in wanted:
                 self.given[name, device] = wanted[device][0]

@@ -169,6 +169,16 @@ def test_a_file_names_devices_and_the_list_serves_the_others():
     assert ids(found) == ["FABRIC-VALUE"] and "line 4" in found["findings"][0]["problem"]
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [("a 0 10.20.1.99/24", "lines 1 and 2 are of one device"), ("a 7 10.20.1.99/24", "the host does not have")],
+)
+def test_a_line_of_a_file_that_cannot_be_meant_is_found(line, problem):
+    found = fabric_settings([host("a", addresses_file="f")], facts(a=[""]), {"f": f"a 0 10.20.1.10/24\n{line}\n"})
+    assert ids(found) == ["FABRIC-VALUE"] and problem in found["findings"][0]["problem"]
+    assert given(found) == {("a", 0): "10.20.1.10"}
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_no_address_is_given_twice_and_what_can_stay_stays(seed):
     """Random hosts, present addresses and lists: findings, or each device has its own address of its list."""
