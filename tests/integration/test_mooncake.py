@@ -86,14 +86,16 @@ def source(variables):
     """Variables for a build from a simulated project, in a folder that the user who builds can read, and that folder."""
     folder = pathlib.Path(tempfile.mkdtemp())
     folder.chmod(0o755)
-    source, cann = folder / "git", folder / "cann"
+    source, cann = folder / "git", folder / "latest"
     source.mkdir()
+    (folder / "cann").mkdir()
+    cann.symlink_to("cann")  # as CANN's ascend-toolkit/latest
     for name in ("engine.py", "store.py", "__init__.py"):
         (source / name).write_text("")
     (source / "CMakeLists.txt").write_text(PROJECT)
     (source / "dependencies.sh").write_text('[ "$1" = -y ] && touch dependencies.done\n')
     (folder / "set_env.sh").write_text(
-        f"export ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
+        f"none=$(grep -i none /nonexistent 2>/dev/null | cut -d= -f2)\nexport ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
     )
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     yield (
@@ -248,6 +250,6 @@ def test_a_hostile_build_installs_nothing_of_root(tmp_path, source, attack):
     committed(folder, ATTACKS[attack].replace("PLANTED", str(folder / "planted")) + "\n")
     done = play(tmp_path, "mooncake", **variables)
     assert done.code != 0 and "Nothing was installed" in done.text, done.output
-    assert not (folder / "prefix").exists() and not (folder / "cann").exists()
+    assert not (folder / "prefix").exists() and not list((folder / "cann").iterdir())
     assert not list((folder / "planted").iterdir())
     assert not list((folder / "venv-source").glob(".build-*"))

@@ -13,8 +13,8 @@ umask 022
 PATH=$PATH:/usr/sbin:/sbin
 exec 9>>"$CHECKOUT.lock" # one build at a time
 flock --timeout 3600 9 || { echo "another process builds in $CHECKOUT" >&2; exit 1; }
-set_up="set -eo pipefail
-$READ"
+set_up="$READ
+set -eo pipefail" # not before: a line in CANN's files may fail, such as grep without a match
 if [ "$(id -u)" != 0 ] || [ -z "$BUILD_USER" ]; then
     cd "$CHECKOUT"
     exec bash -c "$set_up
@@ -79,7 +79,8 @@ while IFS= read -r -d '' file; do
 done < <(find "$work/taken" ! -type d -printf '%P\0')
 [ "${#surprises[@]}" = 0 ] || refuse "the build wants to install other files than programs, libraries and headers below $PREFIX and Python's \
 folders mooncake, or files in place of the distribution's programs and libraries: $(printf '%q ' "${surprises[@]:0:5}")"
-cp -R --no-dereference --no-preserve=ownership "$work/taken/." /
+# Without folders: those that exist keep their modes, and may be links, as CANN's ascend-toolkit/latest is.
+(cd "$work/taken" && find . ! -type d -print0 | tar --null --files-from - -cf -) | tar -C / --no-same-owner --no-same-permissions -xf -
 for place in "${places[@]}"; do # builds by root left it writable by all
     [ ! -d "$place" ] || chmod -R go-w "$place"
 done
