@@ -26,6 +26,7 @@ from ..plugin_utils.bundle.apt import Apt
 from ..plugin_utils.bundle.contents import Contents, contents
 from ..plugin_utils.bundle.distribution import DEBIAN, RED_HAT
 from ..plugin_utils.bundle.dnf_program import Dnf
+from ..plugin_utils.bundle.git import Git
 from ..plugin_utils.bundle.images import Registry
 from ..plugin_utils.bundle.images import items as items_of_images
 from ..plugin_utils.bundle.make import (
@@ -33,6 +34,7 @@ from ..plugin_utils.bundle.make import (
     fetched,
     fetched_images,
     fetched_packages,
+    fetched_sources,
     for_controller,
     listed,
     locks,
@@ -117,12 +119,14 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         return failed(wanted.findings, "The list of the bundle cannot be made. Nothing was fetched.")
     if options["base"]:
         read(options["base"])  # refuses a folder that is no bundle
+    known = known_items(options["path"], options["base"] or "")
     with tempfile.TemporaryDirectory() as folder:
         own, archives = with_ansible(options, wanted, folder)
         uv, listing_of_pip = installed_uv() if wanted.environments else ("", "")
         resolution, registry = Resolution(uv, run_command, folder, listing_of_pip), Registry()
         fetchers: dict[str, Fetcher] = {DEBIAN: Apt(folder), RED_HAT: Dnf(folder)}
-        listing = listed(wanted, resolution, registry, fetchers)
+        git = Git(folder)
+        listing = listed(wanted, resolution, registry, fetchers, git)
         Display().display(visible(table(listing.rows(), wanted.missing)))
         if listing.findings:
             return failed(listing.findings, "The list of the bundle is not complete. Nothing was fetched.")
@@ -130,7 +134,9 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
             return {"changed": False, "files": listing.rows(), "missing": wanted.missing}
         os.makedirs(options["path"], exist_ok=True)
         store = Store(options["path"], options["base"] or "")
+        sources, problems = fetched_sources(listing, resolution, git, store, known)
         items, findings = fetched(listing, resolution, store)
+        items, findings = sources + items, problems + findings
         findings += fetched_images(listing, registry, store)
         packages, more = fetched_packages(listing, fetchers, store)
         items, findings = items + packages, findings + more
@@ -158,6 +164,15 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         "fetched_bytes": store.fetched_bytes,
         "sums": os.path.join(options["path"], SUMS),
     }
+
+
+def known_items(*folders: str) -> list[dict[str, t.Any]]:
+    """The items of earlier bundles in these folders; none of a folder that has no bundle yet."""
+    found: list[dict[str, t.Any]] = []
+    for folder in filter(None, folders):
+        with contextlib.suppress(BundleError):
+            found += read(folder)["items"]
+    return found
 
 
 def with_ansible(options: t.Mapping[str, t.Any], wanted: Contents, folder: str) -> tuple[Platform | None, list[str]]:

@@ -14,6 +14,7 @@ from ansible import constants
 from ansible.plugins.action import ActionBase
 
 from ..module_utils.tools.text import visible
+from ..plugin_utils.bundle.checkouts import checkouts
 from ..plugin_utils.bundle.distribution import DEBIAN, KINDS, RED_HAT, distribution_of
 from ..plugin_utils.bundle.distribution import names as names_of_packages
 from ..plugin_utils.bundle.manifest import BundleError, read
@@ -29,6 +30,7 @@ from ..plugin_utils.bundle.placing import (
     parts_of_images,
     prove_digests,
     refused_of_dnf,
+    require_sources,
 )
 
 MODULE = "ascend.inference.bundle_files"
@@ -67,6 +69,8 @@ class ActionModule(ActionBase):
                 platform, files = first["host"]["machine"], {}
             else:
                 platform, files = files_of_host(data, first["host"], host)
+            sources = checkouts(options["plan"], host, options["variables"]) if options["plan"] and not images else []
+            require_sources(data, sources, host)
             own = distribution_of(first["host"]["distribution"], first["host"]["machine"])
             lacking = first["packages"]
             if own and own.family == RED_HAT:
@@ -84,6 +88,7 @@ class ActionModule(ActionBase):
             sums = checksums_of_cann(data, files)
             found = {"platform": platform, "cann_checksums": sums, "directory": directory, "images": short}
             found.update(packages=lacking, repository=bool(packages), repository_keys=keys_of_packages(data, packages))
+            found.update(sources={each.folder: os.path.join(directory, each.archive) for each in sources})
             found.update(repository_type=KINDS[own.family] if own and packages else "")
             names = compared["missing"]
             lacking_space(wanted, names, compared["free"], directory, host, archived=not options["url"])

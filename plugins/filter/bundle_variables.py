@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ..plugin_utils.bundle.checkouts import VARIABLES
 from ..plugin_utils.description.loader import plain
 
 OWN = {
@@ -14,9 +15,9 @@ OWN = {
     "environments": "__inference_environments",
     "sources": "inference_bundle_sources",
 }
-OF_ROLES = """cann_method cann_source cann_source_on_host cann_checksums mooncake_method router_script_image
+OF_ROLES = """cann_method cann_source cann_source_on_host cann_checksums router_script_image
     router_frontend_package router_balancer_package etcd_package container_runtime_packages firewall_packages model_origin"""
-NAMES = {**OWN, **{name: name for name in OF_ROLES.split()}}
+NAMES = {**OWN, **{name: name for name in (*OF_ROLES.split(), *VARIABLES)}}
 
 
 def bundle_variables(hostvars: t.Any) -> dict[str, t.Any]:

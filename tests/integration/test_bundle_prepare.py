@@ -13,17 +13,20 @@ import functools
 import http.server
 import json
 import os
+import pathlib
 import platform
 import shutil
 import subprocess
+import tempfile
 import threading
 
 import pytest
 from ansible_collections.ascend.inference.tests.integration import test_bundle_images as images
 from ansible_collections.ascend.inference.tests.integration._playbook import PROGRAM, TREE
 from ansible_collections.ascend.inference.tests.integration.test_bundle import HERE, OFFLINE
+from ansible_collections.ascend.inference.tests.integration.test_mooncake import PROJECT
 from ansible_collections.ascend.inference.tests.integration.test_prepare import CANN, CONFIG, RELEASE, inventory
-from ansible_collections.ascend.inference.tests.simulator import wheels
+from ansible_collections.ascend.inference.tests.simulator import sources, wheels
 from ansible_collections.ascend.inference.tests.simulator.cann import packages
 
 pytestmark = [
@@ -34,6 +37,7 @@ pytestmark = [
     ),
 ]
 registry, image = images.registry, images.image
+MODULES = ("engine.py", "store.py", "__init__.py")
 
 
 def play(folder, book, *within, **variables):
@@ -110,6 +114,105 @@ def test_an_npu_host_without_a_route(tmp_path):
     found = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert found.returncode == 0 and str(venv) in found.stdout, found.stderr
     assert (tmp_path / f"Ascend/cann-{CANN}/{platform.machine()}-linux").exists()
+
+
+REQUIREMENTS = {  # of the simulated packages
+    "vllm==0.23.0": ["transformers==5.5.4", "fastapi<0.124.0"],
+    "vllm-ascend==0.23.0": [
+        *(
+            "torch==2.10.0",
+            "torch-npu==2.10.0.post4",
+            "torchvision==0.25.0",
+            "torchaudio==2.10.0",
+            "triton-ascend==3.2.2",
+        ),
+        "numpy",
+    ],
+}
+LIBRARY = """
+cmake_minimum_required(VERSION 3.16)
+project(yalantinglibs NONE)
+install(FILES CMakeLists.txt DESTINATION include/ylt)
+"""
+
+
+def committed(folder, tag, files):
+    """A repository with one commit and a tag."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], ["tag", tag]):
+        subprocess.run(["git", *who, "-C", str(folder), *arguments], check=True)
+
+
+@pytest.fixture
+def folder():
+    """A folder that the user who builds can read."""
+    with tempfile.TemporaryDirectory() as name:
+        pathlib.Path(name).chmod(0o755)
+        yield pathlib.Path(name)
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("git", "cmake", "cc"))), reason="needs root, git, cmake, a compiler"
+)
+def test_a_host_that_builds_the_engine_and_mooncake_without_a_route(folder):
+    packages.build_all(folder / "packages", CANN, "a3")
+    wheels.stack(folder / "wheels", RELEASE, without=("vllm", "vllm-ascend", "mooncake-transfer-engine-npu"))
+    (folder / "model").mkdir()
+    (folder / "model/config.json").write_text(json.dumps(CONFIG))
+    version = "0.3.11.post1"
+    for name in ("vllm", "vllm-ascend"):
+        sources.repository(folder / "git" / name, name, RELEASE, "main")
+        subprocess.run(["git", "-C", str(folder / "git" / name), "tag", "v0.23.0"], check=True)
+    project = PROJECT.replace("dependencies.done", "CMakeLists.txt")
+    committed(folder / "git/Mooncake", f"v{version}", {"CMakeLists.txt": project, **dict.fromkeys(MODULES, "")})
+    committed(folder / "git/ylt", "0.5.6", {"CMakeLists.txt": LIBRARY})
+    server = served(folder / "wheels")
+    place = inventory(folder)
+    data = json.loads(place.read_text())
+    known = data["all"]["vars"]
+    for role in ("mooncake", "torch_npu", "vllm_ascend"):
+        del known[f"{role}_find_links"], known[f"{role}_offline"]
+        known[f"{role}_index_url"] = f"http://127.0.0.1:{server.server_port}/simple"
+    known.update(
+        torch_npu_extra_index_urls=[],
+        vllm_ascend_extra_index_urls=[],
+        inference_bundle_platform=HERE,
+        inference_engine_install="source",
+        vllm_ascend_vllm_repository=f"file://{folder}/git/vllm",
+        vllm_ascend_repository=f"file://{folder}/git/vllm-ascend",
+        vllm_ascend_system_packages=[],
+        vllm_ascend_build_user="",  # Python of the tests may be in a folder of root; test_builds.py builds as another user
+        vllm_ascend_device_type="",  # the simulated build makes A2
+        mooncake_method="source",
+        mooncake_repository=f"file://{folder}/git/Mooncake",
+        mooncake_yalantinglibs_repository=f"file://{folder}/git/ylt",
+        mooncake_build_user="nobody",
+        mooncake_prefix=str(folder / "prefix"),
+        mooncake_system_packages={},
+        mooncake_dependency_packages={},
+    )
+    place.write_text(json.dumps(data))
+    given = {"__vllm_ascend_metadata": REQUIREMENTS, "vllm_ascend_device_type": ""}
+    made = play(folder, "bundle", inference_bundle_path=str(folder / "bundle"), **given)
+    assert made.returncode == 0, made.stdout[-6000:]
+    server.shutdown()
+    server.server_close()
+    for source in ("wheels", "packages", "git"):
+        shutil.rmtree(folder / source)
+    assert prepared(folder, inference_bundle_directory=str(folder / "copied"), **given) == [True, False]
+    venv = folder / f"root/venvs/vllm_ascend-{RELEASE}"
+    asked = [str(venv / "bin/python"), "-c", "import torch, torch_npu, vllm, vllm_ascend; print(vllm.__file__)"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert found.returncode == 0 and str(venv) in found.stdout, found.stderr
+    assert (folder / "prefix/bin/mooncake_master").exists() and (folder / "prefix/include/ylt").exists()
+    (folder / "inventory.yml").write_text(
+        place.read_text().replace('"mooncake_method"', '"mooncake_ref": "v2", "mooncake_method"')
+    )
+    done = play(folder, "prepare", inference_bundle=str(folder / "bundle"), **given)
+    assert done.returncode != 0 and "git/Mooncake at v2. [bundle_stale]" in done.stdout, done.stdout[-3000:]
 
 
 @pytest.mark.skipif(not images.answers(), reason="no Docker engine, skopeo and docker-registry here")

@@ -95,7 +95,8 @@ def source(variables):
     (source / "CMakeLists.txt").write_text(PROJECT)
     (source / "dependencies.sh").write_text('[ "$1" = -y ] && touch dependencies.done\n')
     (folder / "set_env.sh").write_text(
-        f"none=$(grep -i none /nonexistent 2>/dev/null | cut -d= -f2)\nexport ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
+        "none=$(grep -i none /nonexistent 2>/dev/null | cut -d= -f2)\n"
+        f"export ASCEND_HOME_PATH={cann}\nexport PYTHONPATH={cann}/python/site-packages:${{PYTHONPATH:-}}\n"
     )
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     yield (

@@ -12,6 +12,7 @@ from ...module_utils.install.package_lock import UV
 from ...module_utils.install.venv_options import lock_name
 from ..description.findings import Finding
 from ..releases.cann import cann_packages
+from .checkouts import Checkout, checkouts, runs_script
 from .distribution import Wish, distribution_of, names, packages
 from .platform import Platform, platform_of
 
@@ -58,6 +59,7 @@ class Contents:
     environments: list[Environment] = field(default_factory=list)
     files: list[NamedFile] = field(default_factory=list)
     images: list[PlannedImage] = field(default_factory=list)
+    checkouts: list[Checkout] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     wishes: list[Wish] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -67,8 +69,8 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
     """The contents of a bundle for a plan.
 
     ``hosts`` has for each planned host its variables: ``platform`` (inference_bundle_platform), ``environments`` (validated options of
-    python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method``, ``cann_checksums``, ``mooncake_method`` and
-    ``router_script_image``, ``sources`` (inference_bundle_sources), and those that name other packages of the distribution.
+    python_venv), ``cann_source``, ``cann_source_on_host``, ``cann_method``, ``cann_checksums`` and ``router_script_image``, ``sources``
+    (inference_bundle_sources), those of checkouts.VARIABLES, and those that name other packages of the distribution.
     """
     result = Contents()
     if plan["runtime_facts"].get("in_cluster"):
@@ -87,10 +89,11 @@ def contents(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t
             images = {s["container"]["image"] for s in plan["services"] if s["host"] == name and s.get("container")}
             _add(result.images, [PlannedImage(image, platform.machine) for image in sorted(images)])
             continue
-        result.findings += _sources(plan, name, known)
+        result.findings += _script(plan, name, known)
+        _add(result.checkouts, checkouts(plan, name, known))
         image = known.get("router_script_image")
         _add(result.missing, [f"image {image}, from which the proxy is copied (router_script_image)"] if image else [])
-        _add(result.environments, environments(plan, name, platform, known.get("environments", []), result))
+        _add(result.environments, environments(plan, name, platform, known, result))
         if plan["engine_facts"]["npus"]:
             _cann(plan, host, platform, known, result)
     result.wishes.sort()
@@ -120,21 +123,14 @@ def _wish(
     result.wishes.append(wish)
 
 
-def _sources(plan: t.Mapping[str, t.Any], host: str, known: t.Mapping[str, t.Any]) -> list[Finding]:
-    """The finding for a host that would clone and build Mooncake: there is no wheel for its release, or mooncake_method asks for it."""
-    mooncake, method = plan["software"]["mooncake"], known.get("mooncake_method") or "auto"
-    kinds = {service["kind"] for service in plan["services"] if service["host"] == host}
-    here = kinds & {"prefill", "decode", "colocated", "encode", "mooncake_master"}
-    built = method == "source" or method == "auto" and not mooncake.get("package")
-    if not (built and here and mooncake.get("needed", True)):
+def _script(plan: t.Mapping[str, t.Any], host: str, known: t.Mapping[str, t.Any]) -> list[Finding]:
+    """The finding for a host on which Mooncake's own script would download what the build needs."""
+    if not (runs_script(known) and any(each.name == "Mooncake" for each in checkouts(plan, host, known))):
         return []
-    problem = "Mooncake is built there from a git checkout, with packages of the distribution and further sources"
-    fix = (
-        "use the image (inference_runtime: docker), or a release whose Mooncake has a wheel for NPUs (inference_release), without "
-        "mooncake_method: source"
-    )
-    why = "A bundle holds published files with checksums; it cannot hold what a host clones."
-    return [Finding(host, "bundle_checkout", problem, fix, "error", str(mooncake.get("version", "")), why)]
+    problem = "Mooncake's script dependencies.sh, which mooncake_dependencies_method names, downloads what it wants"
+    fix = "remove mooncake_dependencies_method: packages of the distribution are then used, and are in the bundle"
+    why = "A bundle holds what is known before; it cannot hold what a script asks for."
+    return [Finding(host, "bundle_script", problem, fix, "error", "script", why)]
 
 
 def _in_cluster(plan: t.Mapping[str, t.Any]) -> Finding:
@@ -152,18 +148,19 @@ def environments(
     plan: t.Mapping[str, t.Any],
     host: str,
     platform: Platform,
-    options: t.Iterable[t.Mapping[str, t.Any]],
+    known: t.Mapping[str, t.Any],
     result: Contents,
 ) -> list[Environment]:
     """The environments of one host, with uv and with the source distribution of the proxy."""
     uv = UV.split()[0]  # hosts install this version by its hash
     found = [Environment("uv", platform, {"requirements": [uv]}, alone=True)]
-    for each in options:
-        checkouts = [requirement for requirement in each["requirements"] if " @ " in requirement]
-        if checkouts:
-            problem = f"its environment {each['path']} is built from checkouts: {', '.join(checkouts)}"
+    held = {each.folder for each in checkouts(plan, host, known)}
+    for each in known.get("environments", []):
+        others = [text for text in each["requirements"] if " @ " in text and text.rpartition("/")[2] not in held]
+        if others:
+            problem = f"its environment {each['path']} is built from {', '.join(others)}"
             fix = "use an image (inference_runtime: docker), wheels (inference_engine_install: wheels) or wheels of your own (site)"
-            why = "A bundle holds published files with checksums; it cannot hold what a host clones."
+            why = "A bundle holds published files, and the sources that the roles clone; it does not know where these are from."
             result.findings.append(Finding(host, "bundle_checkout", problem, fix, "error", "", why))
             continue
         title = f"{each['path'].rstrip('/').rpartition('/')[2]}, layer {each['layer']}"
@@ -208,7 +205,7 @@ def _cann(
 def not_held(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
     """What the hosts need besides, and a bundle does not hold: packages of distributions that are not named, the model, drivers."""
     named = [(hosts.get(host["name"], {}).get("platform") or {}).get("distribution") for host in plan["hosts"]]
-    found = [] if all(named) else packages(plan)
+    found = [] if all(named) else packages(plan, hosts)
     if plan["model"].get("source") != "tiny":
         found.append(f"the model {plan['model']['path']}")
     if plan["engine_facts"]["npus"]:

@@ -9,6 +9,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
+from .checkouts import build_packages
+
 DEBIAN, RED_HAT = "Debian", "RedHat"
 # As the roles have them; a test compares both. {purpose: {family: names}}
 PACKAGES = {
@@ -107,6 +109,7 @@ def names(plan: t.Mapping[str, t.Any], host: str, family: str, known: t.Mapping[
     for purpose in purposes(plan, host):
         own = _own(purpose, family, known)
         found.update(PACKAGES[purpose][family] if own is None else own)
+    found.update(build_packages(plan, host, family, known))
     tool = UNPACKERS.get(str(known.get("model_origin") or "").rpartition(".")[2].lower(), "")
     found.update([XZ[family] if tool == "xz" else tool] if tool else [])
     return sorted(found)
@@ -124,11 +127,16 @@ def _own(purpose: str, family: str, known: t.Mapping[str, t.Any]) -> list[str] |
     return None if given is None else [str(name) for name in given]
 
 
-def packages(plan: t.Mapping[str, t.Any]) -> list[str]:
-    """A line for each family of distributions with the names of the packages, for hosts whose distribution is not named."""
+def packages(plan: t.Mapping[str, t.Any], hosts: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[str]:
+    """A line for each family of distributions with the names of the packages, for hosts whose distribution is not named.
+
+    ``hosts`` has the variables of each planned host.
+    """
     lines = []
     for family, title in SYSTEMS.items():
-        found = sorted({name for purpose in purposes(plan) for name in PACKAGES[purpose][family]})
+        named = {name for purpose in purposes(plan) for name in PACKAGES[purpose][family]}
+        built = {name for host, known in hosts.items() for name in build_packages(plan, host, family, known)}
+        found = sorted(named | built)
         lines.append(f"packages of the distribution, if the host lacks them, on {title}: {', '.join(found)}")
     return lines
 

@@ -16,6 +16,7 @@ from ..description.findings import Finding
 from . import controller, images, manifest
 from .contents import Contents, Environment, NamedFile, PlannedImage
 from .distribution import KINDS, Wish, not_carried
+from .git import Git, Source
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .sources import Fetcher
@@ -35,6 +36,7 @@ class Listing:
     environments: list[tuple[Environment, list[PackageFile]]] = field(default_factory=list)
     images: list[images.Image] = field(default_factory=list)
     packages: list[tuple[Wish, list[t.Any]]] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def rows(self) -> list[dict[str, t.Any]]:
@@ -48,6 +50,8 @@ class Listing:
         for wish, packages in self.packages:
             for package in packages:
                 _row(found, KINDS[wish.distribution.family], package, wish.distribution.platform)
+        for source in self.sources:
+            _row(found, "source", source, "")
         for image in self.images:
             _row(found, "image", image, image.machine)
             found["image", f"{image.name} {image.sha256}"]["parts"] = image.parts
@@ -78,9 +82,9 @@ def _row(found: dict[tuple[str, str], dict[str, t.Any]], kind: str, file: t.Any,
 
 
 def listed(
-    wanted: Contents, resolution: Resolution, registry: images.Registry, fetchers: t.Mapping[str, Fetcher]
+    wanted: Contents, resolution: Resolution, registry: images.Registry, fetchers: t.Mapping[str, Fetcher], git: Git
 ) -> Listing:
-    """Resolve every environment and distribution, and ask for every image; what cannot be had is a finding each."""
+    """Resolve every environment and distribution, and ask for every image and checkout; what cannot be had is a finding each."""
     result = Listing(wanted, findings=list(wanted.findings))
     for environment in wanted.environments:
         _resolve(result, resolution, environment)
@@ -89,6 +93,11 @@ def listed(
             result.images.append(registry.find(planned))
         except FetchError as error:
             result.findings.append(_image_finding(planned, error))
+    for checkout in wanted.checkouts:
+        try:
+            result.sources.append(git.find(checkout))
+        except FetchError as error:
+            result.findings.append(_source_finding(checkout.folder, error))
     for wish in wanted.wishes:
         fetcher = fetchers[wish.distribution.family]
         if not fetcher.usable():
@@ -103,6 +112,35 @@ def listed(
 
 def _packages_finding(wish: Wish, error: FetchError) -> Finding:
     return Finding(f"packages of {wish.distribution.title}", "bundle_packages", str(error), "", "error", "", WHY)
+
+
+def _source_finding(name: str, error: FetchError) -> Finding:
+    return Finding(f"sources {name}", "bundle_sources_of_builds", str(error), "", "error", "", WHY)
+
+
+def fetched_sources(
+    listing: Listing, resolution: Resolution, git: Git, store: Store, known: t.Sequence[t.Mapping[str, t.Any]]
+) -> tuple[list[dict[str, t.Any]], list[Finding]]:
+    """Fetch the sources that hosts build; the manifest's items. ``listing`` gets the packages that their builds need.
+
+    ``known``: items of earlier bundles, whose archives of the same commits are kept. What cannot be had is a finding each.
+    """
+    items: list[dict[str, t.Any]] = []
+    findings = []
+    for source in listing.sources:
+        try:
+            entry = git.fetch(source, store, known)
+        except FetchError as error:
+            findings.append(_source_finding(source.checkout.folder, error))
+            continue
+        items.append(entry)
+        if not source.checkout.python:
+            continue
+        for environment, _files in [*listing.environments]:
+            if any(text.endswith(f"/{source.checkout.folder}") for text in environment.options["requirements"]):
+                for build in _build(environment, source, store.place(source.name, entry["sha256"])):
+                    _resolve(listing, resolution, build)
+    return items, findings
 
 
 def fetched_packages(
@@ -218,15 +256,15 @@ def _item(
     entry["platforms"] = sorted({*entry["platforms"], platform})
 
 
-def _build(environment: Environment, file: PackageFile, path: str) -> list[Environment]:
-    """The environment in which hosts build a source distribution."""
+def _build(environment: Environment, file: PackageFile | Source, path: str) -> list[Environment]:
+    """The environment in which hosts build an archive of sources."""
     options = {key: environment.options[key] for key in SOURCES if key in environment.options}
     requires = build_requires(path)
     return [Environment(f"build of {file.name}", environment.platform, {**options, "requirements": requires})]
 
 
 def build_requires(path: str) -> list[str]:
-    """What a source distribution (tar.gz) needs to be built, from its pyproject.toml."""
+    """What an archive of sources (tar.gz) needs to be built, from its pyproject.toml."""
     with tarfile.open(path) as archive:
         for member in archive:
             if member.isfile() and member.name.count("/") == 1 and member.name.endswith("/pyproject.toml"):

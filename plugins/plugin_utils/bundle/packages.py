@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from ...module_utils.install.index_credentials import with_credentials, without_credentials
 from ...module_utils.install.package_lock import signed
-from ...module_utils.install.resolution import Resolver, Unresolved, environment_of, normal
+from ...module_utils.install.resolution import Resolver, Unresolved, environment_of, name_of, normal
 from ...module_utils.install.venv_options import ARGUMENTS, wanted
 from .contents import Environment
 
@@ -98,13 +98,27 @@ class Resolution:
         env = environment_of(options, self.listing)
         if more:
             env["UV_EXTRA_INDEX_URL"] = " ".join([env.get("UV_EXTRA_INDEX_URL", ""), *more]).strip()
+        metadata = {
+            pinned: needs for pinned, needs in options["metadata"].items() if needs
+        }  # without those not collected
+        _require_known(options["requirements"], metadata)
         resolver = Resolver(self.uv, self.run, self.folder, environment.platform.uv_options(), env)
         wish = {**options, "alone": environment.alone}
         if environment.alone:
-            metadata: dict[str, list[str]] = {requirement: [] for requirement in options["requirements"]}
-            return resolver.locked(wish, {}, metadata)
-        _packages, sources = resolver.resolve(options, options["package_indexes"], options["metadata"])
-        return resolver.locked(wish, sources, options["metadata"], self.layers.get(place, ""))
+            return resolver.locked(wish, {}, {requirement: [] for requirement in options["requirements"]})
+        _packages, sources = resolver.resolve(options, options["package_indexes"], metadata)
+        return resolver.locked(wish, sources, metadata, self.layers.get(place, ""))
+
+
+def _require_known(requirements: t.Iterable[str], metadata: t.Iterable[str]) -> None:
+    """Raise ``Unresolved`` for sources whose requirements are not known: they are not on this machine, so that uv could not ask their build."""
+    known = {name_of(pinned) for pinned in metadata}
+    unknown = [text for text in requirements if " @ " in text and name_of(text) not in known]
+    if unknown:
+        raise Unresolved(
+            f"it is not known what {', '.join(unknown)} requires, so that the bundle would not be complete. Fix: use a stable release "
+            "(inference_release), its image (inference_runtime: docker), or wheels of your own (inference_engine_install: site)"
+        )
 
 
 def merged(known: str, text: str) -> str:
@@ -148,6 +162,7 @@ def named(entry: t.Mapping[str, t.Any]) -> str:
 def lock_text(files: t.Iterable[PackageFile], options: t.Mapping[str, t.Any]) -> str:
     """The lock that hosts install: exactly these files, by their hashes."""
     lines = [f"{item.package}=={item.version} \\\n    --hash=sha256:{item.sha256}\n" for item in sorted(files)]
+    lines += [f"{text}\n" for text in options["requirements"] if " @ " in text]  # sources in the bundle
     return signed("".join(lines), wanted({**DEFAULTS, **options}))
 
 

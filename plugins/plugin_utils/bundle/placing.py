@@ -12,12 +12,13 @@ import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
+from .checkouts import Checkout
 from .distribution import Distribution
 from .images import BLOBS
 from .manifest import BundleError, files_for, read, require_unchanged, serving
 from .platform import Platform
 
-KINDS = ("wheel", "sdist", "cann")
+KINDS = ("wheel", "sdist", "cann", "source")
 KINDS_OF_DISTRIBUTION = ("deb", "rpm", "key", "repository")
 MOST_LIST = 4 * 2**20  # bytes of a list of manifests, as registries limit it
 MARGIN = 256 * 2**20  # bytes that stay free for logs and temporary files
@@ -174,6 +175,16 @@ def lacking_space(
         raise BundleError(
             f"{host} has {free // 2**20} MiB free for {directory}, and the files of the bundle need {(needed + MARGIN) // 2**20} MiB while "
             "they are copied. [bundle_space] Nothing was copied. Fix: free space there, or set inference_bundle_directory to a larger disk"
+        )
+
+
+def require_sources(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], host: str) -> None:
+    """Raise ``BundleError`` unless the bundle has the sources that a host builds, from the repositories that it would clone."""
+    known = {entry["name"]: entry["origin"] for entry in data["items"] if entry["kind"] == "source"}
+    absent = [f"{each.origin} at {each.ref}" for each in wanted if known.get(each.archive) != each.origin]
+    if absent:
+        raise BundleError(
+            f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan. Fix: {AGAIN}"
         )
 
 

@@ -22,6 +22,8 @@ def table(rows: t.Sequence[t.Mapping[str, t.Any]], missing: t.Sequence[str]) -> 
     for row in rows:
         unpublished = "" if row["sha256"] else ", without a published checksum"
         source = urlparse(row["origin"]).netloc or row["origin"].removeprefix("file://").rpartition("/")[0]
+        if row["kind"] == "source":
+            source, unpublished = f"{row['origin']}, commit {row['version'][:12]}", ""
         source += (
             f", sha256:{row['sha256'][:12]}" if row["kind"] == "image" else ""
         )  # its tag may name another one tomorrow
@@ -38,8 +40,8 @@ def table(rows: t.Sequence[t.Mapping[str, t.Any]], missing: t.Sequence[str]) -> 
         unknown = sizes.count(None)
         more = f" and {unknown} of unknown size" if unknown else ""
         lines.append(f"{len(kinds[kind])} {kind}s: {size_text(sum(size or 0 for size in sizes))}{more}")
-    if any(row["kind"] == "sdist" for row in rows):
-        lines.append("Packages that only builds of source distributions need are added when these are fetched.")
+    if any(row["kind"] in ("sdist", "source") for row in rows):
+        lines.append("Packages that only builds need are added when the sources are fetched.")
     if missing:
         lines += ["", "Not in the bundle, needed on the hosts:", *(f"- {text}" for text in missing)]
     return "\n".join(lines)

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 
 import pytest
 from ansible.plugins.action import ActionBase
 from ansible_collections.ascend.inference.plugins.action import bundle_files as action
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import (
     item,
     manifest,
@@ -32,12 +34,16 @@ def act(tmp_path, monkeypatch):
     """``act(distribution, ...)`` -> (result, options of each run of the module); nothing is on the host."""
     monkeypatch.setattr(ActionBase, "run", lambda self, tmp=None, task_vars=None: {})
     monkeypatch.setattr(action, "names_of_packages", lambda plan, host, family, known: [f"{family}-nginx"])
+    monkeypatch.setattr(action, "checkouts", lambda plan, host, known: plan.get("checkouts", []))
     wheel = item("wheel", "a.whl", "", "0" * 64, 5, f"blobs/{'0' * 64}/a.whl", platforms=[ARM.name])
     write(str(tmp_path), manifest({}, [wheel], [ARM]))
     digest = read_with_digest(str(tmp_path))[1]
 
-    def run(distribution, lacking=(), packages=None, **more):
+    def run(distribution, lacking=(), packages=None, items=(), **more):
         asked = []
+        if items:
+            write(str(tmp_path), manifest({}, [wheel, *items], [ARM]))
+            more["manifest_sha256"] = read_with_digest(str(tmp_path))[1]
         if packages:
             write(str(tmp_path), manifest({"distributions": [packages]}, [wheel, *RPMS], [ARM]))
             more["manifest_sha256"] = read_with_digest(str(tmp_path))[1]
@@ -84,6 +90,21 @@ def test_other_hosts_are_not(act, distribution):
     found, asked = act(distribution, ["RedHat-nginx"] if distribution == "debian 12" else [], state="compared")
     assert not found.get("failed") and found["missing"] == ["a.whl"]
     assert any("packages_of_dnf" in each for each in asked) is distribution.startswith("openEuler")
+
+
+SOURCE = Checkout("Mooncake", "https://me:secret@git.example/Mooncake.git", "v0.3.9")
+
+
+def test_sources_that_a_host_builds_are_in_the_bundle_or_named(act):
+    found, asked = act("debian 12", state="compared", plan={"checkouts": [SOURCE]})
+    assert "[bundle_stale]" in found["msg"] and "https://git.example/Mooncake.git at v0.3.9" in found["msg"]
+    assert "secret" not in found["msg"] and len(asked) == 1, "nothing was compared, so nothing is copied"
+    held = item("source", SOURCE.archive, SOURCE.origin, "4" * 64, 5, f"blobs/{'4' * 64}/{SOURCE.archive}")
+    found, asked = act("debian 12", state="compared", plan={"checkouts": [SOURCE]}, items=[held])
+    assert found["sources"] == {"Mooncake-v0.3.9": f"/cache/{SOURCE.archive}"}
+    assert SOURCE.archive in asked[-1]["files"]
+    fork = {"checkouts": [dataclasses.replace(SOURCE, repository="https://git.example/fork.git")]}
+    assert "fork.git at v0.3.9" in act("debian 12", state="compared", plan=fork, items=[held])[0]["msg"]
 
 
 @pytest.mark.parametrize("state", ["compared", "present"])

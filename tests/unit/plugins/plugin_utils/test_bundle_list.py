@@ -18,7 +18,13 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.ascend.inference.plugins.module_utils.install import package_lock
 from ansible_collections.ascend.inference.plugins.module_utils.install.resolution import Unresolved
 from ansible_collections.ascend.inference.plugins.module_utils.install.venv_options import ARGUMENTS, lock_name, wanted
-from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import apt, controller, distribution, packages
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle import (
+    apt,
+    checkouts,
+    controller,
+    distribution,
+    packages,
+)
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import (
     Environment,
     PlannedImage,
@@ -114,9 +120,9 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
     plan, found = listed()
     plan["software"]["router"]["frontend"] = "nginx"
     plan["firewall"] = {"state": "present", "backend": "auto"}
-    debian, other = distribution.packages(plan)
+    debian, other = distribution.packages(plan, {})
     assert debian.endswith(": libcurl4, libibverbs1, libnuma1, librdmacm1, nftables, nginx, python3-venv")
-    assert "numactl-libs" in other and any("libnuma1, librdmacm1, python3-venv" in line for line in found.missing)
+    assert "numactl-libs" in other and any("libnuma1, librdmacm1, make, python3-venv" in line for line in found.missing)
 
 
 def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
@@ -147,7 +153,8 @@ def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
 def test_a_host_needs_the_packages_of_its_own_services():
     services = [{"host": "a", "kind": "prefill"}, {"host": "b", "kind": "frontend"}, {"host": "c", "kind": "etcd"}]
     software = {"router": {"frontend": "nginx", "balancer": "haproxy"}, "mooncake": {"needed": True}}
-    plan = {"services": services, "software": software, "runtime_facts": {"contained": False}}
+    plan = {"hosts": [], "services": services, "software": software, "runtime_facts": {"contained": False}}
+    software["mooncake"]["package"] = "a-wheel"
 
     def of(host, **known):
         return set(distribution.names(plan, host, "Debian", known))
@@ -214,16 +221,75 @@ def test_records_of_an_index_keep_their_continuation_lines():
     assert apt.parsed(text) == [{"Package": "a", "Version": "1:2", "Tag": "x,\n y"}, {"Package": "b", "Version": "3"}]
 
 
-def test_sources_that_hosts_would_clone_are_refused():
+def test_sources_of_builds_are_listed_as_the_roles_clone_them():
+    def of(role):
+        return yaml.safe_load((ROLES / role / "defaults" / "main.yml").read_text())
+
+    defaults = {**of("vllm_ascend"), **of("mooncake")}
+    assert {name: defaults[name] for name in checkouts.DEFAULTS} == checkouts.DEFAULTS
+    assert not any(defaults[name] for name in {*checkouts.VARIABLES} - {*checkouts.DEFAULTS} - {"mooncake_method"})
     plan, found = listed(mooncake_method="source")
-    assert {(each.id, each.path) for each in found.findings} == {
-        ("bundle_checkout", host["name"]) for host in plan["hosts"]
-    }
-    assert "git checkout" in found.findings[0].problem and "inference_runtime: docker" in found.findings[0].fix
+    version = plan["software"]["mooncake"]["version"]
+    assert [(each.folder, each.origin) for each in found.checkouts if not each.python] == [
+        (f"Mooncake-v{version}", defaults["mooncake_repository"]),
+        ("yalantinglibs-0.5.6", defaults["mooncake_yalantinglibs_repository"]),
+    ]
+    assert found.findings == [] and any("libboost-all-dev" in line for line in found.missing)
+    _plan, found = listed(mooncake_method="source", mooncake_ref="feature/x", mooncake_dependencies=False)
+    assert [each.archive for each in found.checkouts if not each.python] == ["Mooncake-feature-x.sources.tar.gz"]
     plan["software"]["mooncake"]["package"] = ""
     hosts = {host["name"]: {"platform": GIVEN} for host in plan["hosts"]}
-    assert {each.id for each in contents(plan, hosts).findings} == {"bundle_checkout"}
-    assert contents(plan, {name: {**known, "mooncake_method": "wheel"} for name, known in hosts.items()}).findings == []
+    assert len([each for each in contents(plan, hosts).checkouts if not each.python]) == 2
+    wheels = {name: {**known, "mooncake_method": "wheel"} for name, known in hosts.items()}
+    assert not [each for each in contents(plan, wheels).checkouts if not each.python]
+
+
+def test_an_engine_that_is_built_comes_with_its_sources_and_compilers():
+    plan, found = listed(platform={**GIVEN, "distribution": "debian 12"}, vllm_ascend_vllm_ref="releases/v0.9.1")
+    engine = plan["software"]["engine"]
+    assert [each.folder for each in found.checkouts] == ["vllm-releases-v0.9.1", f"vllm-ascend-v{engine['release']}"]
+    assert {"git", "g++"} <= set(found.wishes[0].names)
+    folder = "/venvs/e-source/vllm-releases-v0.9.1"
+    _plan, found = listed(environments=[options(requirements=[f"vllm @ file://{folder}"])])
+    assert {each.id for each in found.findings} == {"bundle_checkout"}, "its checkout is another one"
+    given = [options(requirements=[f"vllm @ file://{folder}"])]
+    _plan, found = listed(environments=given, vllm_ascend_vllm_ref="releases/v0.9.1")
+    assert found.findings == [] and any(each.lock for each in found.environments)
+    assert packages.lock_text([], given[0]).endswith(f"\nvllm @ file://{folder}\n")
+    plan, found = listed({"inference_engine_install": "site"})
+    assert found.checkouts == []
+
+
+@pytest.mark.parametrize("metadata", [{}, {"vllm==0.24.0": []}])
+def test_sources_whose_requirements_are_not_known_make_no_incomplete_bundle(tmp_path, metadata):
+    given = options(requirements=["vllm @ file:///venvs/e-source/vllm-v0.24.0"], metadata=metadata)
+    resolution = packages.Resolution("uv", lambda *_given: pytest.fail("uv was asked"), str(tmp_path), "")
+    with pytest.raises(Unresolved, match=r"not known what vllm @ file:\S+ requires(.|\n)*Fix: use a stable release"):
+        resolution.files(Environment("e", ARM, given))
+
+
+def test_a_package_that_is_built_is_asked_for_requirements_that_were_not_collected(tmp_path):
+    """An empty list would mean that it requires nothing, and the lock would lack what it does."""
+    asked = []
+
+    def run(_argv, _env):
+        asked.append((tmp_path / "pyproject.toml").read_text())
+        return 1, "no version"
+
+    metadata = {"vllm==0.24.0": [], "other==1": ["a"]}
+    with pytest.raises(Unresolved):
+        packages.Resolution("uv", run, str(tmp_path), "").files(
+            Environment("e", ARM, options(requirements=["vllm==0.24.0"], metadata=metadata))
+        )
+    assert 'name = "vllm"' not in asked[0] and 'name = "other"' in asked[0]
+
+
+def test_what_mooncake_s_own_script_downloads_is_in_no_bundle():
+    plan, found = listed(mooncake_method="source", mooncake_dependencies_method="script")
+    assert {(each.id, each.path) for each in found.findings} == {
+        ("bundle_script", each["name"]) for each in plan["hosts"]
+    }
+    assert listed(mooncake_dependencies_method="script")[1].findings == [], "nothing is built"
 
 
 def test_other_ways_of_roles_are_named():

@@ -1,0 +1,185 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sources in a bundle, from real repositories: at a tag, branch or commit, with submodules and history's end, without git's settings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.tools.runner import ToolMissing
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.checkouts import Checkout
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.contents import Contents, Environment
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.git import Git
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.make import Listing, fetched_sources
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.manifest import _valid
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
+from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.store import FetchError, Store
+
+pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+WHO = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"]
+ARM = Platform("aarch64", "3.11", "2.34")
+
+
+def git(folder, *argv):
+    done = subprocess.run(["git", *WHO, "-C", str(folder), *argv], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def repository(folder, name, files):
+    """A new repository with one commit."""
+    place = folder / name
+    place.mkdir()
+    git(place, "init", "-q")
+    for path, text in files.items():
+        (place / path).write_text(text)
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "one")
+    return place
+
+
+@pytest.fixture
+def origin(tmp_path, monkeypatch):
+    """A repository with a submodule, the tags v1 and v2 and the branch work after them."""
+    for number, value in enumerate([("protocol.file.allow", "always")]):  # of submodules in folders of this machine
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", value[0])
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value[1])
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    part = repository(tmp_path, "part", {"part.h": "int part;\n"})
+    place = repository(tmp_path, "whole", {"pyproject.toml": '[build-system]\nrequires = ["helper"]\n', "run.sh": ""})
+    (place / "run.sh").chmod(0o755)
+    git(place, "submodule", "add", "-q", str(part), "extern/part")
+    git(place, "commit", "-qam", "two")
+    git(place, "tag", "-am", "one", "v1")
+    (place / "new.txt").write_text("new")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "three")
+    git(place, "tag", "v2")
+    git(place, "checkout", "-q", "-b", "work/x")
+    git(place, "commit", "-q", "--allow-empty", "-m", "four")
+    return place
+
+
+def checkout(origin, ref, **more):
+    return Checkout("whole", str(origin), ref, **more)
+
+
+def unpacked(store, entry, folder):
+    """The top folder of an archive, unpacked as the roles do."""
+    folder.mkdir()
+    argv = ["tar", "--strip-components", "1", "-xzf", os.path.join(store.folder, entry["path"]), "-C", str(folder)]
+    subprocess.run(argv, check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("ref", "described"), [("v1", "v1"), ("v2", "v2"), ("work/x", "v2-1-g")], ids=["annotated tag", "tag", "branch"]
+)
+def test_an_archive_has_the_files_of_submodules_and_a_version_but_no_settings(origin, tmp_path, ref, described):
+    store, programs = Store(str(tmp_path / "bundle")), Git(str(tmp_path))
+    source = programs.find(checkout(origin, ref))
+    assert source.commit == git(origin, "rev-parse", f"{ref}^{{commit}}")
+    entry = programs.fetch(source, store, [])
+    assert _valid(entry) and (entry["kind"], entry["version"], entry["published"]) == ("source", source.commit, False)
+    tree = unpacked(store, entry, tmp_path / "tree")
+    assert (tree / "extern/part/part.h").read_text() == "int part;\n" and (tree / "run.sh").stat().st_mode & 0o100
+    assert (tree / "new.txt").exists() is (ref != "v1")
+    assert git(tree, "describe", "--tags", "--dirty").startswith(described)
+    assert "dirty" not in git(tree, "describe", "--tags", "--dirty"), "packages take their version from it"
+    told = b"".join(path.read_bytes() for path in tree.rglob("*") if path.is_file() and "objects" not in path.parts)
+    assert str(origin).encode() not in told.replace((tree / ".gitmodules").read_bytes(), b"")
+    assert sorted(path.name for path in tree.rglob(".git")) == [".git"] and not (tree / ".git/hooks").exists()
+
+
+def test_a_whole_commit_is_taken_without_a_question(origin, tmp_path):
+    commit = git(origin, "rev-parse", "v1^{commit}")
+    programs = Git(str(tmp_path), run=lambda *_given, **_more: pytest.fail("git was asked"))
+    assert programs.find(checkout(origin, commit)).commit == commit
+    entry = Git(str(tmp_path)).fetch(programs.find(checkout(origin, commit)), Store(str(tmp_path / "bundle")), [])
+    assert entry["name"] == f"whole-{commit}.sources.tar.gz"
+
+
+def test_the_same_commit_is_fetched_once_and_a_moved_tag_again(origin, tmp_path):
+    store, programs = Store(str(tmp_path / "bundle")), Git(str(tmp_path))
+    first = programs.fetch(programs.find(checkout(origin, "v2")), store, [])
+    stored = Store(store.folder)
+    assert programs.fetch(programs.find(checkout(origin, "v2")), stored, [first]) == first and stored.fetched == []
+    newer = Store(str(tmp_path / "newer"), base=store.folder)
+    assert programs.fetch(programs.find(checkout(origin, "v2")), newer, [first]) == first and newer.fetched == []
+    git(origin, "tag", "-f", "v2", "work/x")
+    moved = programs.fetch(programs.find(checkout(origin, "v2")), stored, [first])
+    assert moved["version"] == git(origin, "rev-parse", "work/x") != first["version"] and len(stored.fetched) == 1
+    os.unlink(os.path.join(store.folder, moved["path"]))
+    assert len(programs.fetch(programs.find(checkout(origin, "v2")), Store(store.folder), [moved])["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("repository_of", "ref", "reason"),
+    [
+        (None, "v3", "has no tag and no branch v3"),
+        (None, "--upload-pack=x", "cannot be asked for"),
+        ("--upload-pack=touch x", "v1", "cannot be asked for"),
+        ("https://me:secret@127.0.0.1:1/x.git", "v1", "git cannot get the sources https://127.0.0.1:1/x.git at v1"),
+    ],
+)
+def test_what_cannot_be_had_is_named_without_the_password(origin, tmp_path, repository_of, ref, reason):
+    with pytest.raises(FetchError, match="Fix: ") as refused:
+        Git(str(tmp_path)).find(Checkout("whole", repository_of or str(origin), ref))
+    assert reason in str(refused.value) and "secret" not in str(refused.value)
+
+
+def test_a_machine_without_git_is_named(origin, tmp_path):
+    def run(*_given, **_more):
+        raise ToolMissing("git cannot be started")
+
+    with pytest.raises(FetchError, match="Fix: install git"):
+        Git(str(tmp_path), run=run).find(checkout(origin, "v1"))
+
+
+def test_other_than_files_and_links_is_refused(origin, tmp_path, monkeypatch):
+    programs, real = Git(str(tmp_path)), Git._checked_out
+
+    def with_pipe(self, source, tree):
+        moment = real(self, source, tree)
+        os.mkfifo(os.path.join(tree, "pipe"))
+        return moment
+
+    monkeypatch.setattr(Git, "_checked_out", with_pipe)
+    with pytest.raises(FetchError, match="pipe, which is neither"):
+        programs.fetch(programs.find(checkout(origin, "v1")), Store(str(tmp_path / "bundle")), [])
+
+
+class Resolution:
+    """Resolves nothing; remembers what it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def files(self, environment):
+        self.asked.append(environment)
+        return []
+
+
+def test_what_a_build_needs_is_asked_for_with_the_indexes_of_its_environment(origin, tmp_path):
+    options = {"requirements": ["whole @ file:///venvs/e-source/whole-v1"], "index_url": "https://index.example/simple"}
+    python, other = checkout(origin, "v1", python=True), checkout(origin, "v2")
+    programs = Git(str(tmp_path))
+    listing = Listing(Contents(), environments=[(Environment("e", ARM, options, "lock"), [])])
+    listing.sources = [programs.find(python), programs.find(other)]
+    resolution, store = Resolution(), Store(str(tmp_path / "bundle"))
+    items, findings = fetched_sources(listing, resolution, programs, store, [])
+    assert [entry["name"] for entry in items] == [python.archive, other.archive] and findings == []
+    (build,) = resolution.asked
+    assert build.options == {"index_url": options["index_url"], "requirements": ["helper"]} and build.lock == ""
+    assert len(listing.environments) == 2
+    with tarfile.open(os.path.join(store.folder, items[0]["path"])) as archive:
+        first = archive.getmembers()[0]
+    assert (first.name, first.uid, first.uname) == ("whole-v1", 0, "")
+    shutil.rmtree(origin)
+    listing.sources = listing.sources[:1]
+    _items, findings = fetched_sources(listing, resolution, programs, Store(str(tmp_path / "new")), [])
+    assert [finding.id for finding in findings] == ["bundle_sources_of_builds"]
