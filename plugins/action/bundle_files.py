@@ -25,11 +25,13 @@ from ..plugin_utils.bundle.placing import (
     has_packages,
     images_of_host,
     keys_of_packages,
+    lacking_of_cann,
     lacking_space,
     packages_of_host,
     parts_of_images,
     prove_digests,
     refused_of_dnf,
+    require_cann,
     require_sources,
 )
 
@@ -44,6 +46,7 @@ ARGUMENTS = {
     "url": {"type": "str", "default": ""},
     "plan": {"type": "dict", "default": {}},
     "variables": {"type": "dict", "default": {}},
+    "installed": {"type": "dict", "default": {}},
 }
 
 
@@ -69,6 +72,10 @@ class ActionModule(ActionBase):
                 platform, files = first["host"]["machine"], {}
             else:
                 platform, files = files_of_host(data, first["host"], host)
+                if options["plan"] and "cann" in options["installed"]:
+                    known, machine = options["variables"], first["host"]["machine"]
+                    cann = lacking_of_cann(options["plan"], host, machine, known, options["installed"])
+                    require_cann(data, files, cann, host)
             sources = checkouts(options["plan"], host, options["variables"]) if options["plan"] and not images else []
             require_sources(data, sources, host)
             own = distribution_of(first["host"]["distribution"], first["host"]["machine"])

@@ -12,7 +12,8 @@ import typing as t
 
 from ...module_utils.install.bundle_images import DIGEST
 from ...module_utils.install.venv_options import lock_name
-from .checkouts import Checkout
+from ..releases.cann import cann_packages, missing_packages
+from .checkouts import ENGINES, Checkout
 from .distribution import Distribution
 from .images import BLOBS
 from .manifest import BundleError, files_for, read, require_unchanged, serving
@@ -185,6 +186,31 @@ def require_sources(data: t.Mapping[str, t.Any], wanted: t.Iterable[Checkout], h
     if absent:
         raise BundleError(
             f"{host} builds sources that the bundle does not have: {', '.join(absent)}. [bundle_stale] It was made for another plan. Fix: {AGAIN}"
+        )
+
+
+def lacking_of_cann(
+    plan: t.Mapping[str, t.Any], host: str, machine: str, known: t.Mapping[str, t.Any], installed: t.Mapping[str, t.Any]
+) -> list[str]:
+    """The packages of CANN that the role cann would install on a host. ``installed`` is the result of installed_info."""
+    kinds = {service["kind"] for service in plan["services"] if service["host"] == host}
+    method = known.get("cann_method") or "run"
+    if not plan["engine_facts"]["npus"] or method != "run" or not kinds & {*ENGINES, "mooncake_master"}:
+        return []
+    cann = plan["software"]["cann"]
+    hardware = next(each["hardware"] for each in plan["hosts"] if each["name"] == host)
+    found = (installed.get("cann") or {}).get(cann["path"]) or {}
+    return missing_packages(cann_packages(cann["version"], hardware, machine), found)
+
+
+def require_cann(data: t.Mapping[str, t.Any], files: t.Collection[str], lacking: t.Sequence[str], host: str) -> None:
+    """Raise ``BundleError`` if the bundle has packages of CANN, but not those that a host lacks; without any, they come from elsewhere."""
+    known = sorted({entry["name"] for entry in data["items"] if entry["kind"] == "cann"})
+    absent = [name for name in lacking if name not in files]
+    if known and absent:
+        raise BundleError(
+            f"{host} lacks packages of CANN that the bundle does not have for it: {', '.join(absent)}; it has {', '.join(known)}. [bundle_stale] "
+            f"It was made for another plan. Fix: {AGAIN}"
         )
 
 

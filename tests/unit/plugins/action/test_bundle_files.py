@@ -34,6 +34,7 @@ def act(tmp_path, monkeypatch):
     """``act(distribution, ...)`` -> (result, options of each run of the module); nothing is on the host."""
     monkeypatch.setattr(ActionBase, "run", lambda self, tmp=None, task_vars=None: {})
     monkeypatch.setattr(action, "names_of_packages", lambda plan, host, family, known: [f"{family}-nginx"])
+    monkeypatch.setattr(action, "lacking_of_cann", lambda plan, *others: plan.get("cann", []))
     monkeypatch.setattr(action, "checkouts", lambda plan, host, known: plan.get("checkouts", []))
     wheel = item("wheel", "a.whl", "", "0" * 64, 5, f"blobs/{'0' * 64}/a.whl", platforms=[ARM.name])
     write(str(tmp_path), manifest({}, [wheel], [ARM]))
@@ -105,6 +106,16 @@ def test_sources_that_a_host_builds_are_in_the_bundle_or_named(act):
     assert SOURCE.archive in asked[-1]["files"]
     fork = {"checkouts": [dataclasses.replace(SOURCE, repository="https://git.example/fork.git")]}
     assert "fork.git at v0.3.9" in act("debian 12", state="compared", plan=fork, items=[held])[0]["msg"]
+
+
+def test_packages_of_cann_for_another_chip_are_named_before_anything_is_copied(act):
+    given = {"state": "compared", "plan": {"cann": ["ops-A3.run"]}, "installed": {"cann": {}}}
+    assert not act("debian 12", **given)[0].get("failed"), "it is from elsewhere"
+    held = item("cann", "ops-910b.run", "", "5" * 64, 5, f"blobs/{'5' * 64}/ops-910b.run", platforms=[ARM.name])
+    found, asked = act("debian 12", items=[held], **given)
+    assert "ops-A3.run; it has ops-910b.run. [bundle_stale]" in found["msg"] and len(asked) == 1
+    assert not act("debian 12", items=[held], **{**given, "plan": {"cann": ["ops-910b.run"]}})[0].get("failed")
+    assert not act("debian 12", items=[held], **{**given, "installed": {}})[0].get("failed"), "nothing was gathered"
 
 
 @pytest.mark.parametrize("state", ["compared", "present"])

@@ -45,6 +45,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
     from_bundle,
     has_packages,
     keys_of_packages,
+    lacking_of_cann,
     lacking_space,
     packages_of_host,
     refused_of_dnf,
@@ -52,6 +53,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.placing im
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.platform import Platform
 from ansible_collections.ascend.inference.plugins.plugin_utils.bundle.text import table
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
+from ansible_collections.ascend.inference.plugins.plugin_utils.releases.cann import cann_packages
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 ROLES = pathlib.Path(distribution.__file__).parents[3] / "roles"
@@ -507,6 +509,20 @@ def bundle_with_lock(folder, given, text="lock"):
     write(str(folder), manifest({}, [entry], [ARM]))
     digest = hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
     return path, {"platform": ARM.name, "directory": "/cache", "manifest_sha256": digest}
+
+
+def test_a_host_lacks_the_packages_of_cann_of_its_chip_that_are_not_installed():
+    plan, _found = listed()
+    cann, host = plan["software"]["cann"], plan["services"][0]["host"]
+    names = lacking_of_cann(plan, host, "aarch64", {}, {})
+    assert names == cann_packages(cann["version"], "a3", "aarch64") and len(names) == 3
+    assert lacking_of_cann(plan, host, "aarch64", {"cann_method": "none"}, {}) == []
+    assert lacking_of_cann({**plan, "services": []}, host, "aarch64", {}, {}) == []
+    assert lacking_of_cann({**plan, "engine_facts": {"npus": False}}, host, "aarch64", {}, {}) == []
+    there = {kind: {cann["version"]: {}} for kind in ("toolkit", "kernels", "nnal")}
+    for gone, left in ((None, []), ("nnal", names[2:])):
+        found = {"interrupted": [], "installed": {**there, **({gone: {}} if gone else {})}}
+        assert lacking_of_cann(plan, host, "aarch64", {}, {"cann": {cann["path"]: found}}) == left
 
 
 def test_a_lock_that_is_swapped_after_the_verification_installs_nothing(tmp_path):
