@@ -100,7 +100,7 @@ def wish(file, **named):
 def listing_of(folder, given):
     (folder / "apt").mkdir(exist_ok=True)
     apt = {DEBIAN: Apt(str(folder / "apt"))}
-    return apt, listed(Contents(wishes=[given]), None, None, apt)
+    return apt, listed(Contents(wishes=[given]), None, None, apt, None)
 
 
 def made(folder, given):

@@ -145,7 +145,7 @@ def listing_of(folder, given):
     (folder / "dnf").mkdir(exist_ok=True)
     fetchers = {RED_HAT: Dnf(str(folder / "dnf"))}
     assert fetchers[RED_HAT].usable()
-    return fetchers, listed(Contents(wishes=[given]), None, None, fetchers)
+    return fetchers, listed(Contents(wishes=[given]), None, None, fetchers, None)
 
 
 def made(folder, given):
