@@ -134,6 +134,7 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
             return {"changed": False, "files": listing.rows(), "missing": wanted.missing}
         os.makedirs(options["path"], exist_ok=True)
         store = Store(options["path"], options["base"] or "")
+        before = len(wanted.missing)
         sources, problems = fetched_sources(listing, resolution, git, store, known)
         items, findings = fetched(listing, resolution, store)
         items, findings = sources + items, problems + findings
@@ -143,6 +144,8 @@ def make(options: t.Mapping[str, t.Any], only_list: bool) -> dict[str, t.Any]:
         items += for_controller(own, archives, store) if own and not findings else []
     if findings:
         return failed(findings, "The bundle is not complete. What was fetched is kept; the next run goes on.")
+    for line in wanted.missing[before:]:
+        Display().display(visible(f"Not in the bundle, perhaps needed on the hosts: {line}"))
     platforms = {each.platform for each, _files in listing.environments if not each.controller}
     items += locks(listing, options["path"]) + items_of_images(listing.images, options["path"])
     held = {"images": [image.as_dict() for image in listing.images], "distributions": distributions(listing)}

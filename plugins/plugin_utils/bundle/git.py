@@ -26,6 +26,8 @@ from .sources import answered
 from .store import FetchError, Store, blob
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+ADDRESS = re.compile(r"https?://[\w./~+-]+\.(?:tar\.\w+|tgz|zip|git)\b", re.ASCII)
+MOST_CMAKE = 2**20  # bytes of a file of CMake
 CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n"
 OWN = {"HEAD", "index", "objects", "packed-refs", "refs", "shallow"}  # what stays below .git
 FIX = "check the address, the reference and the access of git on this machine (git ls-remote)"
@@ -118,6 +120,17 @@ class Git:
         self._git(title, "checkout", "--quiet", "--detach", source.commit, cwd=tree)
         self._git(title, "submodule", "--quiet", "update", "--init", "--recursive", cwd=tree)
         return int(self._git(title, "show", "--no-patch", "--format=%ct", "HEAD", cwd=tree).split()[-1])
+
+
+def downloads(archive: str) -> list[str]:
+    """Addresses, without queries, of files that CMake of a packed source may fetch when it is built, such as one that the host lacks."""
+    found: set[str] = set()
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            if member.isfile() and member.name.endswith((".cmake", "/CMakeLists.txt")) and member.size < MOST_CMAKE:
+                stream = opened.extractfile(member)
+                found.update(ADDRESS.findall(stream.read().decode("utf-8", "replace")) if stream else [])
+    return sorted(found)
 
 
 def without_settings(tree: str) -> None:

@@ -16,12 +16,13 @@ from ..description.findings import Finding
 from . import controller, images, manifest
 from .contents import Contents, Environment, NamedFile, PlannedImage
 from .distribution import KINDS, Wish, not_carried
-from .git import Git, Source
+from .git import Git, Source, downloads
 from .packages import PackageFile, Resolution, lock_text, tomllib, with_hash
 from .platform import Platform
 from .sources import Fetcher
 from .store import FetchError, Store, blob, sha256_of
 
+MOST_SHOWN = 8  # addresses in one line
 MOST_ROUNDS = 4  # packages that are built to build packages
 SETUPTOOLS = ["setuptools >= 40.8.0"]  # of a source distribution that names none (PEP 518)
 SOURCES = ("index_url", "extra_index_urls", "fallback_index_urls", "package_indexes", "find_links", "index_strategy")
@@ -123,7 +124,8 @@ def fetched_sources(
 ) -> tuple[list[dict[str, t.Any]], list[Finding]]:
     """Fetch the sources that hosts build; the manifest's items. ``listing`` gets the packages that their builds need.
 
-    ``known``: items of earlier bundles, whose archives of the same commits are kept. What cannot be had is a finding each.
+    ``known``: items of earlier bundles, whose archives of the same commits are kept. What cannot be had is a finding each; what the
+    builds may fetch by themselves is missing.
     """
     items: list[dict[str, t.Any]] = []
     findings = []
@@ -134,6 +136,7 @@ def fetched_sources(
             findings.append(_source_finding(source.checkout.folder, error))
             continue
         items.append(entry)
+        listing.contents.missing += _own_downloads(source, store.place(source.name, entry["sha256"]))
         if not source.checkout.python:
             continue
         for environment, _files in [*listing.environments]:
@@ -141,6 +144,13 @@ def fetched_sources(
                 for build in _build(environment, source, store.place(source.name, entry["sha256"])):
                     _resolve(listing, resolution, build)
     return items, findings
+
+
+def _own_downloads(source: Source, archive: str) -> list[str]:
+    """The line for what the build of a source may fetch, which nobody knows before it is packed; none if it names nothing."""
+    found = downloads(archive)
+    more = f" and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""
+    return [f"what CMake of {source.checkout.folder} may fetch: {', '.join(found[:MOST_SHOWN])}{more}"] if found else []
 
 
 def fetched_packages(

@@ -50,7 +50,12 @@ def origin(tmp_path, monkeypatch):
         monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value[1])
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     part = repository(tmp_path, "part", {"part.h": "int part;\n"})
-    place = repository(tmp_path, "whole", {"pyproject.toml": '[build-system]\nrequires = ["helper"]\n', "run.sh": ""})
+    cmake = 'set(URL "https://files.example/makeself-2.5.tar.gz?AccessKey=x")\n# https://docs.example/page.html\n'
+    place = repository(
+        tmp_path,
+        "whole",
+        {"third.cmake": cmake, "pyproject.toml": '[build-system]\nrequires = ["helper"]\n', "run.sh": ""},
+    )
     (place / "run.sh").chmod(0o755)
     git(place, "submodule", "add", "-q", str(part), "extern/part")
     git(place, "commit", "-qam", "two")
@@ -176,6 +181,9 @@ def test_what_a_build_needs_is_asked_for_with_the_indexes_of_its_environment(ori
     (build,) = resolution.asked
     assert build.options == {"index_url": options["index_url"], "requirements": ["helper"]} and build.lock == ""
     assert len(listing.environments) == 2
+    assert listing.contents.missing == [
+        f"what CMake of whole-{ref} may fetch: https://files.example/makeself-2.5.tar.gz" for ref in ("v1", "v2")
+    ]
     with tarfile.open(os.path.join(store.folder, items[0]["path"])) as archive:
         first = archive.getmembers()[0]
     assert (first.name, first.uid, first.uname) == ("whole-v1", 0, "")
