@@ -16,6 +16,12 @@ import jinja2
 import pytest
 import yaml
 from ansible_collections.ascend.inference.plugins.filter.linked import linked
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.collector import (
+    collector_files,
+    log_files,
+    proxy_files,
+)
+from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.settings import Monitoring
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import ENTRY, family
 
@@ -41,7 +47,9 @@ CASES = [
     (*case, kind)
     for case in (("both", FRONTED), ("cpu", {"inference_runtime": "systemd"}))
     for kind in planned(*case)[1]
-]
+] + [("ha", {}, "etcd"), ("pooled", {}, "colocated")]
+# Timers that run as root: the files of one, and how much it may leave open. The vendor's tools need the devices of NPUs.
+TIMERS = {"npu": (collector_files, "engine"), "logs": (log_files, "other"), "proxies": (proxy_files, "other")}
 IDS = [f"{name}-{kind}" for name, _changes, kind in CASES]
 
 
@@ -78,21 +86,53 @@ def values(path, name):
     return [line.partition("=")[2] for line in path.read_text().splitlines() if line.startswith(name + "=")]
 
 
-@analyze
-@pytest.mark.parametrize(("name", "changes", "kind"), CASES, ids=IDS)
-def test_little_is_left_open(tmp_path, name, changes, kind):
-    path, _service, _host = unit(tmp_path, name, changes, kind)
+def timer(folder, kind):
+    """Write the unit that a timer starts; returns its file."""
+    plan = launch_plan(*family("p2p", {"inference_runtime": "systemd"}))
+    files = TIMERS[kind][0](plan, Monitoring(npu="collector", logs=True, proxies=True))["files"]
+    found = next(file for file in files if file["path"].endswith(".service"))
+    path = folder / pathlib.PurePath(found["path"]).name
+    path.write_text(found["content"])
+    return path
+
+
+def exposure(path):
+    """(how much systemd finds open in a unit, of 10, its table)."""
     argv = ["systemd-analyze", "security", "--offline=yes", "--no-pager", str(path)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     found = re.search(r"Overall exposure level for .*: ([\d.]+)", done.stdout)
     assert found, done.stdout + done.stderr
-    assert float(found.group(1)) <= MOST["engine" if kind in ENGINES else "other"], done.stdout
+    return float(found.group(1)), done.stdout
 
 
 @analyze
 @pytest.mark.parametrize(("name", "changes", "kind"), CASES, ids=IDS)
-def test_systemd_reads_every_line(tmp_path, name, changes, kind):
+def test_little_is_left_open(tmp_path, name, changes, kind):
     path, _service, _host = unit(tmp_path, name, changes, kind)
+    found, table = exposure(path)
+    assert found <= MOST["engine" if kind in ENGINES else "other"], table
+
+
+@analyze
+@pytest.mark.parametrize("kind", TIMERS)
+def test_little_is_left_open_to_what_a_timer_starts_as_root(tmp_path, kind):
+    found, table = exposure(timer(tmp_path, kind))
+    assert found <= MOST[TIMERS[kind][1]], table
+
+
+def test_the_vendors_tools_see_devices_and_processes(tmp_path):
+    """ProtectClock implies a list of devices (DeviceAllow), which would hide those of the NPUs."""
+    path = timer(tmp_path, "npu")
+    assert not [values(path, name) for name in ("PrivateDevices", "DeviceAllow", "ProtectClock") if values(path, name)]
+    assert not values(path, "ProtectProc") and values(path, "ProtectSystem")[-1] == "true"
+    taken = " ".join(values(path, "CapabilityBoundingSet"))
+    assert not {"CAP_SYS_ADMIN", "CAP_SYS_RAWIO", "CAP_NET_ADMIN", "CAP_DAC_OVERRIDE"} & set(taken.split())
+
+
+@analyze
+@pytest.mark.parametrize("kind", [*TIMERS, *CASES], ids=[*TIMERS, *IDS])
+def test_systemd_reads_every_line(tmp_path, kind):
+    path = timer(tmp_path, kind) if isinstance(kind, str) else unit(tmp_path, *kind)[0]
     path.write_text(re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", path.read_text(), flags=re.M))
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, check=False

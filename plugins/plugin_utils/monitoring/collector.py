@@ -28,29 +28,52 @@ class Kind(t.NamedTuple):
     rights: str = ""
 
 
-# The vendor's tools run as root: hccn_tool locks /etc/hccn.conf and writes its log below /var/log.
+# The vendor's tools run as root: hccn_tool locks /etc/hccn.conf and writes its log below /var/log. They reach the driver by its device files and
+# look at processes, so these stay visible (ProtectClock would hide the devices), and capabilities that a driver may ask for stay as well.
 NPU = Kind(
     "ascend-inference-npu-metrics",
     "Metrics of NPUs for node_exporter",
     "collector.program",
     FILE,
-    "ProtectSystem=true\n",
+    """\
+ProtectSystem=true
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+SystemCallFilter=@system-service
+CapabilityBoundingSet=~CAP_SYS_PTRACE CAP_SYS_MODULE CAP_SYS_BOOT CAP_SYS_TIME CAP_SYS_CHROOT CAP_SYS_PACCT CAP_SYS_TTY_CONFIG CAP_SYSLOG
+CapabilityBoundingSet=~CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_SETFCAP CAP_KILL CAP_MKNOD CAP_LEASE CAP_IPC_OWNER
+CapabilityBoundingSet=~CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_AUDIT_CONTROL CAP_AUDIT_READ CAP_AUDIT_WRITE CAP_BPF
+CapabilityBoundingSet=~CAP_NET_BIND_SERVICE CAP_NET_BROADCAST CAP_WAKE_ALARM CAP_BLOCK_SUSPEND
+""",
 )
-# root without capabilities: it may write the folder of root, and nothing else that root may.
+# Of programs without devices and capabilities: root may write its own files in the folders that are writable here, and nothing else.
+CONFINED = """\
+CapabilityBoundingSet={capabilities}
+PrivateDevices=true
+PrivateIPC=true
+ProtectClock=true
+ProtectProc=invisible
+UMask=0077
+MemoryDenyWriteExecute=true
+RestrictAddressFamilies={families}
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+"""
+# It reads what a proxy answers, from addresses of this host.
 PROXIES = Kind(
     "ascend-inference-proxy-metrics",
     "Metrics of proxies for node_exporter",
     "collector.proxies",
     "",
-    "CapabilityBoundingSet=\nPrivateDevices=true\n",
+    CONFINED.format(capabilities="", families="AF_UNIX AF_INET AF_INET6 AF_NETLINK"),
 )
-# As PROXIES: root owns the journal and Docker's socket. Logs in files belong to the services' user, possibly below its home.
+# root, because it owns the journal and Docker's socket. Logs in files belong to the services' user, possibly below its home.
 LOGS = Kind(
     "ascend-inference-log-metrics",
     "Metrics of logs for node_exporter",
     "collector.logs",
     "",
-    "CapabilityBoundingSet={rights}\nPrivateDevices=true\nProtectHome=read-only\nStateDirectory={state}\nStateDirectoryMode=0700\n",
+    CONFINED.replace("{families}", "AF_UNIX")
+    + "ProtectHome=read-only\nStateDirectory={state}\nStateDirectoryMode=0700\n",
 )
 SERVICE = """\
 # Written by the playbook ascend.inference.monitoring; changes are lost.
@@ -70,6 +93,17 @@ NoNewPrivileges=true
 PrivateTmp=true
 ProtectHome=true
 ProtectSystem=strict
+ProtectHostname=true
+ProtectKernelLogs=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+LockPersonality=true
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
 ReadWritePaths={folder}
 {rights}"""
 TIMER = """\
@@ -138,7 +172,7 @@ def log_files(plan: t.Mapping[str, t.Any], settings: Monitoring) -> dict[str, t.
         if logs:
             own[host["name"]] = [{"path": path, "content": json.dumps(content, indent=1) + "\n", "mode": "0644"}]
     # CAP_DAC_READ_SEARCH: reads what belongs to others, and writes nothing.
-    rights = LOGS.rights.format(rights="CAP_DAC_READ_SEARCH" if "file" in kinds else "", state=unit)
+    rights = LOGS.rights.format(capabilities="CAP_DAC_READ_SEARCH" if "file" in kinds else "", state=unit)
     kind = LOGS._replace(unit=unit, metrics=file, rights=rights)
     made = _timer(base, kind, settings, [posixpath.join(base, "code", "logs.json")])
     made["removed"].append(state)
