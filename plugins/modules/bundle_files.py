@@ -28,7 +28,9 @@ options:
         one now. Required there.
     type: str
   directory:
-    description: The folder on the host. Files in it that are not of the bundle are left alone.
+    description:
+      - The folder on the host. Files in it that are not of the bundle are left alone. It is refused if root runs the module, and another user owns or
+        can write to it or a folder above it.
     type: path
     default: /var/cache/ascend-inference/bundle
   state:
@@ -164,8 +166,11 @@ images:
   sample: []
 """
 
+import os
+
 from ansible.module_utils.basic import AnsibleModule
 
+from ..module_utils.files.trust import shared
 from ..module_utils.install.bundle_files import (
     FilesError,
     fetch,
@@ -199,6 +204,17 @@ ARGUMENTS = {
 }
 
 
+def require_own(directory):
+    """Raise ``FilesError`` if others could swap files after they were proved: root installs packages from there, and runs what they have."""
+    folders = shared(directory) if os.geteuid() == 0 else []
+    if folders:
+        raise FilesError(
+            f"{folders[0]} belongs to another user than root, or others can write to it, so files in {directory} could be swapped after they were "
+            "compared with the bundle, and root would run them. [bundle_directory] Nothing was copied. Fix: leave inference_bundle_directory out, or "
+            f"make {folders[0]} root's (chown root:root, chmod 755)"
+        )
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -207,6 +223,7 @@ def main():
     result["packages_of_dnf"] = lacking_of_dnf(params["packages_of_dnf"], params["engine"], params["offered"])
     fetching = params["url"] and params["state"] == "present" and not module.check_mode
     try:
+        require_own(params["directory"])
         if params["archive"] and not module.check_mode:
             unpack(params["archive"], params["directory"], params["files"])
         if params["url"]:

@@ -202,7 +202,7 @@ import pwd
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils.files import begun, deployment_lock, journal, removal, system_folders, tree
+from ..module_utils.files import begun, deployment_lock, journal, removal, system_folders, tree, trust
 from ..module_utils.files.changes import Owners, Update, difference
 from ..module_utils.files.whole_removal import remove_deployment
 from ..module_utils.tools.disk import explained
@@ -272,10 +272,19 @@ def unsafe(base, owners):
     if os.geteuid() != 0 or owners.service in (-1, 0):
         return []
     return [
-        f"{path} belongs to the service's user or is writable by all users, so {base} could be replaced. "
-        "Fix: make root its owner (mode 0755), or set inference_root to a folder owned by root."
-        for path in tree.distrusted(base, owners.service)
+        f"{path} belongs to the service's user, or this user, one of its groups or everybody can write to it, so {base} could be replaced. "
+        "Fix: make root its owner and group (mode 0755, no access control list), or set inference_root to a folder that only root can write to."
+        for path in trust.distrusted(base, owners.service, groups_of(owners.service))
     ]
+
+
+def groups_of(uid):
+    """The ids of all groups of a user."""
+    try:
+        user = pwd.getpwuid(uid)
+    except KeyError:
+        return []
+    return os.getgrouplist(user.pw_name, user.pw_gid)
 
 
 def removed(base, check):

@@ -68,7 +68,7 @@ def descend(descriptor, names, path):
 def open_folder(base, path):
     """A descriptor of the folder ``path``, which is ``base`` or below; None if it is missing.
 
-    The parent of ``base`` is trusted (see ``distrusted``); ``base`` itself and everything below it is not followed if it is a
+    The parent of ``base`` is trusted (see trust.py); ``base`` itself and everything below it is not followed if it is a
     link. A path that is not below ``base`` is trusted in the same way as the parent of ``base``.
     """
     inside = path == base or path.startswith(base + "/")
@@ -317,18 +317,3 @@ def _flatten(path):
                 os.close(folder)
     finally:
         os.close(top)
-
-
-def distrusted(path, uid):
-    """Folders above ``path`` that are writable by the user ``uid`` or by all users, so that nothing below them is trusted."""
-    found, current = [], os.path.dirname(os.path.realpath(path))
-    while True:
-        try:
-            status = os.stat(current)
-        except OSError:
-            status = None
-        if status and (status.st_uid == uid or (status.st_mode & 0o002 and not status.st_mode & stat.S_ISVTX)):
-            found.append(current)
-        if current == "/":
-            return found
-        current = os.path.dirname(current)

@@ -74,6 +74,32 @@ def test_other_content_gets_no_name(tmp_path, run_module, members, reason):
     assert os.listdir(str(tmp_path / "cache")) == [] and not (tmp_path / "a.whl").exists()
 
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+
+
+@needs_root
+@pytest.mark.parametrize("place", ["itself", "above"])
+@pytest.mark.parametrize(
+    ("owner", "group", "mode"), [(65534, 0, 0o755), (0, 65534, 0o775), (0, 0, 0o777)], ids=["owner", "group", "all"]
+)
+def test_a_folder_in_which_others_could_swap_files_is_refused(tmp_path, run_module, place, owner, group, mode):
+    """Root installs packages from there without a further comparison."""
+    directory = tmp_path / "others" / "cache"
+    directory.mkdir(parents=True)
+    given = directory if place == "itself" else directory.parent
+    sent = archive(tmp_path / "sent.tar", {"a.whl": b"first"})
+    os.chmod(str(given), mode)
+    os.chown(str(given), owner, group)
+    found = run_module("bundle_files", directory=str(directory), files=FILES, archive=sent)
+    assert found["failed"] and f"{given} belongs to another user" in found["msg"] and not os.listdir(str(directory))
+    os.chown(str(given), 0, 0)
+    os.chmod(str(given), 0o755)
+    assert (
+        run_module("bundle_files", directory=str(directory), files={"a.whl": FILES["a.whl"]}, archive=sent)["missing"]
+        == []
+    )
+
+
 def test_check_mode_unpacks_nothing(tmp_path, run_module):
     sent = archive(tmp_path / "sent.tar", {"a.whl": b"first"})
     run_module("bundle_files", directory=str(tmp_path / "cache"), files=FILES, archive=sent, check=True)

@@ -12,10 +12,18 @@ import json
 import os
 import pathlib
 import pwd
+import struct
 
 import pytest
-from ansible_collections.ascend.inference.plugins.module_utils.files import journal, manifest, tree, whole_removal
+from ansible_collections.ascend.inference.plugins.module_utils.files import (
+    journal,
+    manifest,
+    tree,
+    trust,
+    whole_removal,
+)
 from ansible_collections.ascend.inference.plugins.module_utils.status import plan as status_plan
+from ansible_collections.ascend.inference.plugins.modules import service_files
 
 NOBODY = pwd.getpwnam("nobody")
 PLAN = {"digest": "evil", "release": "1", "files": [{"path": "/etc/planted", "content": "x"}]}
@@ -121,3 +129,56 @@ def test_a_planted_manifest_removes_nothing_and_is_replaced(base):
     manifest.write(folder, "services", manifest.empty())
     os.close(folder)
     assert place.stat().st_uid == 0
+
+
+GROUP = 4242  # of nobody's, made up: the kernel needs no entry of it
+ACLS = {  # (tag, rights, id): owner, a named user or group, owning group, mask, others
+    "user": [(1, 7, -1), (2, 7, NOBODY.pw_uid), (4, 5, -1), (16, 7, -1), (32, 5, -1)],
+    "group": [(1, 7, -1), (4, 5, -1), (8, 7, GROUP), (16, 7, -1), (32, 5, -1)],
+}
+
+
+def allow(path, entries):
+    """Give a folder an access control list, as setfacl does."""
+    content = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, rights, who % 2**32) for tag, rights, who in entries
+    )
+    try:
+        os.setxattr(str(path), trust.ACL, content)
+    except OSError:
+        pytest.skip("this disk has no access control lists")
+
+
+def found(path, gids=(GROUP,)):
+    return trust.distrusted(str(path / "deployments" / "one"), NOBODY.pw_uid, gids)
+
+
+def test_a_folder_that_a_group_of_the_services_user_can_write_is_no_place_for_the_tree(tmp_path):
+    """Whoever can write to a folder can rename the deployments in it and put other scripts and units' files in their place."""
+    os.chown(str(tmp_path), 0, GROUP)
+    tmp_path.chmod(0o775)
+    assert found(tmp_path) == [str(tmp_path)] and found(tmp_path, [1]) == []
+    tmp_path.chmod(0o1775)  # sticky: only owners replace what is in there
+    assert found(tmp_path) == []
+    tmp_path.chmod(0o755)
+    assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ACLS)
+def test_an_access_control_list_for_the_services_user_counts_as_well(tmp_path, kind):
+    allow(tmp_path, ACLS[kind])
+    assert found(tmp_path) == [str(tmp_path)] and trust.shared(str(tmp_path)) == [str(tmp_path)]
+    others = [(tag, rights if tag not in (2, 8) else 5, who) for tag, rights, who in ACLS[kind]]
+    allow(tmp_path, others)
+    assert found(tmp_path) == [] and trust.shared(str(tmp_path)) == []
+
+
+def test_root_writes_no_file_where_a_group_of_the_services_user_can_replace_it(tmp_path, run_module, monkeypatch):
+    monkeypatch.setattr(service_files, "groups_of", lambda uid: [GROUP])
+    base = tmp_path / "shared" / "deployments" / "one"
+    base.parent.parent.mkdir()
+    os.chown(str(base.parent.parent), 0, GROUP)
+    base.parent.parent.chmod(0o775)
+    asked = {"directory": str(base), "name": "plan", "service_owner": "nobody", "owner": "root"}
+    refused = run_module("service_files", **asked, folders=[{"path": str(base), "mode": "0750"}])
+    assert refused["failed"] and "one of its groups" in refused["msg"] and not base.parent.exists()
