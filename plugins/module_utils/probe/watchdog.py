@@ -17,7 +17,10 @@ from .answer import numbers_of
 HOUR = 3600.0
 KEPT = 100  # actions in the record
 LATE, ROUND = 3, 8  # as status judges the age of a result
-_SUCCESS = re.compile(r'^inference_probe_(success|path_timestamp_seconds)\{[^}]*path="([^"]*)"\} (\S+)$', re.MULTILINE)
+# Within one line: whatever answers at the probe's port may send megabytes of beginnings.
+_SUCCESS = re.compile(
+    r'^inference_probe_(success|path_timestamp_seconds)\{[^}\n]*path="([^"\n]*)"\} (\S+)$', re.MULTILINE
+)
 
 
 class Decision(NamedTuple):

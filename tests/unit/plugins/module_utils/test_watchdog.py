@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.probe import watchdog
@@ -81,6 +82,15 @@ def test_a_proof_needs_new_requests_of_clients_and_over_the_engine():
     assert "clients fail" in watchdog.proven(metrics(clients=(0, new)), "colocated-0", 10)
     assert watchdog.proven(metrics(clients=(1, new)), "colocated-0", 10) == ""
     assert watchdog.proven("", "decode-0", 10)
+
+
+@pytest.mark.parametrize("part", ["inference_probe_success{\n", 'path="', 'path="x",'])
+def test_a_page_of_nothing_but_beginnings_ends(part):
+    """Whatever answers at the probe's port may send the 8 MiB that are read; a search from each line to the end of the page took hours."""
+    page = "inference_probe_success{" + part * (2**20 // len(part))
+    start = time.process_time()
+    assert watchdog.proven(page, "decode-0", 10)
+    assert time.process_time() - start < 5
 
 
 @pytest.fixture
