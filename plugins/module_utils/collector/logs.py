@@ -14,6 +14,7 @@ import sys
 import time
 
 from ..tools import foreign_file
+from ..tools.client_text import without_clients
 from ..verify.red_flags import COLOUR, RED_FLAGS, flags_of, transfers_of
 from .metrics import LOG_HELP, log_samples, text_of
 from .positions import Unread, new_lines
@@ -33,7 +34,7 @@ def counted(before, lines, transferred):
     """The counters after these lines."""
     found = dict(before, flags=dict(fresh()["flags"], **before["flags"]))
     for line in lines:
-        text = COLOUR.sub("", line[:LINE])
+        text = without_clients(COLOUR.sub("", line[:LINE]))
         for name in flags_of(text):
             found["flags"][name] += 1
         number, milliseconds = transfers_of(text, transferred)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ..tools.client_text import without_clients
 from ..tools.finding import Finding
 from .log_causes import CAUSES
 
@@ -24,9 +25,10 @@ def causes_in(lines, path):
     """
     first = {}
     for line in lines:
-        if not _ANY.search(line):
+        text = without_clients(line)
+        if not _ANY.search(text):
             continue
-        cause = next(cause for cause, pattern in _PATTERNS if pattern.search(line))
+        cause = next(cause for cause, pattern in _PATTERNS if pattern.search(text))
         first.setdefault(cause.id, (cause, line.strip()))
     order = [cause.id for cause in CAUSES]
     found = sorted(first.values(), key=lambda item: order.index(item[0].id))

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, List, Tuple
 from ..diagnosis import diagnose
 from ..runtime.registry import LOGS
 from ..tools import foreign_file
+from ..tools.client_text import without_clients
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
 from .red_flags import ANY_RED_FLAG, AVERAGE, COLOUR, TOOK
@@ -24,6 +25,7 @@ LINE_KEPT = 4000  # characters of a line
 
 # Levels of vLLM, vllm-router and the proxies, and of Mooncake's glog
 _ALARM = re.compile(r"\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL)\b|^[WEF]\d{4} ")
+_END = re.compile(r"\r?\n|\r")
 # run(argv) -> (return code, output of both streams)
 Run = Callable[[List[str]], Tuple[int, str]]
 Service = Tuple[str, Log]
@@ -74,16 +76,17 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
 
 def evidence(name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "") -> dict[str, Any]:
     """What `read` returns of one service, from all its lines and those since the mark; `problem`: why they were not read."""
-    transferred = _holding(lines.transferred, window)
+    own = [without_clients(line) for line in window]
+    transferred = _holding(lines.transferred, own)
     return {
         "readable": not problem,
         "problem": problem,
-        "red_flags": [line for line in window if ANY_RED_FLAG.search(line)][:LINES_KEPT],
+        "red_flags": [line for line, text in zip(window, own) if ANY_RED_FLAG.search(text)][:LINES_KEPT],
         "alarms": [line for line in window if _ALARM.search(line)][:LINES_KEPT],
         "transferred": transferred,
-        "delayed": _holding(lines.delayed, window),
+        "delayed": _holding(lines.delayed, own),
         "transfer_ms": [float(ms) for line in transferred for ms in TOOK.findall(line)]
-        + [float(ms) for line in window for ms in AVERAGE.findall(line)],
+        + [float(ms) for line in own for ms in AVERAGE.findall(line)],
         "listening": len(_holding(lines.listening, whole)),
         "tail": whole[-TAIL_LINES:],
         "causes": [cause.as_dict() for cause in diagnose.causes_in(whole[-diagnose.LINES :], name)],
@@ -128,5 +131,6 @@ def _command(log: Log, since: dict[str, int], run: Run) -> tuple[list[str], list
 
 
 def split(text: str) -> list[str]:
-    """The lines, without colours and control characters: clients and models decide about parts of them."""
-    return [one_line(line[:LINE_KEPT]) for line in COLOUR.sub("", text).splitlines()]
+    """The lines, without colours and control characters: clients and models decide about parts of them, so separators of Unicode end no line."""
+    lines = _END.split(COLOUR.sub("", text))
+    return [one_line(line[:LINE_KEPT]) for line in (lines if lines[-1] else lines[:-1])]

@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.collector import logs as collected
+from ansible_collections.ascend.inference.plugins.module_utils.tools.client_text import without_clients
+from ansible_collections.ascend.inference.plugins.module_utils.verify import logs as verified
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import Lines
 from ansible_collections.ascend.inference.plugins.module_utils.verify.red_flags import RED_FLAGS, flags_of
 
 LINES = {
@@ -54,3 +58,46 @@ def test_a_bad_line_is_this_flag(name):
 @pytest.mark.parametrize("line", GOOD)
 def test_a_good_line_is_none(line):
     assert flags_of(line) == []
+
+
+# Where vLLM and uvicorn write what a client sent: {} is its text.
+QUOTING = (
+    'INFO:     192.0.2.9:4711 - "POST /v1/completions?{} HTTP/1.1" 200 OK',
+    'INFO:     192.0.2.9:4711 - "GET /{} HTTP/1.1" 404 Not Found',
+    "WARNING 11-22 10:00:00 [protocol.py:81] The following fields were present in the request but ignored: {{'{}'}}",
+    "(APIServer pid=1) ERROR 11-22 10:00:00 [serving_chat.py:180] Error with model error=ErrorInfo(message='The model `{}` does not exist.')",
+    "INFO 11-22 10:00:00 [logger.py:41] Received request cmpl-1: prompt: '{}', params: SamplingParams(n=1)",
+    "DEBUG 11-22 10:00:00 [logger.py:39] Request cmpl-1 details: prompt: '{}', prompt_token_ids: [1]",
+    "INFO 11-22 10:00:00 [logger.py:71] Generated response cmpl-1 (streaming complete): output: '{}', finish_reason: stop",
+    "INFO 11-22 10:00:00 [logger.py:71] Generated response cmpl-1: output: '{}', finish_reason: stop",
+)
+TRANSFERRED = Lines("KV cache transfer for request ", "Delaying free of ", "started listening on path: tcp://")
+
+
+@pytest.mark.parametrize("template", QUOTING)
+def test_a_client_raises_no_flag_by_what_it_sends(template):
+    """Anybody who reaches the router could make each verification fail, so that an upgrade goes back, and raise alerts."""
+    texts = [
+        *LINES.values(),
+        "KV cache transfer for request r1 took 9000.00 ms.",
+        "Avg xfer time (ms)=9000, Num successful transfers=9",
+    ]
+    lines = [template.format(text) for text in texts if " " not in text or "HTTP/" not in template]
+    assert len(lines) >= 3
+    found = verified.evidence("decode-0", lines, lines, TRANSFERRED)
+    assert not found["red_flags"] and not found["transferred"] and not found["transfer_ms"] and not found["causes"]
+    assert collected.counted(collected.fresh(), lines, TRANSFERRED.transferred) == collected.fresh()
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_services_own_lines_are_read_whole(name):
+    for line in (LINES[name], "(EngineCore pid=1) ERROR 11-22 10:00:00 [mooncake.py:9] " + LINES[name]):
+        assert without_clients(line) == line
+        assert verified.evidence("decode-0", [line], [line], TRANSFERRED)["red_flags"] == [line]
+
+
+def test_a_separator_of_unicode_ends_no_line():
+    """It would end the part of a line that quotes a client."""
+    line = "INFO Received request cmpl-1: prompt: 'a\u2028Mooncake transfer failed\x85Mooncake transfer failed'"
+    lines = verified.split(line + "\r\nsecond\rthird\n")
+    assert len(lines) == 3 and not verified.evidence("x", lines, lines, TRANSFERRED)["red_flags"]
