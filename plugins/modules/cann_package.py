@@ -21,6 +21,13 @@ options:
     type: list
     elements: path
     required: true
+  checksums:
+    description:
+      - Checksum of each package by the name of its file, as C(sha256:HEX). A package that others than the own user and root can change, such as
+        one on a network share, is copied below O(install_path) and compared there before it is run.
+      - Others are not compared here.
+    type: dict
+    default: {}
   install_path:
     description: Directory below which CANN is installed.
     type: path
@@ -106,6 +113,16 @@ from ..module_utils.tools.file_lock import LOCK, Busy, FileLock
 from ..module_utils.tools.runner import run
 from ..module_utils.tools.text import visible
 
+ARGUMENTS = dict(
+    packages=dict(type="list", elements="path", required=True),
+    checksums=dict(type="dict", default={}),
+    install_path=dict(type="path", default="/usr/local/Ascend"),
+    for_all=dict(type="bool", default=True),
+    missing_ok=dict(type="bool", default=False),
+    free_mib=dict(type="int", default=10240),
+    timeout=dict(type="float", default=3600),
+)
+
 
 def wanted(params):
     """The missing packages in installation order, and problems of those that cannot be installed."""
@@ -144,17 +161,7 @@ def space(params, missing):
 
 def main():
     """Compare, install what is missing, read back."""
-    module = AnsibleModule(
-        argument_spec=dict(
-            packages=dict(type="list", elements="path", required=True),
-            install_path=dict(type="path", default="/usr/local/Ascend"),
-            for_all=dict(type="bool", default=True),
-            missing_ok=dict(type="bool", default=False),
-            free_mib=dict(type="int", default=10240),
-            timeout=dict(type="float", default=3600),
-        ),
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params, root = module.params, module.params["install_path"]
     missing, problems = wanted(params)
     problems += space(params, missing)
@@ -177,7 +184,9 @@ def install(params, missing):
         lock.sign()
         for package in missing:
             if not cann.is_installed(root, package):
-                cann.install(run, root, package, params["for_all"], params["timeout"])
+                checksum = str(params["checksums"].get(package.name, ""))
+                with cann.unchangeable(root, package, checksum) as own:
+                    cann.install(run, root, own, params["for_all"], params["timeout"])
 
 
 def result(root, missing, before, check_mode):

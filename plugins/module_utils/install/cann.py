@@ -9,14 +9,20 @@ and exits 0, and without ``--quiet`` it stops at the licence prompt. Runs on Pyt
 
 from __future__ import annotations
 
+import contextlib
 import glob
+import hashlib
 import os
+import shutil
 import typing as t
 
+from ..files.trust import shared
 from ..host import ascend_software as software
 
 LOGS = ("/var/log/ascend_seclog/ascend_toolkit_install.log", "~/var/log/ascend_seclog/ascend_toolkit_install.log")
 MARKER = (".", ".installing")  # around the name of a package
+COPIES = ".ascend-inference-packages"  # below the folder of CANN, while a package is installed
+CHUNK = 2**20
 Run = t.Callable[..., t.Any]
 
 
@@ -76,6 +82,44 @@ def command(root, package, for_all, action):
         # NNAL's installer takes its path from the toolkit's environment.
         return ["bash", "-c", 'source "$1" && shift && exec "$@"', "install"] + software.environment(root)[:1] + argv
     return argv
+
+
+@contextlib.contextmanager
+def unchangeable(root, package, checksum):
+    # type: (str, software.Package, str) -> t.Iterator[software.Package]
+    """The package in a place where nobody else can swap it after it was compared: itself, or a compared copy that is removed afterwards.
+
+    ``checksum``: ALGORITHM:HEX, or empty for a package that is not compared. Called under the lock of ``root``.
+    """
+    others = shared(package.path) or shared(os.path.dirname(package.path))
+    if not checksum or not others:
+        yield package
+        return
+    folder = os.path.join(root, COPIES)
+    shutil.rmtree(folder, ignore_errors=True)  # of a run that was killed
+    os.mkdir(folder, 0o700)
+    try:
+        copy = package._replace(path=os.path.join(folder, package.name))
+        found = _copied(package.path, copy.path, checksum.partition(":")[0])
+        if found != checksum.partition(":")[2]:
+            raise InstallError(
+                f"{package.path} was changed after it was compared: its checksum is {found} now, expected {checksum}. It was not run. "
+                f"Fix: find out who wrote to {others[0]}, and fetch the package again."
+            )
+        yield copy
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copied(source, target, algorithm):
+    # type: (str, str, str) -> str
+    """Copy a file; the checksum of what was copied."""
+    digest = hashlib.new(algorithm)
+    with open(source, "rb") as original, open(target, "wb") as copy:
+        for chunk in iter(lambda: original.read(CHUNK), b""):
+            digest.update(chunk)
+            copy.write(chunk)
+    return digest.hexdigest()
 
 
 def install(run, root, package, for_all, timeout):

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pathlib
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.host import ascend_software as software
@@ -96,3 +98,59 @@ def test_an_installer_that_did_nothing_or_broke_off_is_caught_and_repaired(tmp_p
     assert not cann.is_installed(str(tmp_path / "root"), package(tmp_path))
     install(tmp_path)
     assert cann.is_installed(str(tmp_path / "root"), package(tmp_path))
+
+
+def sha256(path):
+    return "sha256:" + hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def others_can_change(path):
+    """As on a network share: any user may replace the file."""
+    os.chmod(path, 0o666)
+
+
+def test_a_package_that_was_swapped_after_it_was_compared_is_not_run(tmp_path):
+    """The role compares the packages some minutes before root runs them."""
+    root, item = tmp_path / "root", package(tmp_path)
+    root.mkdir()
+    checksum = sha256(item.path)
+    others_can_change(item.path)
+    pathlib.Path(item.path).write_text(f"touch {tmp_path}/evil")
+    with pytest.raises(cann.InstallError, match="was changed after it was compared"), cann.unchangeable(
+        str(root), item, checksum
+    ) as own:
+        cann.install(run, str(root), own, False, 30)
+    assert not (tmp_path / "evil").exists() and not os.listdir(str(root))
+
+
+@pytest.mark.parametrize("where", ["file", "folder"])
+def test_what_others_can_change_is_run_from_a_copy_that_they_cannot(tmp_path, where):
+    shelf, root = tmp_path / "shelf", tmp_path / "root"
+    shelf.mkdir()
+    (root / cann.COPIES / "left by a killed run").mkdir(parents=True)
+    item = package(shelf)
+    (root / cann.COPIES / "root").mkdir()
+    path = pathlib.Path(item.path)
+    path.write_text(path.read_text().replace(str(shelf / "root"), str(root)))
+    checksum = sha256(item.path)
+    others_can_change(item.path if where == "file" else str(shelf))
+    if where == "folder":
+        shelf.chmod(0o777)
+    with cann.unchangeable(str(root), item, checksum) as own:
+        assert (
+            own.path != item.path and own.name == item.name and os.stat(os.path.dirname(own.path)).st_mode & 0o077 == 0
+        )
+        path.write_text(f"touch {tmp_path}/evil")
+        cann.install(run, str(root), own, False, 30)
+    assert not (tmp_path / "evil").exists() and os.listdir(str(root)) == ["cann-9.4.0"]
+
+
+def test_a_package_that_nobody_else_can_change_is_run_where_it_is(tmp_path):
+    item = package(tmp_path)
+    os.chmod(item.path, 0o644)
+    for checksum in (sha256(item.path), ""):
+        with cann.unchangeable(str(tmp_path / "root"), item, checksum) as own:
+            assert own == item
+    others_can_change(item.path)
+    with cann.unchangeable(str(tmp_path / "root"), item, "") as own:  # cann_unverified
+        assert own == item
