@@ -195,7 +195,7 @@ def silent_routers(plan: t.Mapping[str, t.Any]) -> list[dict[str, t.Any]]:
 
 
 def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[str]) -> dict[str, t.Any]:
-    """``{directory, folders, files, own, unit, service, removed}``; ``own``: host to files that only it has."""
+    """``{directory, folder, folders, files, own, unit, service, removed}``; ``own``: host to files that only it has; ``folder``: above ``directory``."""
     base, package = posixpath.join(parent, "code"), posixpath.join(parent, "code", PACKAGE)
     values = {
         "about": kind.about,
@@ -220,5 +220,6 @@ def _timer(parent: str, kind: Kind, settings: Monitoring, arguments: t.Sequence[
         "own": {},
         "unit": f"{kind.unit}.timer",
         "service": f"{kind.unit}.service",
-        "removed": [*sorted(units), parent, posixpath.join(settings.textfile_directory, kind.metrics)],
+        "folder": parent,
+        "removed": [*sorted(units), posixpath.join(settings.textfile_directory, kind.metrics)],
     }

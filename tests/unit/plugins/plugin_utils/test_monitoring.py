@@ -384,6 +384,14 @@ def test_the_counters_of_logs_are_complete_without_the_collection(tmp_path):
     assert text.count("inference_log_read{") == len(settings["services"]) and "} 1\n" not in text
 
 
+@pytest.mark.parametrize("part", ["collector", "proxies", "logs"])
+def test_what_is_removed_without_a_look_has_a_name_of_ours(plan, part):
+    """A folder npu-metrics below the root may be somebody's: only what the manifest of the program names goes, and the folder if it is empty then."""
+    found = monitoring_files(plan, {**ALL, "npu": "collector", "logs": True, "state": "absent"})[part]
+    assert found["removed"] and all("ascend" in path.rpartition("/")[2] for path in found["removed"])
+    assert os.path.dirname(found["directory"]) == found["folder"] == found["folders"][0]["path"]
+
+
 def test_the_collector_is_touched_only_where_it_is_used():
     def state(raw):
         return monitoring_files(planned("p2p"), raw)["collector"]["state"]
