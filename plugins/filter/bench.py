@@ -26,7 +26,7 @@ def runs_filter(plan: t.Any, settings: t.Any, files: t.Any = None) -> dict[str, 
 
 
 def report_filter(results: t.Any, plan: t.Any, bench: t.Any, *others: t.Any) -> dict[str, t.Any]:
-    """The report of the results of service_bench; ``others``: an earlier report to compare with, and the state of tuning."""
+    """The report of the results of service_bench; ``others``: an earlier report, the state of tuning, and findings of status and check."""
     return bench_report(plain(plan), plain(bench), plain(results), *(plain(other) or None for other in others))
 
 

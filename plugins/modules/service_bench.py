@@ -81,6 +81,25 @@ options:
         description: URL of the engine's API, without a path.
         type: str
         required: true
+  others:
+    description: Routers and masters of the store whose counters are read as well.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      name:
+        description: Name of the service.
+        type: str
+        required: true
+      kind:
+        description: What it is.
+        type: str
+        required: true
+        choices: [router, store]
+      url:
+        description: URL of its metrics, without a path.
+        type: str
+        required: true
   evict:
     description:
       - Name of one of O(engines) whose KV cache the prompts replace. Their number, C(--num-prompts), is computed from the size that the engine reports.
@@ -137,6 +156,11 @@ engines:
   returned: when requests were sent
   type: dict
   sample: {"decode-0": {"requests": 32.0, "preemptions": 0.0}}
+others:
+  description: The same of O(others).
+  returned: when requests were sent
+  type: dict
+  sample: {"router": {"requests": 32.0, "retries": 0.0}}
 """
 
 import os
@@ -154,11 +178,13 @@ from ..module_utils.bench.driver import (
     whole_argv,
 )
 from ..module_utils.bench.running import Running
+from ..module_utils.bench.window import gained, read_counters
 from ..module_utils.files.tree import TreeError
 from ..module_utils.tools.runner import ToolMissing
 from ..module_utils.tools.text import visible
 
 ENGINE = {"name": {"type": "str", "required": True}, "url": {"type": "str", "required": True}}
+OTHER = {**ENGINE, "kind": {"type": "str", "required": True, "choices": ["router", "store"]}}
 ARGUMENTS = {
     "deployment": {"type": "path", "required": True},
     "argv": {"type": "list", "elements": "str", "required": True},
@@ -171,6 +197,7 @@ ARGUMENTS = {
     "api_key": {"type": "str", "default": "", "no_log": True},
     "engine_api_key": {"type": "str", "default": "", "no_log": True},
     "engines": {"type": "list", "elements": "dict", "default": [], "options": ENGINE},
+    "others": {"type": "list", "elements": "dict", "default": [], "options": OTHER},
     "evict": {"type": "str", "default": ""},
     "prompt_tokens": {"type": "int", "default": 0, "no_log": False},
     "output_tokens": {"type": "int", "default": 0, "no_log": False},
@@ -205,7 +232,7 @@ def main():
     result = {"changed": False, "command": whole_argv(command, path)}
     if module.check_mode:
         module.exit_json(**result)
-    before = read_all(params["engines"], params["engine_api_key"])
+    before, others = read_all(params["engines"], params["engine_api_key"]), read_counters(params["others"])
     try:
         with Running(params["deployment"]):
             result["figures"] = run_load(command, path, params["output_tokens"], params["timeout"])
@@ -213,6 +240,7 @@ def main():
         module.fail_json(msg=visible(f"Benchmark: {error}"), **result)
     after = read_all(params["engines"], params["engine_api_key"])
     result["engines"] = {name: growth(before[name], after[name]) for name in before}
+    result["others"] = gained(params["others"], others, read_counters(params["others"]))
     module.exit_json(**result)
 
 

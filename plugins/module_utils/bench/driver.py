@@ -48,6 +48,11 @@ COUNTERS = {
     "queue_seconds": "vllm:request_queue_time_seconds_sum",
     "prefill_seconds": "vllm:request_prefill_time_seconds_sum",
     "decode_seconds": "vllm:request_decode_time_seconds_sum",
+    # Of connectors that count their transfers: MooncakeConnectorV2 of vLLM-Ascend.
+    "transfers": "vllm:mooncake_xfer_time_seconds_count",
+    "transfer_seconds": "vllm:mooncake_xfer_time_seconds_sum",
+    "transferred_bytes": "vllm:mooncake_bytes_transferred_sum",
+    "failed_transfers": "vllm:mooncake_num_failed_transfers_total",
 }
 STARTED = "process_start_time_seconds"  # missing with several API servers
 CACHE = "vllm:cache_config_info"  # a line for each data-parallel rank, whose labels are its settings

@@ -10,7 +10,7 @@ the result, never zero.
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from ..tools.http_client import Target, ask
 from ..verify.metrics import Samples, labels_of, read_metrics
@@ -29,10 +29,17 @@ STATES = {
 }
 GROWING = {
     "engine": COUNTERS,
-    "store": {"evictions": "master_successful_evictions_total", "refused": "master_put_start_alloc_failures_total"},
+    "store": {
+        "reads": "total_get_nums_",
+        "found": "valid_get_nums_",
+        "evictions": "master_successful_evictions_total",
+        "refused": "master_put_start_alloc_failures_total",
+    },
     "router": {
         "requests": "vllm_router_requests_total",
+        "pd_requests": "vllm_router_pd_requests_total",
         "errors": "vllm_router_pd_errors_total",
+        "request_errors": "vllm_router_request_errors_total",
         "retries": "vllm_router_retries_total",
     },
 }
@@ -58,6 +65,22 @@ def read(service: dict[str, str], token: str = "") -> Reading | None:
             series = len(labels_of(reply.body, metric)) if name in SHARES else 1
             states[name] = samples[metric] / max(1, series)
     return Reading(time.monotonic(), samples, states)
+
+
+def read_counters(services: Sequence[dict[str, str]]) -> dict[str, Samples | None]:
+    """The counters of routers and masters ({name, kind, url}) by name; None of one that does not answer. Keys belong to engines."""
+    found = {service["name"]: read(service) for service in services}
+    return {name: reading.samples if reading else None for name, reading in found.items()}
+
+
+def gained(
+    services: Sequence[dict[str, str]], before: Mapping[str, Samples | None], after: Mapping[str, Samples | None]
+) -> dict[str, dict[str, float] | None]:
+    """{name: what each counter gained} between two readings; None of a service that was not read twice, or whose counters went back."""
+    return {
+        service["name"]: growth(before[service["name"]], after[service["name"]], GROWING[service["kind"]])
+        for service in services
+    }
 
 
 def watch(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ..bench.others import other_services
 from ..description.findings import PlanError
-from ..plan.service import bracketed
 from .evidence import ENGINES, gap
 
 Record = t.Mapping[str, t.Any]
-KINDS = {"router": "router", "mooncake_master": "store"}  # others than engines, if they have a port for metrics
 
 
 def watched_services(plan: Record) -> dict[str, t.Any]:
@@ -23,9 +22,4 @@ def watched_services(plan: Record) -> dict[str, t.Any]:
     verify = plan["verify"]
     engines = [engine for role in ENGINES for engine in verify.get(role) or ()]
     found = [{"name": engine["name"], "kind": "engine", "url": engine["url"]} for engine in engines]
-    for service in plan["services"]:
-        port = next((port["first"] for port in service["ports"] if port["name"] == "metrics"), None)
-        if service["kind"] in KINDS and port is not None:
-            url = f"http://{bracketed(service['address'])}:{port}"
-            found.append({"name": service["name"], "kind": KINDS[service["kind"]], "url": url})
-    return {"host": (verify.get("entry") or engines[0])["host"], "services": found}
+    return {"host": (verify.get("entry") or engines[0])["host"], "services": [*found, *other_services(plan)]}

@@ -29,6 +29,17 @@ def figures(old: Record, slo: Record, compared: t.Sequence[str]) -> list[str]:
     return [name for name in compared if name != GOOD or old.get("slo") == dict(slo)]
 
 
+def earlier(old: Record, comparison: t.Sequence[Record], bench: Record) -> dict[str, dict[str, t.Any]]:
+    """``{load: medians}`` of the earlier report's loads that were compared, for curves beside those of now; none for other numbers of NPUs.
+
+    Rates of another number of NPUs would be compared by their height, which says nothing.
+    """
+    compared = {row["load"] for row in comparison}
+    if old.get("devices") != bench["devices"]:
+        return {}
+    return {load["title"]: dict(load["median"]) for load in old["loads"] if load["title"] in compared}
+
+
 def about_models(old: Record, model: str) -> t.Iterator[Finding]:
     """Reports of different models. Reports that do not name theirs are older."""
     if old.get("model", model) != model:

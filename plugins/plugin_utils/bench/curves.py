@@ -39,12 +39,25 @@ def require_library() -> None:
         raise LibraryMissing(f"inference_bench_html is set, and {MISSING[0]}. Fix: {MISSING[1]}")
 
 
-def lines(title: str, axis: str, loads: t.Sequence[str], curves: t.Sequence[Curve], limit: float = 0) -> str:
-    """An SVG element: one curve for each name over the loads, and a dashed line at the limit if it is not 0. Raises LibraryMissing."""
-    colors = (*COLORS[: len(curves)], LIMIT_COLOR)
-    chart = _chart("Line", title, colors, loads, x_title="concurrent requests", y_title=axis)
+def lines(
+    title: str,
+    axis: str,
+    loads: t.Sequence[str],
+    curves: t.Sequence[Curve],
+    limit: float = 0,
+    before: t.Sequence[Curve] = (),
+) -> str:
+    """An SVG element: one curve for each name over the loads, and a dashed line at the limit if it is not 0. Raises LibraryMissing.
+
+    ``before``: dotted curves of an earlier report, in the colours of those of now with the same name.
+    """
+    colors = dict(zip((name for name, _values in curves), COLORS, strict=False))
+    shown = (*colors.values(), *(colors[name] for name, _values in before), LIMIT_COLOR)
+    chart = _chart("Line", title, shown, loads, x_title="concurrent requests", y_title=axis)
     for name, values in curves:
         chart.add(name, list(values), dots_size=4)
+    for name, values in before:
+        chart.add(f"{name} before", list(values), dots_size=2, stroke_style={"width": 2, "dasharray": "2, 4"})
     if limit:
         dashed = {"width": 2, "dasharray": "6, 4"}
         chart.add("limit", [limit] * len(loads), show_dots=False, stroke_style=dashed)

@@ -12,9 +12,10 @@ import typing as t
 from ..description.findings import Finding
 from .curves import MISSING, pygal_missing
 from .report import FORMAT
+from .services import PARTS
 
 WHY = "The run would end with this after hours of work."
-COMPARE, PAGE = "inference_bench_compare", "inference_bench_html"
+COMPARE, CHECK, PAGE = "inference_bench_compare", "inference_bench_check", "inference_bench_html"
 
 
 def file_findings(files: t.Mapping[str, t.Any]) -> list[Finding]:
@@ -22,7 +23,8 @@ def file_findings(files: t.Mapping[str, t.Any]) -> list[Finding]:
     found = []
     for name, value in files.items():
         path = os.path.realpath(os.path.expanduser(str(value))) if value else ""
-        problem, fix = ("", "") if not path else _earlier(path) if name == COMPARE else _written(name, path)
+        judge = {COMPARE: _earlier, CHECK: _checked}.get(name, lambda path, name=name: _written(name, path))
+        problem, fix = judge(path) if path else ("", "")
         if problem:
             found.append(Finding(name, "BENCH-FILE", problem, fix, why=WHY))
     return found
@@ -42,16 +44,35 @@ def _written(name: str, path: str) -> tuple[str, str]:
     return "", ""
 
 
+def _checked(path: str) -> tuple[str, str]:
+    """(what is wrong, fix) of the findings of check."""
+    fix = "Name a file that the playbook check wrote (inference_check_json)."
+    found, problem = _read(path)
+    rows = found.get("findings") if isinstance(found, dict) else None
+    if not problem and not (
+        isinstance(rows, list) and all(isinstance(row, dict) and set(row) >= PARTS for row in rows)
+    ):
+        problem = f"{path} has no findings of a check"
+    return (problem, fix) if problem else ("", "")
+
+
+def _read(path: str) -> tuple[t.Any, str]:
+    """(the JSON of a file, why it cannot be read)."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return json.load(stream), ""
+    except OSError as error:
+        return None, f"{path} cannot be read: {error.strerror}"
+    except (ValueError, RecursionError):
+        return None, f"{path} is no JSON"
+
+
 def _earlier(path: str) -> tuple[str, str]:
     """(what is wrong, fix) of an earlier report."""
     fix = "Name a report that the playbook bench wrote (inference_bench_json)."
-    try:
-        with open(path, encoding="utf-8") as stream:
-            report = json.load(stream)
-    except OSError as error:
-        return f"{path} cannot be read: {error.strerror}", fix
-    except ValueError:
-        return f"{path} is no JSON", fix
+    report, problem = _read(path)
+    if problem:
+        return problem, fix
     if not isinstance(report, dict) or report.get("format") != FORMAT or "loads" not in report:
         return f"{path} is no report of a benchmark, or one of another version", "Measure it again, or " + fix[
             0

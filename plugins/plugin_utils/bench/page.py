@@ -9,10 +9,21 @@ import html
 import typing as t
 
 from ...module_utils.tools.text import visible
+from ..description.values import natural
 from ..hosts.report_style import STYLE
 from ..hosts.tuning_state import state_lines
 from .curves import Curve, bars, lines
-from .text import comparison_rows, driver_text, engine_rows, load_rows, topology_text, upstream_rows
+from .text import (
+    comparison_rows,
+    driver_text,
+    engine_rows,
+    known_lines,
+    load_rows,
+    other_rows,
+    topology_text,
+    upstream_rows,
+    versions_text,
+)
 
 Record = t.Mapping[str, t.Any]
 # A curve's title, its unit, its figures with their names, and the limit of inference_bench.slo that it shows.
@@ -29,7 +40,8 @@ CURVES = (
 )
 # Counters of an engine that are seconds of its requests, in the order in which a request passes.
 STAGES = (
-    ("queue_seconds", "queue, KV transfer"),
+    ("queue_seconds", "queue (with the transfer, if it is not counted)"),
+    ("moved_seconds", "KV transfer"),
     ("prefill_seconds", "prefill"),
     ("decode_seconds", "decode"),
 )
@@ -45,7 +57,7 @@ def bench_page(report: Record) -> str:
     settings = report["settings"]
     title = f"Benchmark of {report['deployment']}"
     facts = [
-        ("Release", f"{report['release']}, vLLM {report['vllm']}"),
+        ("Software", versions_text(report)),
         ("Plan", report["digest"][:12]),
         ("Devices", report["devices"] or ""),
         ("Load made on", f"{report['host']}{driver_text(settings)}"),
@@ -59,6 +71,7 @@ def bench_page(report: Record) -> str:
             else "",
         ),
         ("Tuning", " ".join(line.strip() for line in state_lines(report.get("tuning") or {})).removeprefix("Tuning: ")),
+        ("Seen before", "; ".join(line.removesuffix(".") for line in known_lines(report))),
         ("Limits", ", ".join(f"{name} {value} ms" for name, value in report["slo"].items() if value)),
     ]
     state, verdict = ("ok", "Passed.") if report["passed"] else ("error", "Failed: see the findings.")
@@ -73,6 +86,7 @@ def bench_page(report: Record) -> str:
         table_part("Comparison with the earlier report", comparison_rows(report)),
         table_part("The same model in vLLM-Ascend's CI", upstream_rows(report)),
         table_part("Engines", engine_rows(report)),
+        table_part("Routers and stores", other_rows(report)),
         _stages(report),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -97,33 +111,48 @@ def _finding(finding: Record) -> str:
 
 
 def _curves(report: Record) -> t.Iterator[str]:
-    loads = report["loads"]
+    loads, earlier = report["loads"], report.get("earlier") or {}
     labels = [load["title"] for load in loads]
     for title, unit, figures, limit in CURVES:
         curves = [(name, [load["median"].get(figure) for load in loads]) for figure, name in figures]
         shown = [(name, values) for name, values in curves if any(value is not None for value in values)]
         if shown:
-            yield lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0)
+            ends = (figures[0], figures[-1]) if len(figures) > 1 else figures  # more of them hide those of now
+            before = [(name, [earlier.get(label, {}).get(figure) for label in labels]) for figure, name in ends]
+            known = {name for name, _values in shown}
+            old = [(name, values) for name, values in before if name in known and set(values) != {None}]
+            yield lines(f"{title} ({unit})", unit, labels, shown, report["slo"].get(limit) or 0, old)
 
 
 def _stages(report: Record) -> str:
     """Where the time of requests went, in percent of the seconds that each engine counted."""
-    seconds = {
-        name: [gained.get(counter) or 0.0 for counter, _title in STAGES]
-        for name, gained in sorted(report["engines"].items())
-        if gained and any(gained.get(counter) for counter, _title in STAGES)
-    }
+    # From below: pygal draws the first bar at the bottom.
+    engines = sorted(report["engines"].items(), key=lambda item: natural(item[0]), reverse=True)
+    seconds = {name: stage_seconds(gained) for name, gained in engines if gained}
+    seconds = {name: values for name, values in seconds.items() if any(values)}
     if not seconds:
         return ""
     parts: list[Curve] = [
         (title, [100.0 * values[number] / sum(values) for values in seconds.values()])
         for number, (_counter, title) in enumerate(STAGES)
+        if any(values[number] for values in seconds.values())
     ]
     return (
         '<h2>Share of each stage</h2><div class="curves">'
         + bars("Time of requests", "%", list(seconds), parts)
         + "</div>"
     )
+
+
+def stage_seconds(gained: Record) -> list[float]:
+    """Seconds of each of STAGES. A request waits for its KV cache in the queue: the mean of a transfer for each request is taken from that.
+
+    An instance counts one transfer for each rank of tensor parallelism, which run at the same time, so their sum is more than was waited.
+    """
+    queue = gained.get("queue_seconds") or 0.0
+    mean = (gained.get("transfer_seconds") or 0.0) / (gained.get("transfers") or 1)
+    moved = min(queue, mean * (gained.get("requests") or 0.0))
+    return [queue - moved, moved, gained.get("prefill_seconds") or 0.0, gained.get("decode_seconds") or 0.0]
 
 
 def table_part(title: str, rows: t.Sequence[t.Sequence[str]]) -> str:

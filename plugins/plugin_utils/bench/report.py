@@ -11,7 +11,7 @@ import typing as t
 
 from ..description.findings import Finding
 from ..hosts.tuning_state import UNKNOWN
-from . import comparable, upstream
+from . import comparable, services, upstream
 from .pool import COLD, OTHER, OWN
 
 Record = t.Mapping[str, t.Any]
@@ -37,21 +37,26 @@ def bench_report(
     results: t.Sequence[Record],
     old: Record | None = None,
     tuning: t.Mapping[str, Record] | None = None,
+    known: Record | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, model, digest, release, topology, before, settings, loads, engines, findings, comparison, upstream, tuning, passed}``.
+    """``{format, deployment, model, digest, release, versions, topology, before, settings, loads, earlier, engines, shares, others, findings, ...}``.
 
-    ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one.
-    ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is an earlier report; ``tuning`` is the state of
-    each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings cannot be compared.
+    ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one. ``earlier``: medians
+    of the earlier report's loads that were compared, for the curves. ``engines`` and ``others`` (routers, masters of the store): what their
+    counters gained; ``shares``: of the requests of a pool. ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is
+    an earlier report; ``tuning`` is the state of each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings
+    cannot be compared. ``known``: findings of others, ``{check: [findings] or None, status: [texts]}``, recorded for the same reason.
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
     loads = [
         _load(*group, measured) for group in dict.fromkeys((run["load"], run["round"]) for run, _result in measured)
     ]
-    engines = _engines(measured)
+    engines = services.summed(result["engines"] for _run, result in measured)
+    others = services.other_counters(bench, [result for _run, result in measured])
     topology, earlier = _topology(plan, bench), (old or {}).get("topology")
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
-    findings = [*_wrong_answers(loads), *_shares(engines, loads), *_wide(loads), *_gains(loads), *regressions]
+    findings = [*_wrong_answers(loads), *_shares(engines, loads), *services.about_services(engines, others)]
+    findings += [*_wide(loads), *_gains(loads), *regressions]
     findings += _tuned_otherwise(old, tuning or {})
     findings += comparable.about_models(old or {}, plan["model"]["name"])
     theirs = upstream.upstream_rows(upstream.cases_of(plan), topology, bench["settings"], loads)
@@ -63,6 +68,8 @@ def bench_report(
         "digest": plan["digest"],
         "release": plan["release"],
         "vllm": plan["release_facts"]["vllm"],
+        "versions": services.versions(plan),
+        "known": services.known_findings(known or {}),
         "devices": bench["devices"],
         "topology": topology,
         "before": earlier if earlier and earlier != topology else None,
@@ -71,7 +78,10 @@ def bench_report(
         "slo": dict(bench["slo"]),
         "loads": loads,
         "engines": engines,
+        "shares": services.shares(plan, engines),
+        "others": others,
         "comparison": comparison,
+        "earlier": comparable.earlier(old or {}, comparison, bench),
         "upstream": theirs,
         "tuning": {name: dict(state) for name, state in (tuning or {}).items()},
         "findings": [finding.as_dict() for finding in findings],
@@ -103,7 +113,7 @@ def _load(load: int, round_name: str, measured: t.Sequence[tuple[Record, Record]
         "loaded_share": _loaded_share(chosen),
         "measurements": len(figures),
         "seconds": round(sum(seconds), 3) if all(seconds) else None,
-        "engines": _engines(chosen),
+        "engines": services.summed(result["engines"] for _run, result in chosen),
         **{name: sum(item[name] or 0 for item in figures) for name in COUNTS},
         "uncounted": sum(item["empty"] is None for item in figures),
         "first_error": next((item["first_error"] for item in figures if item["first_error"]), ""),
@@ -119,20 +129,6 @@ def _loaded_share(chosen: t.Sequence[tuple[Record, Record]]) -> float | None:
     if not all("tokens_from_outside" in item and item.get("prompt_tokens") for item in gained):
         return None
     return round(sum(item["tokens_from_outside"] for item in gained) / sum(item["prompt_tokens"] for item in gained), 3)
-
-
-def _engines(measured: t.Sequence[tuple[Record, Record]]) -> dict[str, dict[str, float] | None]:
-    """What the counters of each engine gained in all measurements; None of an engine that did not always answer."""
-    found: dict[str, dict[str, float] | None] = {}
-    for _run, result in measured:
-        for name, gained in result["engines"].items():
-            if gained is None or found.get(name, {}) is None:
-                found[name] = None
-                continue
-            total = t.cast("dict[str, float]", found.setdefault(name, {}))
-            for counter, value in gained.items():
-                total[counter] = round(total.get(counter, 0.0) + value, 3)
-    return found
 
 
 def _finding(rule: str, path: str, problem: str, fix: str, why: str, severity: str = "error") -> Finding:

@@ -10,6 +10,7 @@ import typing as t
 from ..description.findings import Finding, PlanError
 from ..description.values import natural
 from .aisbench import AISBENCH, WITH_SEED, aisbench_config, aisbench_findings
+from .others import other_services
 from .pool import pool_findings, pool_runs
 from .settings import Bench, read_bench
 
@@ -64,6 +65,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
             "container": (service["container"] or {}).get("name", ""),
             "user": "" if service["container"] else plan["user"],
             "engines": engines[:MOST_ENGINES],
+            "others": other_services(plan),
             "prompt_tokens": bench.prefix + bench.input,
             "output_tokens": bench.output,
             "timeout": bench.timeout,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ..description.values import natural
 from ..hosts.tuning_state import state_lines
 from .aisbench import AISBENCH
 from .report import SHOWN
+from .services import TITLES as COUNTED
 
 Record = t.Mapping[str, t.Any]
 TITLES = {
@@ -29,16 +31,18 @@ def bench_text(report: Record) -> list[str]:
     lines = [
         f"# Benchmark of {report['deployment']}: {'passed' if report['passed'] else 'FAILED'}",
         "",
-        f"Release {report['release']}, vLLM {report['vllm']}{_npus(report['devices'])}, plan {report['digest'][:12]}. "
+        f"{versions_text(report)}{_npus(report['devices'])}, plan {report['digest'][:12]}. "
         f"Profile {settings['profile']}: {settings['prefix'] + settings['input']} tokens in, {settings['output']} out, "
         f"{settings['repeats']} measurements of each load{driver_text(settings)}. Times in ms; median (least to most).",
         "",
     ]
+    lines += [*known_lines(report), ""]
     tuned = state_lines(report.get("tuning") or {})
     lines += [*tuned, ""] if tuned else []
     if report.get("before"):
         lines += [f"Compared: {topology_text(report['before'])} before, {topology_text(report['topology'])} now.", ""]
-    for rows in (load_rows(report), engine_rows(report), comparison_rows(report), upstream_rows(report)):
+    parts = (load_rows(report), engine_rows(report), other_rows(report), comparison_rows(report), upstream_rows(report))
+    for rows in parts:
         if len(rows) > 1:
             lines += [*table(rows), ""]
     lines.pop()
@@ -49,6 +53,27 @@ def bench_text(report: Record) -> list[str]:
             f"  {finding['why']} Fix: {finding['fix']}",
         ]
     return lines
+
+
+def versions_text(report: Record) -> str:
+    """The planned software; of a report that does not record it, release and vLLM."""
+    known = report.get("versions") or {"release": report["release"], "vLLM": report["vllm"]}
+    return ", ".join(f"{name} {version}" for name, version in known.items())
+
+
+def known_lines(report: Record) -> list[str]:
+    """What check and status found before the measurements, at most a few of each."""
+    known = report.get("known") or {"check": None, "status": []}
+    lines = [f"Status before: {text}" for text in _few(known["status"])]
+    if known["check"] is None:
+        return [*lines, "Check: not known (inference_bench_check)."]
+    bad = [item for item in known["check"] if item["severity"] in ("error", "warning")]
+    wrong = [f"{item['severity']} {item['id']} {item['path']}: {item['problem']}" for item in bad]
+    return [*lines, *([f"Check: {text}" for text in _few(wrong)] or ["Check: no errors or warnings."])]
+
+
+def _few(texts: t.Sequence[str], most: int = 8) -> list[str]:
+    return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
 
 def driver_text(settings: Record) -> str:
@@ -83,7 +108,7 @@ def load_rows(report: Record) -> list[list[str]]:
         row = [load["title"], *(str(load[name]) for name in ("completed", "failed", "empty"))]
         row += [_cell(load, name) for name in names]
         if per_device:
-            row.append(f"{(load['median'].get('output_throughput') or 0) / report['devices']:.1f}")
+            row.append(digits((load["median"].get("output_throughput") or 0) / report["devices"]))
         if pool:
             row.append("?" if load["loaded_share"] is None else f"{load['loaded_share']:.0%}")
         rows.append(row)
@@ -91,20 +116,50 @@ def load_rows(report: Record) -> list[list[str]]:
 
 
 def engine_rows(report: Record) -> list[list[str]]:
-    """A head, and a row for each engine; "?": not known."""
-    counters = ("requests", "prompt_tokens", "tokens_from_outside", "preemptions", "queue_seconds")
-    rows = [["engine", "requests", "prompt tokens", "from outside", "preemptions", "queue s"]]
-    for name, gained in sorted(report["engines"].items()):
+    """A head, and a row for each engine; "?": not known. Columns of transfers only if an engine counts them."""
+    counters = {
+        "requests": "requests",
+        "prompt_tokens": "prompt tokens",
+        "tokens_from_outside": "from outside",
+        "preemptions": "preemptions",
+        "queue_seconds": "queue s",
+    }
+    moved = any("transfers" in (gained or {}) for gained in report["engines"].values())
+    shared, head = report.get("shares") or {}, ["engine", "share", *counters.values()]
+    rows = [[*head, *(["transfers", "ms each", "MiB/s", "failed"] if moved else [])]]
+    for name, gained in sorted(report["engines"].items(), key=lambda item: natural(item[0])):
         known = gained or {}
-        rows.append([name, *(f"{known[counter]:.12g}" if counter in known else "?" for counter in counters)])
+        row = [name, f"{shared[name]:.1%}" if name in shared else "?"]
+        row += [f"{known[counter]:.12g}" if counter in known else "?" for counter in counters]
+        rows.append([*row, *(_transfers(known) if moved else [])])
+    return rows
+
+
+def _transfers(known: Record) -> list[str]:
+    number, seconds = known.get("transfers"), known.get("transfer_seconds") or 0
+    if number is None:
+        return ["?"] * 4
+    rate = digits(known["transferred_bytes"] / 2**20 / seconds) if seconds and "transferred_bytes" in known else "-"
+    failed = f"{known['failed_transfers']:.12g}" if "failed_transfers" in known else "?"
+    return [f"{number:.12g}", digits(1000 * seconds / number) if number else "-", rate, failed]
+
+
+def other_rows(report: Record) -> list[list[str]]:
+    """A head, and a row for each router and master of the store; what a version does not count is left out."""
+    rows = [["service", "counted"]]
+    for name, other in (report.get("others") or {}).items():
+        titles, gained = COUNTED[other["kind"]], other["gained"] or {}
+        counted = [f"{gained[counter]:.12g} {title}" for counter, title in titles.items() if counter in gained]
+        rows.append([name, ", ".join(counted) or "?"])
     return rows
 
 
 def comparison_rows(report: Record) -> list[list[str]]:
     """A head, and a row for each figure that is in both reports."""
-    rows = [["load", "figure", "before", "now", "verdict"]]
+    rows = [["load", "figure", "before", "now", "change", "verdict"]]
     for row in report["comparison"]:
-        rows.append([row["load"], row["figure"], f"{row['before']:.4g}", f"{row['now']:.4g}", row["verdict"]])
+        change = f"{row['now'] / row['before'] - 1:+.1%}"
+        rows.append([row["load"], row["figure"], digits(row["before"]), digits(row["now"]), change, row["verdict"]])
     return rows
 
 
@@ -112,7 +167,7 @@ def upstream_rows(report: Record) -> list[list[str]]:
     """A head, and a row for each case of vLLM-Ascend's CI with the same model and hardware."""
     rows = [["vLLM-Ascend's CI", "load", "tok/s there", "demanded", "tok/s here", "verdict", "different there"]]
     for row in report.get("upstream") or ():
-        figures = [f"{row[name]:.1f}" if row[name] is not None else "-" for name in ("theirs", "demanded", "now")]
+        figures = [digits(row[name]) if row[name] is not None else "-" for name in ("theirs", "demanded", "now")]
         rows.append([row["case"], str(row["load"]), *figures, row["verdict"], "; ".join(row["differs"])])
     return rows
 
@@ -121,7 +176,16 @@ def _cell(load: Record, name: str) -> str:
     middle, low, high = (load[part].get(name) for part in ("median", "least", "most"))
     if middle is None:
         return "-"
-    return f"{middle:.1f}" + (f" ({low:.1f} to {high:.1f})" if load["measurements"] > 1 else "")
+    return digits(middle) + (f" ({digits(low)} to {digits(high)})" if load["measurements"] > 1 else "")
+
+
+def digits(value: float) -> str:
+    """One decimal, and of smaller numbers three digits: 0.03 requests per second are not 0.0.
+
+    >>> [digits(value) for value in (2042.13, 50.0, 3.14159, 0.0312, 0.0)]
+    ['2042.1', '50.0', '3.14', '0.0312', '0']
+    """
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def table(rows: t.Sequence[t.Sequence[str]]) -> list[str]:

@@ -41,6 +41,7 @@ RUN_VARIABLES = {
     "allow_pause": "Whether deploy and site may restart engines, and rollback all services, although no other instance serves meanwhile. Default: false.",
     "bench": "What the playbook bench sends: profile, loads, lengths and limits, see below.",
     "bench_compare": "Report of an earlier run of the playbook bench with which it compares this one.",
+    "bench_check": "File with the findings of the playbook check (inference_check_json), which the report of the playbook bench records.",
     "bench_json": "File for the report of the playbook bench, as JSON.",
     "bench_html": "File for the report of the playbook bench, as an HTML page with curves. Needs pygal on the controller.",
     "bench_markdown": "File for the report of the playbook bench, as Markdown.",

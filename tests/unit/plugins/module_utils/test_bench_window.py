@@ -89,3 +89,36 @@ def test_the_key_is_for_engines_only(monkeypatch):
         "seconds": 10.0,
     }
     assert {(target.url, target.token) for target in asked} == {(ENGINE["url"], "key"), (STORE["url"], "")}
+
+
+ROUTER = {"name": "router", "kind": "router", "url": "http://192.0.2.3:29000"}
+
+
+def both(monkeypatch, first, second):
+    """What the counters of router and store gained between two pages of both."""
+    pages = [first, second]
+    monkeypatch.setattr(window, "ask", lambda target, path, timeout: pages[0][target.url])
+    before = window.read_counters([ROUTER, STORE])
+    pages.pop(0)
+    return window.gained([ROUTER, STORE], before, window.read_counters([ROUTER, STORE]))
+
+
+def page(router, store):
+    return {ROUTER["url"]: Reply(200, router, 0.0, ""), STORE["url"]: Reply(200, store, 0.0, "")}
+
+
+def test_counters_of_router_and_store_around_a_measurement(monkeypatch):
+    store = "total_get_nums_ {}\nvalid_get_nums_ {}\n"
+    routed = 'vllm_router_pd_requests_total{{route="/v1/completions"}} {}\n'
+    errors = 'vllm_router_pd_errors_total{error_type="x"} 2\n'
+    found = both(
+        monkeypatch, page(routed.format(3), store.format(5, 5)), page(routed.format(9) + errors, store.format(8, 6))
+    )
+    # The counter of errors appears with its first one.
+    assert found == {"router": {"pd_requests": 6.0, "errors": 2.0}, "mooncake-master": {"reads": 3.0, "found": 1.0}}
+
+
+def test_a_store_that_restarted_and_a_router_that_is_lost_are_unknown(monkeypatch):
+    store = "total_get_nums_ {}\n"
+    second = {**page("", store.format(1)), ROUTER["url"]: Reply(0, "", 0.0, "refused")}
+    assert both(monkeypatch, page("", store.format(5)), second) == {"router": None, "mooncake-master": None}

@@ -483,7 +483,10 @@ def pool_report(pool_plan, ttft, shares):
         counted = {"requests": 100.0, "prompt_tokens": 1000.0}
         if share is not None:
             counted["tokens_from_outside"] = 1000.0 * share
-        results.append({"figures": {**FIGURES, "ttft_p50": time}, "engines": {run["engine"]: counted}})
+        others = {item["name"]: {"refused": 0.0} for item in bench["options"]["others"]}
+        results.append(
+            {"figures": {**FIGURES, "ttft_p50": time}, "engines": {run["engine"]: counted}, "others": others}
+        )
     return bench_report(pool_plan, bench, results)
 
 

@@ -1,0 +1,120 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a benchmark's report says of the services: counters of all measurements, shares of a pool's engines, versions, other findings."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..description.findings import Finding
+from ..description.values import natural
+
+Record = t.Mapping[str, t.Any]
+Gained = dict[str, dict[str, float] | None]
+POOLS = ("prefill", "decode", "colocated")
+# Of a router, in the order of the report; the sum of both is not the number of requests: each has its own form of deployment.
+ROUTER = {
+    "requests": "requests",
+    "pd_requests": "requests over pairs",
+    "errors": "errors of pairs",
+    "request_errors": "failed requests",
+    "retries": "retries",
+}
+STORE = {"reads": "reads", "found": "found", "evictions": "evictions", "refused": "refused blocks"}
+TITLES = {"router": ROUTER, "store": STORE}
+PARTS = {"id", "path", "severity", "problem"}  # of a finding, that are recorded
+BAD = {
+    "router": (
+        ("errors", "request_errors", "retries"),
+        "Read its log for the engine.",
+        "A request that is sent again takes the time of two.",
+    ),
+    "store": (
+        ("refused",),
+        "Enlarge inference_store.segment_size, or measure with fewer prompts.",
+        "Blocks that were not stored are computed again.",
+    ),
+}
+
+
+def summed(results: t.Iterable[t.Mapping[str, Record | None]]) -> Gained:
+    """What the counters of each service gained in all measurements; None of one that did not always answer."""
+    found: Gained = {}
+    for services in results:
+        for name, gained in services.items():
+            if gained is None or found.get(name, {}) is None:
+                found[name] = None
+                continue
+            total = t.cast("dict[str, float]", found.setdefault(name, {}))
+            for counter, value in gained.items():
+                total[counter] = round(total.get(counter, 0.0) + value, 3)
+    return dict(sorted(found.items(), key=lambda item: natural(item[0])))
+
+
+def shares(plan: Record, engines: Gained) -> dict[str, float]:
+    """``{engine: its part of the requests of its pool}``, of pools whose engines are all known and got a request."""
+    found = {}
+    for pool in POOLS:
+        names = [engine["name"] for engine in plan["verify"].get(pool) or ()]
+        counted = {name: (engines.get(name) or {}).get("requests") for name in names}
+        total = sum(value or 0.0 for value in counted.values())
+        if total and all(value is not None for value in counted.values()):
+            found.update({name: round((value or 0.0) / total, 4) for name, value in counted.items()})
+    return found
+
+
+def other_counters(bench: Record, results: t.Iterable[Record]) -> dict[str, dict[str, t.Any]]:
+    """``{service: {kind, gained}}`` of routers and masters; ``gained`` is None if it is not known."""
+    kinds = {item["name"]: item["kind"] for item in bench["options"].get("others") or ()}
+    counted = summed(result.get("others") or {} for result in results)
+    return {name: {"kind": kind, "gained": counted.get(name)} for name, kind in kinds.items()}
+
+
+def about_services(engines: Gained, others: t.Mapping[str, Record]) -> t.Iterator[Finding]:
+    """Work that was done twice, and services whose counters are not known."""
+    for name, gained in engines.items():
+        failed = (gained or {}).get("failed_transfers")
+        if failed:
+            problem, fix = f"{failed:.0f} transfers of KV cache failed", "Run check for the links, then verify."
+            yield _warning("BENCH-TRANSFERS", name, problem, fix, "Their prompts were computed again, or not answered.")
+    for name, other in others.items():
+        gained, (counters, fix, why) = other["gained"], BAD[other["kind"]]
+        if gained is None:
+            problem = "its counters could not be read, or it was restarted meanwhile"
+            yield _warning(
+                "BENCH-COUNTERS", name, problem, "Run status, and measure again.", "What it did is not known."
+            )
+            continue
+        bad = [f"{gained[counter]:.0f} {TITLES[other['kind']][counter]}" for counter in counters if gained.get(counter)]
+        if bad:
+            yield _warning(f"BENCH-{other['kind'].upper()}", name, f"it counted {', '.join(bad)}", fix, why)
+
+
+def versions(plan: Record) -> dict[str, str]:
+    """The planned versions of the software, without those that the engine does not have."""
+    facts, router = plan["release_facts"], plan["software"]["router"]
+    npus = plan["engine_facts"]["npus"]
+    package = next((text for text in router.get("requirements") or () if "==" in text), "")
+    own = f"{router['flavour']} of vLLM-Ascend {router.get('source_release')}" if router.get("script") else package
+    found = {
+        "vLLM-Ascend": plan["release"] if npus else "",
+        "vLLM": facts["vllm"],
+        "CANN": facts.get("cann") if npus else "",
+        "torch-npu": facts.get("torch_npu") if npus else "",
+        "Mooncake": (plan["software"].get("mooncake") or {}).get("version"),
+        "router": "" if router["flavour"] == "none" else own.replace("==", " ") or router["flavour"],
+    }
+    return {name: str(value) for name, value in found.items() if value}
+
+
+def known_findings(known: Record) -> dict[str, t.Any]:
+    """``{check: [{id, path, severity, problem}] or None, status: [texts]}``; ``check`` is None if nobody has checked the hosts."""
+    check = known.get("check")
+    # The template engine of ansible-core before 2.19 makes a text of None, and an empty text would be a check without findings.
+    found = [{part: item[part] for part in sorted(PARTS)} for item in check] if isinstance(check, list) else None
+    return {"check": found, "status": list(known.get("status") or ())}
+
+
+def _warning(rule: str, path: str, problem: str, fix: str, why: str) -> Finding:
+    return Finding(path, rule, problem, fix, severity="warning", why=why)
