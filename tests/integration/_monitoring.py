@@ -11,11 +11,33 @@ import subprocess
 import typing as t
 
 import pytest
+from ansible_collections.ascend.inference.plugins.module_utils.verify.logs import services_of
+from ansible_collections.ascend.inference.plugins.module_utils.verify.plan import read_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.settings import read_monitoring
 from ansible_collections.ascend.inference.plugins.plugin_utils.monitoring.targets import targets
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
+NPU_EXPORTER = {
+    "info_link_status": 1,
+    "info_health_status": 1,
+    "link_up_num": 4,
+    "info_hbm_ecc_double_bit_error_cnt": 0,
+    "roce_tx_err_pkt_num": 7,
+    "info_temperature": 45,
+    "info_hbm_used_memory": 50000,
+    "info_hbm_total_memory": 65536,
+}
+NPU_COLLECTOR = {
+    "link": 1,
+    "health": 1,
+    "link_changes_total": 4,
+    "ecc_double_bit_errors_total": 0,
+    "query_failed": 0,
+    "temperature_celsius": 45,
+    "hbm_used_bytes": 50000,
+    "hbm_total_bytes": 65536,
+}
 INTERVAL, STEPS = 30, 60  # seconds between two scrapes, and how many there are
 CHANGES = {
     "inference_router": {"flavour": "vllm_router"},
@@ -142,34 +164,22 @@ def _store(labels: Labels, plan: t.Any) -> Made:
     yield "master_successful_evictions_total", {}, growing(1)
 
 
-def service_host(plan: t.Mapping[str, t.Any], kind: str) -> str:
-    """Host of the first service of a kind."""
-    return str(next(service["host"] for service in plan["services"] if service["kind"] == kind))
-
-
 def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
     npu, probe = raw.get("npu", "none"), raw.get("probe", False)
 
     def made(labels: Labels, plan: t.Any) -> Made:
+        dies = sorted(
+            {str(die) for item in plan["services"] if item["host"] == labels["host"] for die in item["devices"]}
+        )
         if labels["job"] == "inference-npu":
-            yield "npu_chip_info_link_status", {"id": "3"}, steady(1)
-            yield "npu_chip_info_health_status", {"id": "3"}, steady(1)
-            yield "npu_chip_link_up_num", {"id": "3"}, steady(4)
-            yield "npu_chip_info_hbm_ecc_double_bit_error_cnt", {"id": "3"}, steady(0)
-            yield "npu_chip_roce_tx_err_pkt_num", {"id": "3"}, steady(7)
-            yield "npu_chip_info_temperature", {"id": "3"}, steady(45)
-            yield "npu_chip_info_hbm_used_memory", {"id": "3"}, steady(50000)
-            yield "npu_chip_info_hbm_total_memory", {"id": "3"}, steady(65536)
+            for die in dies:
+                for name, value in NPU_EXPORTER.items():
+                    yield f"npu_chip_{name}", {"id": die}, steady(value)
             return
-        if npu == "collector":
-            yield "inference_npu_link", {"device": "3"}, steady(1)
-            yield "inference_npu_health", {"device": "3"}, steady(1)
-            yield "inference_npu_link_changes_total", {"device": "3"}, steady(4)
-            yield "inference_npu_ecc_double_bit_errors_total", {"device": "3"}, steady(0)
-            yield "inference_npu_query_failed", {"device": "3"}, steady(0)
-            yield "inference_npu_temperature_celsius", {"device": "3"}, steady(45)
-            yield "inference_npu_hbm_used_bytes", {"device": "3"}, steady(50000)
-            yield "inference_npu_hbm_total_bytes", {"device": "3"}, steady(65536)
+        if npu == "collector" and dies:
+            for die in dies:
+                for name, value in NPU_COLLECTOR.items():
+                    yield f"inference_npu_{name}", {"device": die}, steady(value)
             yield "inference_npu_last_run_timestamp_seconds", {}, growing(INTERVAL)
         router = [service for service in plan["services"] if service["kind"] == "router"][0]
         if raw.get("proxies") and labels["host"] == router["host"]:
@@ -181,8 +191,9 @@ def _host(raw: t.Mapping[str, t.Any]) -> t.Callable[[Labels, t.Any], Made]:
                 ports = [{port["name"] for port in item["ports"]} for item in plan["services"] if item["kind"] == pool]
                 count = sum("api" in names for names in ports)
                 yield "inference_router_engines", {**own, "pool": pool}, steady(count)
-        if raw.get("logs") and labels["host"] == service_host(plan, "decode"):
-            own = {"deployment": plan["deployment"], "service": "decode-0", "role": "decode"}
+        for service, _log in services_of(read_plan(plan["verify"]), labels["host"]) if raw.get("logs") else ():
+            role = next(item["kind"] for item in plan["services"] if item["name"] == service)
+            own = {"deployment": plan["deployment"], "service": service, "role": role}
             yield "inference_log_red_flags_total", {**own, "flag": "transfer_failed"}, steady(3)
             yield "inference_log_red_flags_total", {**own, "flag": "recomputed"}, growing(1)
             yield "inference_log_red_flags_total", {**own, "flag": "kv_freed_by_force"}, steady(0)

@@ -40,6 +40,7 @@ STILL = [
     ("vllm:num_requests_kv_fetch_by_stage", DECODE, steady(0)),
 ]
 IDLE = [("vllm:num_requests_running", PREFILL, steady(0)), ("vllm:num_requests_waiting", PREFILL, steady(0))]
+WAITING = [("vllm:num_requests_running", DECODE, steady(0)), ("vllm:num_requests_waiting", DECODE, steady(3))]
 FAULTS = [
     (EXPORTER, {"EngineDown"}, [(OTHERS, DECODE, GONE), ("up", DECODE, steady(0))]),
     (EXPORTER, {"TargetsMissing"}, [(GONE, PREFILL, GONE)]),
@@ -127,6 +128,17 @@ FAULTS = [
     (COLLECTOR, {"NpuUnhealthy"}, [("inference_npu_health", NODE, steady(0))]),
     (COLLECTOR, {"NpuQueryFails"}, [("inference_npu_query_failed", NODE, steady(1))]),
     (COLLECTOR, {"NpuMetricsOld"}, [("inference_npu_last_run_timestamp_seconds", NODE, steady(60))]),
+    # An exporter or a chip that is gone has no series, of which no other alert could fire.
+    (COLLECTOR, {"NpuMissing"}, [(GONE, {**NODE, "job": "inference-host"}, GONE)]),
+    (COLLECTOR, {"NpuMissing"}, [(GONE, {**NODE, "device": "1"}, GONE)]),
+    (EXPORTER, {"NpuMissing"}, [(GONE, {**NODE, "job": "inference-npu"}, GONE)]),
+    (EXPORTER, {"NpuMissing"}, [(GONE, {**NODE, "id": "1"}, GONE)]),
+    # One service of one host, and one host of several.
+    (LOGS, {"LogUnread"}, [(GONE, {"job": "inference-host", "service": "decode-0-0"}, GONE)]),
+    (LOGS, {"LogUnread"}, [(GONE, {"job": "inference-host", "host": "node1"}, GONE)]),
+    # No request can begin: the memory of prefill is full of KV cache that nobody fetches, or decode waits for some.
+    (EXPORTER, {"EngineStuck"}, [*STILL, *WAITING]),
+    (EXPORTER, {"KvFetchHangs"}, [*STILL[:-1], *WAITING]),
     (COLLECTOR, {"HbmEcc"}, [("inference_npu_ecc_double_bit_errors_total", NODE, ONCE)]),
 ]
 PAUSED = "inference_probe_paused_until_timestamp_seconds"

@@ -5,7 +5,9 @@
 
 ``expressions`` are alternatives: the first one is used whose metrics all exist. They are templates: ``$of`` selects the series of the
 deployment, ``$hosts`` those of its hosts, ``$by`` lists the labels that name a service; ``$threshold``, ``$window`` and the facts of the
-plan (``FACTS`` of rules.py) are numbers. A rate needs at least two scrapes in its window.
+plan (``facts`` of rules.py) are numbers. A rate needs at least two scrapes in its window.
+
+A series that is missing raises no alert of its own: what a host should have is recorded (``per_host`` of rules.py) and compared.
 """
 
 from __future__ import annotations
@@ -35,6 +37,21 @@ class Alert:
 
 def _sum(expression: str) -> str:
     return f"sum by ($by) ({expression})"
+
+
+def _stuck(unless: str) -> str:
+    """Requests that run, or that wait where none runs, without a new token. ``unless``: those that wait for KV cache have an alert of their own."""
+    running, waiting = _sum("vllm:num_requests_running{$of}"), _sum("vllm:num_requests_waiting{$of}")
+    still = " and ".join(
+        _sum(f"rate(vllm:{name}_tokens_total{{$of}}[$window])") + " == 0" for name in ("generation", "prompt")
+    )
+    return f"({running} > $threshold or ({waiting} > $threshold{unless})) and {still}"
+
+
+def _lacks(planned: str, series: str) -> str:
+    """Hosts with fewer of these series than are planned, or with none."""
+    wanted = f"inference:{planned}:planned{{$of}}"
+    return f"{wanted} > on (host) count by (host) ({series}) or {wanted} unless on (host) {series}"
 
 
 ENGINE_DOWN = Alert(
@@ -83,16 +100,12 @@ ENGINE_STUCK = Alert(
     "EngineStuck",
     "critical",
     (
-        _sum("vllm:num_requests_running{$of}")
-        + " > $threshold and "
-        + _sum("rate(vllm:generation_tokens_total{$of}[$window])")
-        + " == 0 and "
-        + _sum("rate(vllm:prompt_tokens_total{$of}[$window])")
-        + " == 0",
+        _stuck(" unless " + _sum('vllm:num_requests_kv_fetch_by_stage{$of,stage="in_progress"}') + " > 0"),
+        _stuck(""),
     ),
     120,
     "has requests and produces no tokens, although /health may say 200",
-    "A collective operation hangs, a rank is stopped, or requests wait for KV cache that never comes.",
+    "A collective operation hangs, a rank is stopped, or no request can begin: they wait for KV cache that never comes, or for memory that is not freed.",
     "Take the engine out of the router and run restart for its instance. Save the log first.",
     threshold=0,
     unit="requests",
@@ -311,7 +324,7 @@ PROXY_OLD = Alert(
     "warning",
     (
         "time() - inference_router_last_run_timestamp_seconds{$of} > $threshold or "
-        "absent(inference_router_last_run_timestamp_seconds{$of})",
+        + _lacks("proxies", "inference_router_last_run_timestamp_seconds{$of}"),
     ),
     120,
     "the metrics of proxies are old or missing",
@@ -434,6 +447,16 @@ NPU_QUERY = Alert(
     "Run npu-smi info on the host.",
     needs=("npu",),
 )
+NPU_MISSING = Alert(
+    "NpuMissing",
+    "critical",
+    (_lacks("npus", "npu_chip_info_health_status{$hosts}"), _lacks("npus", "inference_npu_health{$hosts}")),
+    300,
+    "shows fewer NPUs than its engines use, so that no other alert of those can fire",
+    "A chip dropped off the bus, or the exporter, the collector or node_exporter does not run.",
+    "Run npu-smi info on the host. If it shows all NPUs, look at the exporter, and at its target in Prometheus.",
+    needs=("npu",),
+)
 NPU_OLD = Alert(
     "NpuMetricsOld",
     "warning",
@@ -494,7 +517,7 @@ LOG_UNREAD = Alert(
     (
         "max by ($by) (inference_log_read{$of}) == 0 or max by ($by) (increase(inference_log_gaps_total{$of}[$window])) > 0 or "
         "max by ($by) (time() - inference_log_last_run_timestamp_seconds{$of}) > $threshold or "
-        "absent(inference_log_last_run_timestamp_seconds{$of})",
+        + _lacks("logs", "inference_log_last_run_timestamp_seconds{$of}"),
     ),
     120,
     "the log of a service is not read, or lines of it were lost, so that no counter shows its messages",
@@ -560,6 +583,7 @@ ALERTS: tuple[Alert, ...] = (
     NPU_FLAPS,
     NPU_HEALTH,
     NPU_QUERY,
+    NPU_MISSING,
     NPU_OLD,
     NPU_ECC,
     NPU_ROCE,

@@ -9,8 +9,11 @@ import re
 import string
 import typing as t
 
+from ...module_utils.verify.logs import services_of
+from ...module_utils.verify.plan import read_plan
 from ..plan.rules.environment import HOLD
 from .alerts import ALERTS, BY, Alert, parts_of
+from .collector import silent_routers
 from .metrics import exported, names_in
 from .settings import AlertSettings, Monitoring
 
@@ -44,6 +47,25 @@ def facts(plan: Record) -> dict[str, t.Any]:
         "kv_hold_timeout": _hold(engines),
         "store_clients": (plan["verify"].get("store") or {}).get("clients"),
     }
+
+
+def per_host(plan: Record, settings: Monitoring) -> dict[str, dict[str, int]]:
+    """``{what: {host: number}}``: series that each host has to export, ``npus``, ``logs`` and ``proxies``, of what is watched."""
+    verify = read_plan(plan["verify"])
+    names = [host["name"] for host in plan["hosts"]]
+    found: dict[str, dict[str, int]] = {}
+    if settings.npu != "none":
+        used = {
+            name: {die for item in plan["services"] if item["host"] == name for die in item["devices"]}
+            for name in names
+        }
+        found["npus"] = {name: len(dies) for name, dies in used.items()}
+    if settings.logs:
+        found["logs"] = {name: len(services_of(verify, name)) for name in names}
+    if settings.proxies:
+        places = [service["host"] for service in silent_routers(plan)]
+        found["proxies"] = {name: places.count(name) for name in names}
+    return {what: {name: number for name, number in hosts.items() if number} for what, hosts in found.items()}
 
 
 def most_requests(service: Record) -> int | None:
@@ -93,7 +115,7 @@ def rules(plan: Record, settings: Monitoring) -> Judged:
             unwatched.append((alert.name, reason))
     name = f"ascend-inference-{plan['deployment']}"
     groups = [
-        {"name": f"{name}-records", "rules": _records(known, numbers, words, plan)},
+        {"name": f"{name}-records", "rules": _records(known, numbers, words, plan, per_host(plan, settings))},
         {"name": name, "rules": alerts},
     ]
     return Judged(groups, unwatched)
@@ -146,17 +168,23 @@ def _rule(plan: Record, settings: Monitoring, alert: Alert, chosen: AlertSetting
 
 def _subject(alert: Alert, plan: Record) -> str:
     expression = alert.expressions[0]
+    if expression.startswith("inference:"):
+        return "{{ $labels.host }}"
     if "$hosts" in expression:
         return "{{ $labels.host }}, NPU {{ $labels.id }}{{ $labels.device }}"
     if "by ($by, flag)" in expression:
         return "{{ $labels.service }} on {{ $labels.host }}, {{ $labels.flag }}"
+    if "inference:" in expression:  # of a service that is known, or of a host without series
+        return "{{ with $labels.service }}{{ . }} on {{ end }}{{ $labels.host }}"
     if "by ($by)" in expression or expression.startswith(("up{", "vllm_router", "histogram", "inference_router_up")):
         return "{{ $labels.service }} on {{ $labels.host }}"
     path = " {{ $labels.path }}" if "inference_probe_success" in expression else ""
     return f"{plan['deployment']}{path}"
 
 
-def _records(known: t.Collection[str], numbers: Record, words: Record, plan: Record) -> list[dict[str, t.Any]]:
+def _records(
+    known: t.Collection[str], numbers: Record, words: Record, plan: Record, hosts: Record
+) -> list[dict[str, t.Any]]:
     constants = [
         {
             "record": f"inference:{name}:planned",
@@ -171,4 +199,13 @@ def _records(known: t.Collection[str], numbers: Record, words: Record, plan: Rec
         for name, expression in RECORDS.items()
         if names_in(expression) <= set(known)
     ]
-    return [*constants, *series]
+    here = [
+        {
+            "record": f"inference:{what}:planned",
+            "expr": f"vector({number})",
+            "labels": {"deployment": plan["deployment"], "host": name},
+        }
+        for what, of_host in hosts.items()
+        for name, number in of_host.items()
+    ]
+    return [*constants, *here, *series]

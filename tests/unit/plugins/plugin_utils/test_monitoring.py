@@ -136,6 +136,52 @@ def test_an_older_vllm_is_watched_with_the_metrics_that_it_has():
     assert "prompt_tokens_by_source" in made(planned("p2p"))[1]["InferenceDecodeComputesPrompts"]["expr"]
 
 
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("npu", ["npu_exporter", "collector"])
+def test_each_selector_belongs_to_the_deployment_or_to_its_hosts(name, npu):
+    """Another deployment of the same Prometheus, on other hosts, is neither shown nor judged."""
+    plan = planned(name)
+    _targets, alerts, board, _notes = made(plan, {**ALL, "npu": npu, "logs": True})
+    texts = [rule["expr"] for rule in alerts.values()] + queries(board)
+    selected = [(found, text) for text in texts for found in re.findall(r"[\w:]+\{([^{}]*)\}", text)]
+    of, hosts = f'deployment="{plan["deployment"]}"', host_selector(plan)
+    assert [pair for pair in selected if of not in pair[0] and hosts not in pair[0]] == []
+    bare = [
+        text
+        for text in texts
+        for word in metrics.names_in(text)
+        if re.search(rf"(?<![\w:]){re.escape(word)}(?![\w:{{])", text)
+    ]
+    assert bare == [] and len(selected) > 30
+
+
+def test_what_each_host_has_to_export_is_recorded(plan):
+    def recorded(raw):
+        groups = yaml.safe_load(monitoring_files(plan, raw)["files"][1]["content"])["groups"]
+        rows = [rule for group in groups for rule in group["rules"] if rule.get("labels", {}).get("host")]
+        return {(row["record"].split(":")[1], row["labels"]["host"]): row["expr"] for row in rows}
+
+    found = recorded({**ALL, "logs": True})
+    assert {host: found["npus", host] for host in ("p1", "p2", "d1", "d2")} == dict.fromkeys(
+        ("p1", "p2", "d1", "d2"), "vector(16)"
+    )
+    assert found["logs", "p1"] == "vector(2)" and found["logs", "d1"] == "vector(16)"
+    assert [key for key in found if key[0] == "proxies"] == [("proxies", "p1")]
+    assert recorded({}) == {}
+
+
+def test_an_older_vllm_is_stuck_also_if_it_does_not_count_what_waits_for_kv_cache():
+    older, newer = (
+        made(planned("p2p-0.13"))[1],
+        made({**planned("p2p"), "release_facts": {**planned("p2p")["release_facts"], "vllm": "0.32.0"}})[1],
+    )
+    for alerts in (older, newer):
+        assert "vllm:num_requests_waiting{" in alerts["InferenceEngineStuck"]["expr"]
+    assert (
+        "kv_fetch" in newer["InferenceEngineStuck"]["expr"] and "kv_fetch" not in older["InferenceEngineStuck"]["expr"]
+    )
+
+
 def test_what_is_not_watched_is_named(plan):
     notes = " ".join(made(plan)[3])
     for part in ("KvFetchHangs", "TransfersFail", "empty answers with status 200", "memory errors of the NPUs"):
