@@ -26,6 +26,7 @@ _WORDS = re.compile(
     rf"{_BEGIN}(?P<mac>(?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z:])"
     rf"|{_BEGIN}(?<!-)(?P<dashed>[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}-[0-9A-Fa-f]{{4}}|(?:[0-9A-Fa-f]{{2}}-){{5}}[0-9A-Fa-f]{{2}})(?![0-9A-Za-z-])"
     rf"|{_BEGIN}(?<![-.])(?P<bare>[0-9A-Fa-f]{{12}}|[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}}\.[0-9A-Fa-f]{{4}})(?![0-9A-Za-z-]|\.[0-9A-Za-z])"
+    rf"|{_BEGIN}(?P<mixed>(?:[0-9A-Fa-f]{{0,4}}:){{2,6}}(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z:]|\.\d)"
     rf"|{_BEGIN}(?P<ipv6>[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{2,7}})(?![0-9A-Za-z:]|\.\d)"  # not of ::ffff:10.0.0.1
     rf"|{_BEGIN}(?<!\.)(?P<ipv4>(?:\d{{1,3}}\.){{3}}\d{{1,3}})(?![0-9A-Za-z]|\.\d)"
 )
@@ -66,6 +67,7 @@ class Masker:
             self._take(name, pseudonym)
         for name, pseudonym in self.hosts.items():
             self._short(name, pseudonym)
+            self._domain(name)
         self._pattern = self._compiled()
 
     def _pseudonym(self, name: str, otherwise: str) -> str:
@@ -101,6 +103,7 @@ class Masker:
         if name not in ("", LOCAL) and name not in self._names and not _is_address(name):
             self._take(name, self.hosts[host])
             self._short(name, self.hosts[host])
+            self._domain(name)
             self._pattern = self._compiled()
 
     def masked(self) -> dict[str, str]:
@@ -126,6 +129,8 @@ class Masker:
             return self._mac(word)
         if found.group("ipv6"):
             return self._ipv6(word)
+        if found.group("mixed"):
+            return self._mixed(word)
         # Versions have four parts at times, and rules compare them.
         is_version = _follows(_VERSION, line, found.start())
         return word if is_version or not _is_address(word) else self._ipv4(word)
@@ -156,6 +161,20 @@ class Masker:
             return word
         digits = self._digest(str(address))
         return f"2001:db8::{digits[:4]}:{digits[4:8]}"  # RFC 3849: documentation
+
+    def _mixed(self, word: str) -> str:
+        """An IPv6 address that ends like one of IPv4. That of a socket, ::ffff:10.0.0.1, is one of IPv4."""
+        before, dummy, last = word.rpartition(":")
+        if not _is_address(word):  # such as a time before an address
+            return f"{before}:{self._ipv4(last) if _is_address(last) else last}"
+        mapped = ipaddress.IPv6Address(word).ipv4_mapped is not None
+        return f"{before}:{self._ipv4(last)}" if mapped else self._ipv6(word)
+
+    def _domain(self, name: str) -> None:
+        """What follows the first part of a full name names the site, if it has two parts or more."""
+        domain = name.partition(".")[2]
+        if "." in domain and not _is_address(name):
+            self._names.setdefault(domain, "domain-" + self._digest(domain.lower())[:8])
 
     def _short(self, name: str, pseudonym: str) -> None:
         """The first part of a full name is a name too."""

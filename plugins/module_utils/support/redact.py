@@ -37,6 +37,13 @@ _NAMED = re.compile(
     rf"""(?<![\w-])(?=[\w-]*?(?:{_KEYS})|(?:authorization|cookie|set-cookie|token)(?![\w-]))(?=([\w-]+))\1{_VALUE}""",
     re.IGNORECASE,
 )
+# Short names are words of every log, so a separator has to follow them; their value may be an object.
+_SHORT = re.compile(
+    r"""(?<![\w-])(["']?)(pass|pwd|credentials?)\\*\1\s*[:=]\s*(?:\{[^{}]*\}|"[^"\\]*"|'[^'\\]*'|[^\s"',;&)}\]]+)""",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(r"(?<=\?)[^\s\"?]+(?= HTTP/\d)")  # of a request in an access log
+_MAIL = re.compile(r"(?<![\w.+-])[\w+-][\w.+-]{0,63}@(?:[\w-]{1,63}\.)+[A-Za-z]{2,}(?![\w-])", re.ASCII)
 _FORMS = re.compile(
     r"\b(?:sk-[\w-]{8,}|hf_[A-Za-z0-9]{8,}|gh[pousr]_[A-Za-z0-9]{8,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)"
     r"|\b[Bb]earer\s+[^\s\"',;]+|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"
@@ -120,7 +127,10 @@ class Redactor:
         for value in self.known:
             self.counts["secrets"] += line.count(value)
             line = line.replace(value, LEFT_OUT)
-        for pattern, replacement in ((_NAMED, rf"\1={LEFT_OUT}"), (_FORMS, LEFT_OUT)):
+        for pattern, replacement in ((_NAMED, rf"\1={LEFT_OUT}"), (_SHORT, rf"\2={LEFT_OUT}"), (_FORMS, LEFT_OUT)):
             line, number = pattern.subn(replacement, line)
             self.counts["secrets"] += number
+        for pattern in (_QUERY, _MAIL):
+            line, number = pattern.subn(LEFT_OUT, line)
+            self.counts["texts"] += number
         return line

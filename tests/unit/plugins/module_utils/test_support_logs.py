@@ -88,6 +88,11 @@ PLANTED = {
     "an exception of another name in a prefix": '(APIServer pid=7) ERROR 11-22 10:00:00 [x.py:1]   File "/x/y.py", line 3, in f\n'
     f"(APIServer pid=7) ERROR 11-22 10:00:00 [x.py:1]     g()\n(APIServer pid=7) ERROR 11-22 10:00:00 [x.py:1] json.MalformedJSON: '{TEXT}'",
     "a password of two words": "INFO password: 'unknown planted-value'",
+    "a password with a short name": "INFO login pwd=unknown-planted-value",
+    "an object with a password": 'INFO credentials={"user": "u", "pass": "unknown-planted-value"}',
+    "a short name in JSON": '{"pass": "unknown-planted-value", "x": 1}',
+    "a query of a request": f'INFO:     10.0.0.1:4 - "GET /v1/models?q={TEXT} HTTP/1.1" 404',
+    "a mail address": f"INFO user {TEXT}@example.com has 3 requests",
     "a URL without a user": "INFO redis://:unknown-planted-value@store.example/1",
 }
 FORBIDDEN = (TEXT, "770001", SECRET, SECOND, "planted-value", "PlantedValue", "second line")
@@ -135,6 +140,8 @@ SOUND = [
     "KeyError: 'model.layers.0.mlp.weight'",
     'INFO: 10.0.0.1:4 - "POST /v1/completions HTTP/1.1" 200 OK',
     "INFO prompt_tokens: 8192, max_tokens=16",
+    "INFO forward pass 12 of root@10.0.0.1, image quay.io/x/y@sha256:0123, passes: 3",
+    "INFO compile pass took 12 s, is a ? b HTTP/1.1",
     "INFO input: 5, output: 7",
     "(EngineCore_DP0 pid=7) ERROR 11-22 10:00:00 [core.py:1] EngineCore failed",
     "INFO key qwen@pcp0@"

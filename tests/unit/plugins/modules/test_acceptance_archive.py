@@ -449,6 +449,10 @@ def test_what_names_nobody_stays(text):
         "rack.site.example",
         "rack",
         "::ffff:10.1.2.3",
+        "64:ff9b::10.1.2.3",
+        "at 10:00:00:10.1.2.3",
+        "search site.example",
+        "other.site.example",
         "\x1b[31mnode1",
     ],
 )
@@ -487,6 +491,20 @@ def test_escapes_of_json_hide_nothing(line, before):
     assert not any(part in masked for part in (line, "1.2.3", "AB12CD34")) and json.loads(masked)["text"].startswith(
         "x"
     )
+
+
+@pytest.mark.parametrize("word", ["fd12:3456:789a:1::10.1.2.3", "fd12:3456:789a:1:0:1:10.1.2.3"])
+def test_nothing_of_an_ipv6_address_stays_if_it_ends_like_ipv4(word):
+    masked = Masker([], key=b"key")(f"via {word}.")
+    assert "fd12" not in masked and "10.1.2.3" not in masked and re.fullmatch(r"via 2001:db8::\w+:\w+\.", masked)
+
+
+def test_the_domain_of_a_full_name_is_masked():
+    masker = Masker(["rack.dc1.site.example"], key=b"key")
+    masker.also("kunpeng.dc2.site.example", "rack.dc1.site.example")
+    found = masker("search dc1.site.example DC2.site.example; rack.dc1.site.example up, new-node.dc2.site.example")
+    assert "site" not in found and "dc" not in found.lower().replace("domain", ""), found
+    assert found.count("host-1") == 1
 
 
 def test_a_mac_address_is_known_in_every_spelling_and_keeps_it():
