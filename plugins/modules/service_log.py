@@ -36,6 +36,10 @@ options:
   marks:
     description: The marks of an earlier call. By default marks are created.
     type: dict
+  brief:
+    description: With O(marks) only counts of red flags and transfers are returned, for windows with many lines.
+    type: bool
+    default: false
 seealso:
   - module: ascend.inference.service_verify
 """
@@ -67,7 +71,7 @@ time:
   type: float
 logs:
   description: Contents of the log, by service.
-  returned: with O(marks)
+  returned: with O(marks), without O(brief)
   type: dict
   contains:
     readable:
@@ -109,6 +113,13 @@ logs:
       type: list
       elements: dict
   sample: {decode-0: {readable: true, problem: "", red_flags: [], alarms: [], transferred: [], delayed: [], transfer_ms: [], listening: 0, tail: []}}
+counts:
+  description: >-
+    Of each service C(readable), C(problem), C(flags) (lines by the name of a red flag), C(first) (the first of them), C(transfers) of KV and the sum of their
+    milliseconds, C(transfer_ms).
+  returned: with O(marks) and O(brief)
+  type: dict
+  sample: {decode-0: {readable: true, problem: "", flags: {}, first: "", transfers: 64, transfer_ms: 801.5}}
 """
 
 import time
@@ -125,6 +136,7 @@ ARGUMENTS = {
     "verify": {"type": "dict", "required": True},
     "host": {"type": "str", "required": True},
     "marks": {"type": "dict"},
+    "brief": {"type": "bool", "default": False},
 }
 
 
@@ -149,6 +161,8 @@ def main():
     services = logs.services_of(plan, params["host"])
     if params["marks"] is None:
         module.exit_json(changed=False, marks=logs.mark(services), time=time.time())
+    if params["brief"]:
+        module.exit_json(changed=False, counts=logs.counts(services, params["marks"], plan.release.lines, run))
     read = logs.read(services, params["marks"], plan.release.lines, run)
     module.exit_json(changed=False, logs=read)
 

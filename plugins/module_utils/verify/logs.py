@@ -16,7 +16,7 @@ from ..tools import foreign_file
 from ..tools.client_text import without_clients
 from ..tools.text import one_line
 from .plan import Lines, Log, VerifyPlan
-from .red_flags import ANY_RED_FLAG, AVERAGE, COLOUR, TOOK
+from .red_flags import ANY_RED_FLAG, AVERAGE, COLOUR, TOOK, flags_of, transfers_of
 
 TAIL_LINES = 20
 WINDOW_BYTES = 32 * 1024 * 1024
@@ -72,6 +72,39 @@ def _evidence(name: str, log: Log, since: dict[str, int], lines: Lines, run: Run
     except OSError as error:
         return evidence(name, [], [], lines, str(error))
     return evidence(name, whole, window, lines)
+
+
+def counts(
+    services: Iterable[Service], marks: dict[str, dict[str, int]], lines: Lines, run: Run
+) -> dict[str, dict[str, Any]]:
+    """{service: {readable, problem, flags, first, transfers, transfer_ms}} of the lines since the mark, for windows with many of them.
+
+    flags: {name of a red flag: lines}; first: the first such line; transfers and transfer_ms: how many, and the sum of their milliseconds.
+    """
+    return {name: _counts(log, marks.get(name, {}), lines, run) for name, log in services}
+
+
+def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "readable": True,
+        "problem": "",
+        "flags": {},
+        "first": "",
+        "transfers": 0,
+        "transfer_ms": 0.0,
+    }
+    try:
+        window = (_file(log, since) if log.kind == "file" else _command(log, since, run))[1]
+    except OSError as error:
+        return dict(found, readable=False, problem=str(error))
+    for line in window:
+        for flag in flags_of(line):
+            found["flags"][flag] = found["flags"].get(flag, 0) + 1
+            found["first"] = found["first"] or line[:300]
+        number, milliseconds = transfers_of(line, lines.transferred)
+        found["transfers"] += number
+        found["transfer_ms"] = round(found["transfer_ms"] + milliseconds, 3)
+    return found
 
 
 def evidence(name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "") -> dict[str, Any]:

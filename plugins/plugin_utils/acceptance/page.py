@@ -17,6 +17,7 @@ from .report import NOT, PASSED
 from .text import MEANINGS, facts, groups, stage_rows, version_rows
 
 Record = t.Mapping[str, t.Any]
+STATES = {"passed": "ok", "failed": "error"}  # others are neither good nor bad by themselves
 SIGNATURES = "".join(
     f'<p style="margin-top:2.5rem;border-top:1px solid;max-width:24rem">{who}, date</p>'
     for who in ("Handed over by", "Taken over by")
@@ -33,7 +34,7 @@ def acceptance_page(report: Record) -> str:
         '<dl class="run">'
         + "".join(f"<dt>{name}</dt><dd>{_text(value)}</dd>" for name, value in facts(report))
         + "</dl>",
-        table_part("Stages", stage_rows(report)),
+        table_part("Stages", stage_rows(report), STATES),
         f"<h2>Figures</h2><ul>{figures}</ul>" if figures else "",
         table_part("Benchmark", load_rows(report["bench"])) if report["bench"] else "",
         table_part("Versions", version_rows(report)),

@@ -40,6 +40,15 @@ def earlier(old: Record, comparison: t.Sequence[Record], bench: Record) -> dict[
     return {load["title"]: dict(load["median"]) for load in old["loads"] if load["title"] in compared}
 
 
+def other_versions(old: Record, versions: t.Mapping[str, str]) -> dict[str, str]:
+    """``{software: its version in the earlier report}`` where it is another one; "none" for software that is new. Older reports have none."""
+    before = old.get("versions")
+    if not before:
+        return {}
+    names = dict.fromkeys([*before, *versions])
+    return {name: before.get(name, "none") for name in names if before.get(name) != versions.get(name)}
+
+
 def about_models(old: Record, model: str) -> t.Iterator[Finding]:
     """Reports of different models. Reports that do not name theirs are older."""
     if old.get("model", model) != model:

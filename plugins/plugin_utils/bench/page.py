@@ -20,6 +20,7 @@ from .text import (
     known_lines,
     load_rows,
     other_rows,
+    other_versions_text,
     topology_text,
     upstream_rows,
     versions_text,
@@ -45,6 +46,7 @@ STAGES = (
     ("prefill_seconds", "prefill"),
     ("decode_seconds", "decode"),
 )
+VERDICTS = {"worse": "error", "better": "ok", "not judged": "warning"}
 OWN_STYLE = """
 .curves { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 .curves svg { width: 100%; height: auto; }
@@ -58,6 +60,7 @@ def bench_page(report: Record) -> str:
     title = f"Benchmark of {report['deployment']}"
     facts = [
         ("Software", versions_text(report)),
+        ("Before", other_versions_text(report)),
         ("Plan", report["digest"][:12]),
         ("Devices", report["devices"] or ""),
         ("Load made on", f"{report['host']}{driver_text(settings)}"),
@@ -83,7 +86,7 @@ def bench_page(report: Record) -> str:
         *(_finding(finding) for finding in report["findings"]),
         '<div class="curves">' + "".join(_curves(report)) + "</div>",
         table_part("Loads", load_rows(report)),
-        table_part("Comparison with the earlier report", comparison_rows(report)),
+        table_part("Comparison with the earlier report", comparison_rows(report), VERDICTS),
         table_part("The same model in vLLM-Ascend's CI", upstream_rows(report)),
         table_part("Engines", engine_rows(report)),
         table_part("Routers and stores", other_rows(report)),
@@ -128,7 +131,8 @@ def _stages(report: Record) -> str:
     """Where the time of requests went, in percent of the seconds that each engine counted."""
     # From below: pygal draws the first bar at the bottom.
     engines = sorted(report["engines"].items(), key=lambda item: natural(item[0]), reverse=True)
-    seconds = {name: stage_seconds(gained) for name, gained in engines if gained}
+    moved = report.get("transfers") or {}
+    seconds = {name: stage_seconds(gained, moved.get(name)) for name, gained in engines if gained}
     seconds = {name: values for name, values in seconds.items() if any(values)}
     if not seconds:
         return ""
@@ -144,21 +148,27 @@ def _stages(report: Record) -> str:
     )
 
 
-def stage_seconds(gained: Record) -> list[float]:
+def stage_seconds(gained: Record, moved: Record | None = None) -> list[float]:
     """Seconds of each of STAGES. A request waits for its KV cache in the queue: the mean of a transfer for each request is taken from that.
 
     An instance counts one transfer for each rank of tensor parallelism, which run at the same time, so their sum is more than was waited.
     """
     queue = gained.get("queue_seconds") or 0.0
-    mean = (gained.get("transfer_seconds") or 0.0) / (gained.get("transfers") or 1)
-    moved = min(queue, mean * (gained.get("requests") or 0.0))
-    return [queue - moved, moved, gained.get("prefill_seconds") or 0.0, gained.get("decode_seconds") or 0.0]
+    mean = moved["seconds"] / (moved["number"] or 1) if moved and moved["waited"] else 0.0
+    waited = min(queue, mean * (gained.get("requests") or 0.0))
+    return [queue - waited, waited, gained.get("prefill_seconds") or 0.0, gained.get("decode_seconds") or 0.0]
 
 
-def table_part(title: str, rows: t.Sequence[t.Sequence[str]]) -> str:
-    """A heading with a table, whose first row is the head; empty without further rows."""
+def table_part(title: str, rows: t.Sequence[t.Sequence[str]], marks: t.Mapping[str, str] | None = None) -> str:
+    """A heading with a table, whose first row is the head; empty without further rows. ``marks``: style of a cell with this text."""
     if len(rows) < 2:
         return ""
-    head = "".join(f"<th>{_text(cell)}</th>" for cell in rows[0])
-    lines_of = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows[1:])
+    styles = marks or {}
+
+    def cell(text: str) -> str:
+        shown = _text(text)
+        return f'<td><span class="cell {styles[text]}">{shown}</span></td>' if text in styles else f"<td>{shown}</td>"
+
+    head = "".join(f"<th>{_text(text)}</th>" for text in rows[0])
+    lines_of = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows[1:])
     return f'<h2>{_text(title)}</h2><div class="scroll"><table class="plain"><tr>{head}</tr>{lines_of}</table></div>'

@@ -39,13 +39,15 @@ def bench_report(
     tuning: t.Mapping[str, Record] | None = None,
     known: Record | None = None,
 ) -> dict[str, t.Any]:
-    """``{format, deployment, model, digest, release, versions, topology, before, settings, loads, earlier, engines, shares, others, findings, ...}``.
+    """``{format, deployment, model, digest, release, versions, other_versions, topology, before, settings, loads, engines, findings, ...}``.
 
-    ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one. ``earlier``: medians
+    ``topology`` and ``before``: instances, NPUs and router of this report and, if another was measured, of the earlier one. ``other_versions``: those of
+    the earlier report that differ. ``earlier``: medians
     of the earlier report's loads that were compared, for the curves. ``engines`` and ``others`` (routers, masters of the store): what their
     counters gained; ``shares``: of the requests of a pool. ``results`` holds the results of service_bench in the order of ``bench.runs``; ``old`` is
     an earlier report; ``tuning`` is the state of each host (``hosts/tuning_state.py``), recorded because figures of hosts with other settings
-    cannot be compared. ``known``: findings of others, ``{check: [findings] or None, status: [texts]}``, recorded for the same reason.
+    cannot be compared. ``known``: findings of others, ``{check: [findings] or None, status: [texts]}``, recorded for the same reason, and
+    ``logs``: what services logged meanwhile (``verify/logs.py``, counts). ``transfers``: of KV cache, by engine.
     """
     measured = [(run, result) for run, result in zip(bench["runs"], results, strict=True) if run["repeat"]]
     loads = [
@@ -53,9 +55,11 @@ def bench_report(
     ]
     engines = services.summed(result["engines"] for _run, result in measured)
     others = services.other_counters(bench, [result for _run, result in measured])
+    logs = (known or {}).get("logs") or {}
     topology, earlier = _topology(plan, bench), (old or {}).get("topology")
     comparison, regressions = _comparison(old, loads, bench) if old else ([], [])
     findings = [*_wrong_answers(loads), *_shares(engines, loads), *services.about_services(engines, others)]
+    findings += services.about_logs(logs)
     findings += [*_wide(loads), *_gains(loads), *regressions]
     findings += _tuned_otherwise(old, tuning or {})
     findings += comparable.about_models(old or {}, plan["model"]["name"])
@@ -69,6 +73,7 @@ def bench_report(
         "release": plan["release"],
         "vllm": plan["release_facts"]["vllm"],
         "versions": services.versions(plan),
+        "other_versions": comparable.other_versions(old or {}, services.versions(plan)),
         "known": services.known_findings(known or {}),
         "devices": bench["devices"],
         "topology": topology,
@@ -80,6 +85,7 @@ def bench_report(
         "engines": engines,
         "shares": services.shares(plan, engines),
         "others": others,
+        "transfers": services.transfers(plan, engines, logs),
         "comparison": comparison,
         "earlier": comparable.earlier(old or {}, comparison, bench),
         "upstream": theirs,

@@ -23,6 +23,7 @@ ROUTER = {
 }
 STORE = {"reads": "reads", "found": "found", "evictions": "evictions", "refused": "refused blocks"}
 TITLES = {"router": ROUTER, "store": STORE}
+HARMLESS = {"recomputed"}  # red flags after which answers are right
 PARTS = {"id", "path", "severity", "problem"}  # of a finding, that are recorded
 BAD = {
     "router": (
@@ -69,6 +70,45 @@ def other_counters(bench: Record, results: t.Iterable[Record]) -> dict[str, dict
     kinds = {item["name"]: item["kind"] for item in bench["options"].get("others") or ()}
     counted = summed(result.get("others") or {} for result in results)
     return {name: {"kind": kind, "gained": counted.get(name)} for name, kind in kinds.items()}
+
+
+def transfers(plan: Record, engines: Gained, logs: t.Mapping[str, Record]) -> dict[str, dict[str, float]]:
+    """``{engine: {number, seconds, bytes, failed, logged, waited}}``: transfers of KV cache by its counters, or by its log where it has none.
+
+    ``bytes`` and ``failed`` only where they are counted. ``logged`` is 1 for the log, which also has the transfers of the warm-up. ``waited``
+    is 1 where requests wait for them in the queue: not at prefill, which sends after it has computed.
+    """
+    senders = {engine["name"] for engine in plan["verify"].get("prefill") or ()}
+    found: dict[str, dict[str, float]] = {}
+    for name, gained in engines.items():
+        known, log = gained or {}, logs.get(name) or {}
+        if "transfers" in known:
+            parts = {"seconds": "transfer_seconds", "bytes": "transferred_bytes", "failed": "failed_transfers"}
+            counted = {part: known[counter] for part, counter in parts.items() if counter in known}
+            found[name] = {"number": known["transfers"], "seconds": 0.0, **counted, "logged": 0}
+        elif log.get("transfers"):
+            found[name] = {"number": log["transfers"], "seconds": log["transfer_ms"] / 1000, "logged": 1}
+    return {name: {**counted, "waited": int(name not in senders)} for name, counted in found.items()}
+
+
+def about_logs(logs: t.Mapping[str, Record]) -> t.Iterator[Finding]:
+    """Messages about lost, late or wrong KV cache during the benchmark, and logs that were not read."""
+    for name, log in sorted(logs.items(), key=lambda item: natural(item[0])):
+        if not log["readable"]:
+            fix = "Run verify, which reads the same logs."
+            why = "Its messages about KV cache are not known."
+            yield _warning(
+                "BENCH-LOG", name, f"its log could not be read: {log['problem'] or 'no reason is known'}", fix, why
+            )
+        elif log["flags"]:
+            counted = ", ".join(f"{number} {flag}" for flag, number in sorted(log["flags"].items()))
+            problem, fix = (
+                f"its log has messages about KV cache ({counted}): {log['first']}",
+                "Run verify, which names causes.",
+            )
+            why = "KV cache was lost, late or wrong, so answers may be wrong or computed twice."
+            severity = "warning" if set(log["flags"]) <= HARMLESS else "error"
+            yield Finding(name, "BENCH-LOG", problem, fix, severity=severity, why=why)
 
 
 def about_services(engines: Gained, others: t.Mapping[str, Record]) -> t.Iterator[Finding]:

@@ -41,6 +41,8 @@ def bench_text(report: Record) -> list[str]:
     lines += [*tuned, ""] if tuned else []
     if report.get("before"):
         lines += [f"Compared: {topology_text(report['before'])} before, {topology_text(report['topology'])} now.", ""]
+    if report.get("other_versions"):
+        lines += [f"Software of the earlier report: {other_versions_text(report)}.", ""]
     parts = (load_rows(report), engine_rows(report), other_rows(report), comparison_rows(report), upstream_rows(report))
     for rows in parts:
         if len(rows) > 1:
@@ -59,6 +61,11 @@ def versions_text(report: Record) -> str:
     """The planned software; of a report that does not record it, release and vLLM."""
     known = report.get("versions") or {"release": report["release"], "vLLM": report["vllm"]}
     return ", ".join(f"{name} {version}" for name, version in known.items())
+
+
+def other_versions_text(report: Record) -> str:
+    """Versions of the earlier report that are not those of this one."""
+    return ", ".join(f"{name} {version}" for name, version in (report.get("other_versions") or {}).items())
 
 
 def known_lines(report: Record) -> list[str]:
@@ -124,24 +131,25 @@ def engine_rows(report: Record) -> list[list[str]]:
         "preemptions": "preemptions",
         "queue_seconds": "queue s",
     }
-    moved = any("transfers" in (gained or {}) for gained in report["engines"].values())
+    moved = report.get("transfers") or {}
     shared, head = report.get("shares") or {}, ["engine", "share", *counters.values()]
     rows = [[*head, *(["transfers", "ms each", "MiB/s", "failed"] if moved else [])]]
     for name, gained in sorted(report["engines"].items(), key=lambda item: natural(item[0])):
         known = gained or {}
         row = [name, f"{shared[name]:.1%}" if name in shared else "?"]
         row += [f"{known[counter]:.12g}" if counter in known else "?" for counter in counters]
-        rows.append([*row, *(_transfers(known) if moved else [])])
+        rows.append([*row, *(_transfers(moved.get(name)) if moved else [])])
     return rows
 
 
-def _transfers(known: Record) -> list[str]:
-    number, seconds = known.get("transfers"), known.get("transfer_seconds") or 0
-    if number is None:
+def _transfers(counted: Record | None) -> list[str]:
+    if counted is None:
         return ["?"] * 4
-    rate = digits(known["transferred_bytes"] / 2**20 / seconds) if seconds and "transferred_bytes" in known else "-"
-    failed = f"{known['failed_transfers']:.12g}" if "failed_transfers" in known else "?"
-    return [f"{number:.12g}", digits(1000 * seconds / number) if number else "-", rate, failed]
+    number, seconds = counted["number"], counted["seconds"]
+    rate = digits(counted["bytes"] / 2**20 / seconds) if seconds and "bytes" in counted else "?"
+    failed = f"{counted['failed']:.12g}" if "failed" in counted else "?"
+    shown = f"{number:.12g}{' (log)' if counted['logged'] else ''}"
+    return [shown, digits(1000 * seconds / number) if number else "-", rate, failed]
 
 
 def other_rows(report: Record) -> list[list[str]]:

@@ -172,3 +172,28 @@ def test_of_a_rotated_log_only_what_came_since_the_mark_counts(tmp_path):
     found = logs.read([("e", Log("file", str(path), ""))], marks, LINES, run=None)["e"]
     assert found["red_flags"] == []
     assert found["alarms"] == ["ERROR before the rotation", "ERROR after the rotation"]
+
+
+def counted(path, marks):
+    return logs.counts([("one", file_log(path))], marks, LINES, never)["one"]
+
+
+def test_counts_are_of_all_lines_since_the_mark(tmp_path):
+    path = tmp_path / "one.log"
+    path.write_text("Mooncake transfer failed\n")
+    marks = logs.mark([("one", file_log(path))])
+    with path.open("a") as stream:
+        stream.write("KV cache transfer for request r1 took 12.50 ms. local_ip x\n" * (logs.LINES_KEPT + 5))
+        stream.write("Force freed expired request r7\nForce freed request r8\nRecovered from KV load failure\n")
+    found = counted(path, marks)
+    assert (found["transfers"], found["transfer_ms"]) == (logs.LINES_KEPT + 5, 12.5 * (logs.LINES_KEPT + 5))
+    assert (
+        found["flags"] == {"kv_freed_by_force": 2, "recomputed": 1}
+        and found["first"] == "Force freed expired request r7"
+    )
+    assert found["readable"] and not found["problem"]
+
+
+def test_counts_of_a_log_that_is_missing_are_not_known(tmp_path):
+    found = counted(tmp_path / "none.log", {})
+    assert not found["readable"] and "No such file" in found["problem"]

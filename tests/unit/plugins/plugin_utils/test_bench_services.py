@@ -134,10 +134,12 @@ def test_transfers_are_shown_where_a_connector_counts_them(plan):
 
 def test_the_stage_of_a_transfer_is_the_mean_of_one_for_each_request():
     """Each of 8 ranks counts its transfer of 25 ms: a request waits for 25 ms, not for 200."""
-    counted = {"requests": 10.0, "queue_seconds": 1.0, "transfers": 80.0, "transfer_seconds": 2.0}
-    assert stage_seconds({**counted, "decode_seconds": 5.0}) == [0.75, 0.25, 0.0, 5.0]
+    counted, moved = {"requests": 10.0, "queue_seconds": 1.0}, {"number": 80, "seconds": 2.0, "waited": 1}
+    assert stage_seconds({**counted, "decode_seconds": 5.0}, moved) == [0.75, 0.25, 0.0, 5.0]
     assert stage_seconds({"queue_seconds": 1.0, "prefill_seconds": 2.0}) == [1.0, 0.0, 2.0, 0.0]
-    assert stage_seconds({**counted, "transfer_seconds": 80.0})[:2] == [0.0, 1.0], "not longer than it waited"
+    assert stage_seconds(counted, {**moved, "seconds": 80.0})[:2] == [0.0, 1.0], "not longer than it waited"
+    assert stage_seconds(counted, {"number": 0, "seconds": 0.0, "waited": 1})[:2] == [1.0, 0.0]
+    assert stage_seconds(counted, {**moved, "waited": 0})[:2] == [1.0, 0.0], "prefill sends afterwards"
 
 
 def test_the_page_has_the_stage_of_the_transfer_only_if_it_is_known(plan):
@@ -145,6 +147,46 @@ def test_the_page_has_the_stage_of_the_transfer_only_if_it_is_known(plan):
     decode = plan["verify"]["decode"][0]["name"]
     assert ">KV transfer<" not in bench_page(report(plan, engines={decode: times}))
     assert ">KV transfer<" in bench_page(report(plan, engines={decode: {**times, **MOVED}}))
+
+
+LOG = {"readable": True, "problem": "", "flags": {}, "first": "", "transfers": 40, "transfer_ms": 500.0}
+
+
+def test_transfers_are_taken_from_the_log_where_the_connector_does_not_count_them(plan):
+    decode = plan["verify"]["decode"][0]["name"]
+    times = {"queue_seconds": 1.0, "decode_seconds": 5.0}
+    found = report(plan, known={"logs": {decode: LOG}}, engines={decode: times})
+    rows = engine_rows(found)
+    row = dict(zip(rows[0], next(row for row in rows if row[0] == decode), strict=True))
+    assert (row["transfers"], row["ms each"], row["MiB/s"], row["failed"]) == ("40 (log)", "12.5", "?", "?")
+    assert ">KV transfer<" in bench_page(found) and found["passed"]
+    counted = report(plan, known={"logs": {decode: LOG}}, engines={decode: MOVED})
+    assert counted["transfers"][decode]["number"] == 48 and not counted["transfers"][decode]["logged"]
+    prefill = plan["verify"]["prefill"][0]["name"]
+    both = report(plan, known={"logs": {decode: LOG, prefill: LOG}})["transfers"]
+    assert (both[decode]["waited"], both[prefill]["waited"]) == (1, 0)
+    silent = report(plan, known={"logs": {decode: {**LOG, "transfers": 0, "transfer_ms": 0.0}}})
+    assert silent["transfers"] == {}, "a log that reports none has not counted them"
+
+
+@pytest.mark.parametrize(
+    ("log", "severity", "words"),
+    [
+        (
+            {"flags": {"kv_freed_by_force": 2}, "first": "Force freed request 7"},
+            "error",
+            "2 kv_freed_by_force): Force freed request 7",
+        ),
+        ({"flags": {"recomputed": 1}, "first": "Recovered"}, "warning", "1 recomputed"),
+        ({"flags": {"recomputed": 1, "transfer_failed": 3}, "first": "x"}, "error", "1 recomputed, 3 transfer_failed"),
+        ({"readable": False, "problem": "no such file"}, "warning", "no such file"),
+    ],
+)
+def test_what_was_logged_about_kv_cache_meanwhile_is_named(plan, log, severity, words):
+    decode = plan["verify"]["decode"][0]["name"]
+    found = report(plan, known={"logs": {decode: {**LOG, **log}}})
+    assert ids(found) == [("BENCH-LOG", decode, severity)] and words in found["findings"][0]["problem"]
+    assert found["passed"] == (severity == "warning")
 
 
 def test_engines_are_in_the_order_of_people(plan):
@@ -162,6 +204,18 @@ def test_the_report_has_the_versions_of_the_software(plan):
     assert not {"CANN", "torch-npu", "vLLM-Ascend"} & set(cpu["versions"])
     for shown in (bench_text(found)[2], bench_page(found)):
         assert f"CANN {facts['cann']}" in shown and "vllm-router 0.1.17" in shown
+
+
+def test_software_that_was_another_one_in_the_earlier_report_is_named(plan):
+    old = report(plan)
+    assert report(plan, old)["other_versions"] == {}
+    old = {**old, "versions": {**old["versions"], "vLLM": "0.18.0", "triton": "1"}}
+    del old["versions"]["router"]
+    found = report(plan, old)
+    assert found["other_versions"] == {"vLLM": "0.18.0", "triton": "1", "router": "none"}
+    for shown in ("\n".join(bench_text(found)), bench_page(found)):
+        assert "vLLM 0.18.0, triton 1, router none" in shown
+    assert report(plan, {name: value for name, value in old.items() if name != "versions"})["other_versions"] == {}
 
 
 FINDING = {
@@ -213,3 +267,4 @@ def test_a_comparison_says_how_much(plan):
     found = report(plan, report(plan), ttft_p50=75.0)
     (row,) = [line for line in bench_text(found) if "ttft_p50" in line and line.startswith("|")]
     assert "+50.0%" in row and "worse" in row
+    assert '<span class="cell error">worse</span>' in bench_page(found)
