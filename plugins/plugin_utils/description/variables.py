@@ -249,6 +249,11 @@ class Router:
         "the KV transfer and the pools.",
         "",  # names are in plan/routers/registry.py
     )
+    policy: str = documented(
+        "How vllm_router chooses an engine of each pool: round_robin, random, power_of_two, cache_aware, kv_aware, consistent_hash or "
+        "sticky_least_loaded. Default: round_robin. An args.policy precedes it.",
+        "",  # the values are those of the program
+    )
     group: str = documented(
         "Inventory group whose first host runs the router, balancer and frontend; further routers run on its other hosts. Default without such a "
         "group: the first prefill host.",

@@ -57,6 +57,11 @@ def script_files(context: Context) -> tuple[str, ...]:
     return (script, posixpath.join(posixpath.dirname(script), "vllm", "logger.py")) if script else ()
 
 
+def _policy(policy: str) -> dict[str, str]:
+    """The option of a policy; a flavour without it is refused as for any unknown option."""
+    return {"policy": policy} if policy else {}
+
+
 def router_name(number: int) -> str:
     """The first router keeps its name when others are added, so that it need not restart for that."""
     return f"{NAME}-{number}" if number else NAME
@@ -84,7 +89,7 @@ def router_service(context: Context, host: Host, engines: t.Sequence[Service], n
     needs_key = "api_key" in context.description.secrets and found.sends_key(place)
     argv = (
         *_program(context, found),
-        *command_line(merged(found.flags(found, place), settings.args)),
+        *command_line(merged(found.flags(found, place), _policy(settings.policy), settings.args)),
         *found.tail(place),
     )
     members = found.members(found, context.release, argv)

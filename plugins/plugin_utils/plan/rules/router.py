@@ -27,6 +27,8 @@ def path(case: Case, flag: str) -> str:
     for key in case.context.description.router.args:
         if canonical(key) in (flag, f"no-{flag}"):
             return f"inference_router.args.{key}"
+    if flag == "policy" and case.context.description.router.policy:
+        return "inference_router.policy"
     return "inference_router.flavour"
 
 

@@ -163,6 +163,47 @@ def test_a_new_flavour_may_be_preferred(monkeypatch):
     assert launch_plan(*family("p2p", {}))["software"]["router"]["flavour"] == "made_up"
 
 
+def policy_of(name, router):
+    """The policy on the command line, once."""
+    changes = (
+        {"inference_router": router, "inference_pools.decode.args.additional-config": {}}
+        if name == "both"
+        else {"inference_router": router}
+    )
+    argv = next(item["argv"] for item in launch_plan(*family(name, changes))["services"] if item["kind"] == "router")
+    (place,) = [number for number, word in enumerate(argv) if word == "--policy"]
+    return argv[place + 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "router", "policy"),
+    [
+        ("both", {"flavour": "vllm_router", "policy": "cache_aware"}, "cache_aware"),
+        ("both", {"flavour": "vllm_router"}, "round_robin"),
+        ("pooled", {"policy": "power_of_two"}, "power_of_two"),
+        ("pooled", {"policy": "random", "args": {"policy": "consistent_hash"}}, "consistent_hash"),
+    ],
+)
+def test_a_policy_is_an_option_of_the_router(name, router, policy):
+    assert policy_of(name, router) == policy
+
+
+@pytest.mark.parametrize(
+    ("name", "policy", "words"),
+    [
+        ("pooled", "best", r"inference_router\.policy = best: --policy takes one of random, .*ROUTER-VALUE"),
+        (
+            "p2p",
+            "cache_aware",
+            r"inference_router\.policy: the load_balance router .* has no option --policy.*ROUTER-FLAG",
+        ),
+    ],
+)
+def test_a_policy_that_the_router_does_not_have_is_refused(name, policy, words):
+    with pytest.raises(PlanError, match=words):
+        policy_of(name, {"policy": policy})
+
+
 def test_an_unknown_flavour_is_refused_with_the_nearest_name():
     with pytest.raises(PlanError, match="load_balance") as caught:
         launch_plan(*family("p2p", {"inference_router.flavour": "load_balanse"}))
