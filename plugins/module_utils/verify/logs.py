@@ -104,7 +104,17 @@ def _counts(log: Log, since: dict[str, int], lines: Lines, run: Run) -> dict[str
         number, milliseconds = transfers_of(line, lines.transferred)
         found["transfers"] += number
         found["transfer_ms"] = round(found["transfer_ms"] + milliseconds, 3)
+    if log.kind == "file" and _unread(log.path, since):
+        found.update(
+            readable=False, problem=f"more than {WINDOW_BYTES // 2**20} MiB were written, and the rest was not read"
+        )
     return found
+
+
+def _unread(path: str, since: dict[str, int]) -> bool:
+    """Whether a log in a file grew by more than is read of it."""
+    stat = os.stat(path)
+    return stat.st_size - (since.get("size", 0) if stat.st_ino == since.get("inode") else 0) > WINDOW_BYTES
 
 
 def evidence(name: str, whole: list[str], window: list[str], lines: Lines, problem: str = "") -> dict[str, Any]:

@@ -193,7 +193,13 @@ def _shares(engines: t.Mapping[str, Record | None], loads: t.Sequence[Record]) -
                 "Its share is not known.",
                 "warning",
             )
-        elif not gained.get("requests") and max((load["load"] for load in loads), default=0) > 1:
+        elif "requests" not in gained:
+            problem, fix = (
+                "it does not count its requests",
+                "Remove --disable-log-stats from its arguments if it is there.",
+            )
+            yield _finding("BENCH-COUNTERS", name, problem, fix, "Its share is not known.", "warning")
+        elif not gained["requests"] and max((load["load"] for load in loads), default=0) > 1:
             yield _finding(
                 "BENCH-IDLE",
                 name,

@@ -100,7 +100,7 @@ def about_logs(logs: t.Mapping[str, Record]) -> t.Iterator[Finding]:
             yield _warning(
                 "BENCH-LOG", name, f"its log could not be read: {log['problem'] or 'no reason is known'}", fix, why
             )
-        elif log["flags"]:
+        if log["flags"]:
             counted = ", ".join(f"{number} {flag}" for flag, number in sorted(log["flags"].items()))
             problem, fix = (
                 f"its log has messages about KV cache ({counted}): {log['first']}",

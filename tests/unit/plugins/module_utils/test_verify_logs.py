@@ -197,3 +197,15 @@ def test_counts_are_of_all_lines_since_the_mark(tmp_path):
 def test_counts_of_a_log_that_is_missing_are_not_known(tmp_path):
     found = counted(tmp_path / "none.log", {})
     assert not found["readable"] and "No such file" in found["problem"]
+
+
+def test_counts_of_a_part_of_a_log_are_said_to_be_that(tmp_path, monkeypatch):
+    path = tmp_path / "one.log"
+    path.write_text("Mooncake transfer failed\n" * 4)
+    marks = logs.mark([("one", file_log(path))])
+    monkeypatch.setattr(logs, "WINDOW_BYTES", 2**20)
+    with path.open("a") as stream:
+        stream.write("Force freed request r8\n" + "x" * 2**20 + "\n")
+    found = counted(path, marks)
+    assert found["flags"] == {"kv_freed_by_force": 1} and not found["readable"] and "1 MiB" in found["problem"]
+    assert counted(path, logs.mark([("one", file_log(path))]))["readable"]

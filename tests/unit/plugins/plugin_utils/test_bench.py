@@ -237,7 +237,10 @@ def test_wrong_answers_fail_the_report(plan, changes, rule):
     assert "FAILED" in bench_text(found)[0]
 
 
-@pytest.mark.parametrize(("gained", "rule"), [({"requests": 0.0}, "BENCH-IDLE"), (None, "BENCH-COUNTERS")])
+@pytest.mark.parametrize(
+    ("gained", "rule"),
+    [({"requests": 0.0}, "BENCH-IDLE"), (None, "BENCH-COUNTERS"), ({"queue_seconds": 1.0}, "BENCH-COUNTERS")],
+)
 def test_an_engine_without_requests_is_named(plan, gained, rule):
     found = report(plan, [50.0], engines={"decode-0-0": {"requests": 8.0}, "decode-0-1": gained})
     assert (ids(found), found["passed"]) == ([rule], True)

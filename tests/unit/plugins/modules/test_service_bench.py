@@ -1,0 +1,75 @@
+# Copyright (c) 2026 the ascend.inference contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The whole module with a program that writes a result, an engine and a router whose counters grow with each reading."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+
+MODULE = "ansible_collections.ascend.inference.plugins.modules.service_bench"
+RESULT = {"completed": 2, "failed": 0, "output_lens": [4, 0], "errors": ["", ""]}
+PROGRAM = f"""
+import json, sys
+folder, name = (sys.argv[sys.argv.index(option) + 1] for option in ("--result-dir", "--result-filename"))
+json.dump({RESULT!r}, open(folder + "/" + name, "w"))
+"""
+
+
+@pytest.fixture
+def metrics():
+    """The URL of a page with counters of an engine and of a router, which are higher each time; and the headers of requests."""
+    asked = []
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.headers.get("Authorization"))
+            names = ("vllm:prompt_tokens_total", "vllm_router_retries_total")
+            body = "".join(f"{name} {10 * len(asked)}\n" for name in names).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *unused):
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", asked
+    server.shutdown()
+    server.server_close()
+
+
+def test_counters_of_engines_and_of_others_are_read_before_and_after(tmp_path, metrics):
+    url, asked = metrics
+    arguments = {
+        "deployment": str(tmp_path),
+        "directory": str(tmp_path),
+        "argv": [sys.executable, "-c", PROGRAM],
+        "engines": [{"name": "decode-0", "url": url}],
+        "others": [
+            {"name": "router", "kind": "router", "url": url},
+            {"name": "store", "kind": "store", "url": "http://127.0.0.1:9"},
+        ],
+        "engine_api_key": "secret",
+        "output_tokens": 4,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", MODULE],
+        input=json.dumps({"ANSIBLE_MODULE_ARGS": arguments}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    assert (found["figures"]["completed"], found["figures"]["empty"]) == (2, 1)
+    assert found["engines"] == {"decode-0": {"prompt_tokens": 20.0}}
+    assert found["others"] == {"router": {"retries": 20.0}, "store": None}
+    assert asked == ["Bearer secret", None, "Bearer secret", None], "keys belong to engines"
