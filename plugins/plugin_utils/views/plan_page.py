@@ -56,7 +56,7 @@ table { border-collapse: collapse; font-size: .85rem; } td, th { text-align: lef
 .scroll { overflow-x: auto; } .error { color: #cf3030; } summary { cursor: pointer; }
 @media print { body { font-size: 11px; } .scroll { overflow: visible; } * { print-color-adjust: exact; } .host, tr { break-inside: avoid; } }
 @media (max-width: 44rem) {
-  .flow { flex-direction: column; } .arrow { flex: none; max-width: none; flex-direction: row; align-items: center; gap: .6rem;
+  .flow { flex-direction: column; } .arrow, .arrow.kv { flex: none; max-width: none; flex-direction: row; align-items: center; gap: .6rem;
     justify-content: flex-start; padding: .3rem 1rem; }
   .arrow i, .arrow.kv i { width: 2px; height: 1.8rem; margin: 0 0 .4rem; order: -1; } .arrow.kv i { width: 4px; }
   .arrow i::after, .arrow.kv i::after { top: auto; bottom: -.4rem; right: auto; left: 50%; margin-left: -6px; border: 6px solid transparent;
