@@ -133,10 +133,7 @@ class Reader:
         if origin is dict:
             return self._mapping(arguments[1], raw, path, field)
         if origin is tuple:
-            items = raw if isinstance(raw, (list, tuple)) else [raw]
-            if not isinstance(raw, (list, tuple)):
-                return (self.value(arguments[0], raw, path, field),)
-            return tuple(self.value(arguments[0], item, f"{path}[{i}]", field) for i, item in enumerate(items))
+            return self._items(arguments[0], raw, path, field)
         if kind is int:
             return self._integer(raw, path, field)
         if kind is bool:
@@ -175,6 +172,24 @@ class Reader:
                 else self.value(kind, raw[key], place, field)
             )
         return found
+
+    def _items(self, kind: t.Any, raw: t.Any, path: str, field: dataclasses.Field[t.Any]) -> tuple[t.Any, ...]:
+        """A list; a single value is a list of one. One invalid item makes the whole list invalid."""
+        before = len(self.findings)
+        if isinstance(raw, (list, tuple)):
+            items = tuple(self.value(kind, item, f"{path}[{place}]", field) for place, item in enumerate(raw))
+        else:
+            items = (self.value(kind, raw, path, field),)
+            self.findings[before:] = [
+                dataclasses.replace(finding, fix=f"{finding.fix} Several are written as a list: [FIRST, SECOND].")
+                for finding in self.findings[before:]
+            ]
+        valid = len(self.findings) == before
+        return (
+            items
+            if valid or self.other or field.default is dataclasses.MISSING
+            else t.cast(tuple[t.Any, ...], field.default)
+        )
 
     def _free(self, raw: t.Any, path: str) -> t.Any:
         """Free data. Its texts may have several lines, and no other control characters."""

@@ -205,7 +205,7 @@ def group_problem(name: str, pool: Pool, shape: Shape, hosts: t.Mapping[str, Hos
             "PLACE-SPAN",
             f"an instance of {pool.devices_per_instance} devices (data parallel {pool.data_parallel_size} x "
             f"{pool.rank_devices}) does not fit on the {len(shape.members)} hosts of group '{group_of(name, pool)}', which "
-            f"have {smallest} devices each",
+            f"have {smallest} device{'' if smallest == 1 else 's'} each",
             "Add hosts to the group, or choose sizes that the hosts divide.",
             why="Each host carries whole data-parallel ranks or, without data parallelism, an equal share of one rank. Hosts "
             "of unequal size can share a pool's only instance.",

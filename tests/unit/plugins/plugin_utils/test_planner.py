@@ -119,6 +119,17 @@ def test_no_error_is_reported_that_depends_on_an_unreadable_value(unreadable):
     assert paths == ["inference_pools.decode.args.no-such-flag", f"inference_pools.prefill.{next(iter(unreadable))}"]
 
 
+@pytest.mark.parametrize(("devices", "place"), [("0-15", ""), ([0, "1-15"], "[1]")])
+def test_an_unreadable_list_is_the_only_error_and_the_fix_shows_a_list(devices, place):
+    broken = inference_variables()
+    broken["inference_pools"]["decode"]["devices"] = devices
+    with pytest.raises(PlanError) as refused:
+        launch_plan(broken, INVENTORY)
+    (finding,) = refused.value.findings
+    assert finding.path == f"inference_pools.decode.devices{place}"
+    assert ("[FIRST, SECOND]" in finding.fix) is (place == "")
+
+
 def test_a_missing_required_variable_hides_no_error_of_a_rule():
     broken = inference_variables(inference_deployment="My Service")
     del broken["inference_model"]
