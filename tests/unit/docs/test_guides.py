@@ -171,7 +171,23 @@ def test_architecture_names_every_folder_and_only_those():
     assert sorted(path for path in named if not (ROOT / path).exists()) == []
     listed = page.partition("\nFolders\n")[2].partition("\nData flow of a deployment\n")[0]
     assert listed
-    folders = [path for kind in ("plugin_utils", "module_utils") for path in (ROOT / "plugins" / kind).iterdir()]
-    assert [
-        path.name for path in folders if path.is_dir() and f"{path.name}/``" not in listed and path.name[0] != "_"
-    ] == []
+    folders = [path for path in (ROOT / "plugins").rglob("*") if path.is_dir() and "__pycache__" not in path.parts]
+    folders = [path for path in folders if list(path.glob("*.py"))]
+    assert sorted(set(map(str, (path.relative_to(ROOT) for path in folders))) - set(folders_of(listed))) == []
+
+
+def folders_of(table):
+    """The folders in a table, such as plugins/a/b for ``plugins/a/b/``. ``c/`` in the same line is a sibling of the last one."""
+    for line in table.splitlines():
+        last = ""
+        for name in re.findall(r"``([\w/]+)/``", line):
+            last = name if "/" in name or not last else f"{last.rpartition('/')[0]}/{name}"
+            yield last
+
+
+def test_a_folder_in_the_table_is_found_by_its_whole_path():
+    assert list(folders_of("* - ``plugins/a/b/``, ``c/``\n  - The folder ``d/``")) == [
+        "plugins/a/b",
+        "plugins/a/c",
+        "d",
+    ]
