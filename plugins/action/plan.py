@@ -21,6 +21,7 @@ from ..plugin_utils.plan.begun import known_hosts, placement_text
 from ..plugin_utils.plan.handover import folder_of, hand_over, planned, take
 from ..plugin_utils.plan.placement_kept import common_record, ignored_files
 from ..plugin_utils.plan.planner import garbage_collection_suspended
+from ..plugin_utils.plan.unplanned import unplanned
 from ..plugin_utils.views.plan_table import plan_table
 
 BUNDLE = "inference_bundle"
@@ -69,7 +70,8 @@ class ActionModule(ActionBase):
                 if not options["quiet"]:
                     self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
-                return {**result, "failed": True, **self._refusal(str(error), options["show"])}
+                refusal = self._refusal(str(error), options["show"])
+                return {**result, "failed": True, **refusal, **known_of(task_vars, hostvars)}
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             if new:
@@ -112,6 +114,12 @@ class ActionModule(ActionBase):
             Display().display(json.dumps(plan, indent=4, sort_keys=True))
         elif show != "none":
             Display().display("\n".join(plan_table(plan, show) + more))
+
+
+def known_of(task_vars: t.Any, hostvars: t.Any) -> dict[str, t.Any]:
+    """``{selection: {deployment, root, directory, hosts}}`` of an inventory that cannot be planned; empty if it does not name one deployment."""
+    found = unplanned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"])
+    return {"selection": found} if found else {}
 
 
 def memory(plan: dict[str, t.Any], options: t.Mapping[str, t.Any]) -> list[str]:

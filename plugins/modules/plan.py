@@ -60,11 +60,13 @@ RETURN = r"""
 selection:
   description:
     - The selection of hosts for the playbooks. Not facts, because a fact cache would keep them beyond the run.
-  returned: success
+    - If the inventory cannot be planned but names one deployment, RV(selection.deployment), RV(selection.root), RV(selection.directory) and
+      RV(selection.hosts) only.
+  returned: success, or when planning failed and the deployment is known
   type: dict
   contains:
     hosts:
-      description: Names of the planned hosts. Empty with O(only).
+      description: Names of the planned hosts. Empty with O(only). If planning failed, those of all hosts that may belong to the deployment.
       type: list
       elements: str
     directory:

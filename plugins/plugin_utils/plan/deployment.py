@@ -25,6 +25,11 @@ def _split(transfer: str) -> tuple[str, ...]:
     return tuple(part for part in transfer.replace("mooncake_store", "store").split("+") if part != "none")
 
 
+def directory_of(description: Description) -> str:
+    """The deployment's folder on every host."""
+    return posixpath.join(description.root, "deployments", description.deployment)
+
+
 @dataclass(frozen=True)
 class Context:
     """A placed deployment. ``ports`` has the numbers of each engine process by its name."""
@@ -114,7 +119,7 @@ class Context:
     @functools.cached_property
     def directory(self) -> str:
         """The deployment's folder on every host."""
-        return posixpath.join(self.shared_directory("deployments"), self.description.deployment)
+        return directory_of(self.description)
 
     def shared_directory(self, name: str) -> str:
         """A folder below the root that deployments share: ``deployments``, ``cache`` or ``venvs``."""

@@ -20,6 +20,16 @@ SOCKET = 107  # bytes of a unix socket's path: sun_path of unix(7) without the t
 ENGINE_SOCKET = "/" + 36 * "x"  # vLLM's sockets between its processes are uuids (vllm/utils/network_utils.py)
 
 
+def is_deployment_name(name: str) -> bool:
+    """Whether units, containers, folders and Kubernetes objects can have the name in theirs."""
+    return bool(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name))
+
+
+def is_root(path: str) -> bool:
+    """Whether units and shell files can contain the path without quotes, and it names the same folder everywhere."""
+    return bool(re.fullmatch(r"/[A-Za-z0-9._/-]+", path)) and ".." not in path.split("/")
+
+
 @RULES.rule(
     "DEPLOYMENT-NAME",
     "Use lower-case letters, digits and hyphens, such as inference-2.",
@@ -31,7 +41,7 @@ def deployment(case: Case) -> t.Iterator[Finding]:
     It becomes part of the names of units, containers, directories and Kubernetes objects.
     """
     name = case.context.description.deployment
-    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?", name):
+    if not is_deployment_name(name):
         problem = f"'{name}' is not a name of at most 40 lower-case letters, digits and hyphens"
         yield Finding.at("inference_deployment", name, problem)
 
@@ -71,7 +81,7 @@ def root(case: Case) -> t.Iterator[Finding]:
     All files are written below it, and the path appears in units and scripts.
     """
     path = case.context.description.root
-    if not re.fullmatch(r"/[A-Za-z0-9._/-]+", path) or ".." in path.split("/"):
+    if not is_root(path):
         problem = f"'{path}' is not an absolute path of letters, digits and . _ / -"
         yield Finding.at("inference_root", path, problem)
 
