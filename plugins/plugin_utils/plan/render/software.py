@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from ...releases.artefacts import artefact, text
@@ -14,11 +15,13 @@ from ...releases.sdists import sdists
 from ..deployment import Context
 from ..routers.base import NEWEST
 from ..routers.registry import flavour_of
+from .balancer import PROGRAM as BALANCER
 from .engine import plugin_path
+from .frontend import PROGRAM as FRONTEND
 from .mooncake import engine_venv
 from .npu import sources
 from .router import router_venv, script_files, script_path, script_source
-from .store_ha import PROGRAM
+from .store_ha import PROGRAM as ETCD
 
 NPU_WHEEL_GLIBC = "2.35"  # wheels of mooncake-transfer-engine-npu are manylinux_2_35 (vllm-ascend kv_pool.md)
 
@@ -31,6 +34,7 @@ def software(context: Context) -> dict[str, t.Any]:
         "tools": {"venv": context.venv("tools")},
         "engine": {
             "venv": context.venv(engine_venv(context)),
+            "interpreter": posixpath.join(context.venv(engine_venv(context)), "bin", "python"),
             "version": release.vllm,
             "python_path": [plugin_path(context)] if context.engine.plugin else [],
         },
@@ -38,7 +42,9 @@ def software(context: Context) -> dict[str, t.Any]:
         "router": {
             "flavour": router.name,
             "frontend": context.description.router.frontend,
+            "frontend_program": FRONTEND if context.description.router.frontend == "nginx" else "",
             **({"balancer": context.description.router.balancer} if context.balanced else {}),
+            "balancer_program": BALANCER if context.balanced else "",
             "venv": context.venv(router_venv(context)),
             "script": script_path(context),
             "logger": script_files(context)[1] if script_files(context) else "",
@@ -51,7 +57,7 @@ def software(context: Context) -> dict[str, t.Any]:
         },
     }
     if context.etcd and context.store:
-        found["etcd"] = {"program": PROGRAM}
+        found["etcd"] = {"program": ETCD}
     if context.engine.npus:
         found["engine"]["link"] = context.venv(f"current-{context.description.deployment}")  # to the environment in use
         found["engine"]["overrides"] = list(release.overrides)
