@@ -185,7 +185,9 @@ def test_a_rollback_between_two_kv_caches_loses_no_request(service):
     service.play("upgrade", inference_upgrade_mode="all", **NEW)
     begin = service.starts()
     with load.Load(URL, "tiny", clients=2) as requests:
-        service.play("rollback", fails=True, killed_at=f"Go back{KILLS[3].removeprefix(SWITCH)}", **OLD)
+        service.play(
+            "rollback", fails=True, killed_at=f"Start the previous services{KILLS[3].removeprefix(SWITCH)}", **OLD
+        )
         output = service.play("rollback", **OLD)
         assert "router and the engines behind it run with this plan" in output, output[-3000:]
         whole(service, new=True)

@@ -91,7 +91,7 @@ def test_the_lock_is_released_after_any_failure(name):
         "remove": ["Remove: Read the deployed plan", "Remove: Remove shared files"],
         "upgrade": [
             "Abort unless all hosts are ready: Abort unless all hosts have the new release",
-            "Go back: Fail because the upgrade was rolled back",
+            "Start the previous services: Fail because the upgrade was rolled back",
         ],
         # Its own lock has ended before; the verification is only noted under the name of an end.
         "verify": [

@@ -32,7 +32,7 @@ AFTERWARDS = (
 def test_a_drill_ends_with_the_fault_that_ended_the_service(case, made, left):
     text = recorded(f"drill/{case}")
     assert (text.count(FAULT), text.count(BEGIN)) == (made, made)
-    assert len(re.findall(r"skipped: Make the fault if none before it has ended the drill", text)) == left
+    assert len(re.findall(r"skipped: Inject the fault unless an earlier one has ended the drill", text)) == left
     last = text.rindex(BEGIN)
     places = [text.find(part, last) for part in AFTERWARDS]
     assert -1 not in places and places == sorted(places), dict(zip(AFTERWARDS, places, strict=True))
