@@ -49,6 +49,10 @@ options:
     description: Name of the container in which the command runs.
     type: str
     default: ""
+  runtime:
+    description: The runtime of the container, as in the plan. Required with O(container).
+    type: str
+    default: ""
   user:
     description: The user who runs the command, if the module runs as root.
     type: str
@@ -180,6 +184,7 @@ from ..module_utils.bench.driver import (
 from ..module_utils.bench.running import Running
 from ..module_utils.bench.window import gained, read_counters
 from ..module_utils.files.tree import TreeError
+from ..module_utils.runtime.base import RuntimeProblem
 from ..module_utils.tools.runner import ToolMissing
 from ..module_utils.tools.text import visible
 
@@ -192,6 +197,7 @@ ARGUMENTS = {
     "source": {"type": "list", "elements": "path", "default": []},
     "directory": {"type": "path", "required": True},
     "container": {"type": "str", "default": ""},
+    "runtime": {"type": "str", "default": ""},
     "user": {"type": "str", "default": ""},
     "config": {"type": "dict", "default": {}},
     "api_key": {"type": "str", "default": "", "no_log": True},
@@ -217,6 +223,14 @@ def eviction(module):
         module.fail_json(msg=visible(f"Benchmark: {error}"))
 
 
+def printed(module, command, path):
+    """The whole command, for the result."""
+    try:
+        return whole_argv(command, path)
+    except RuntimeProblem as error:
+        module.fail_json(msg=visible(f"Benchmark: {error}"))
+
+
 def main():
     module = AnsibleModule(ARGUMENTS, supports_check_mode=True)
     params = module.params
@@ -226,10 +240,10 @@ def main():
     argv = params["argv"]
     if params["evict"] and not module.check_mode:
         argv = [*argv, "--num-prompts", str(eviction(module))]
-    place = [params[name] for name in ("source", "directory", "container", "user", "config")]
+    place = [params[name] for name in ("source", "directory", "container", "user", "config", "runtime")]
     command = Command(argv, env, *place)
     path = os.path.join(params["directory"], f"bench-{os.getpid()}" + ("" if params["config"] else ".json"))
-    result = {"changed": False, "command": whole_argv(command, path)}
+    result = {"changed": False, "command": printed(module, command, path)}
     if module.check_mode:
         module.exit_json(**result)
     before, others = read_all(params["engines"], params["engine_api_key"]), read_counters(params["others"])

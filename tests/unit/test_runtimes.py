@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.ascend.inference.plugins.module_utils.collector.positions import READERS
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import MARGIN, stop_time
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import Runtime as TargetRuntime
 from ansible_collections.ascend.inference.plugins.module_utils.runtime.registry import LOGS, RUNTIMES
@@ -33,6 +34,9 @@ COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})
 
 # In YAML, a runtime's name as a key: {supervisor: ...}[plan.runtime].
 KEYED = re.compile(r"^ +({0}):(?! *\S*: )|[{{,] *({0}): ".format("|".join(NAMES)))
+
+
+MADE_UP = Path(__file__).parent / "runtime_made_up"
 
 
 def test_nothing_outside_compares_with_a_runtime_s_name():
@@ -118,7 +122,7 @@ def test_each_runtime_has_its_record_its_target_and_its_tasks():
 @pytest.mark.parametrize("verb", ["states", "pids", "log", "apply", "start", "stop", "remove"])
 @pytest.mark.parametrize("name", sorted(RUNTIMES))
 def test_each_runtime_of_hosts_has_all_verbs(name, verb):
-    assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb)
+    assert getattr(RUNTIMES[name], verb) is not getattr(TargetRuntime, verb), f"{RUNTIMES[name].__name__} lacks {verb}"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +142,53 @@ def test_each_kind_of_log_that_is_no_file_has_its_commands(name):
     assert kind == "file" or RUNTIMES[name].log_commands is not TargetRuntime.log_commands
 
 
+@pytest.mark.parametrize("name", sorted(RUNTIMES))
+def test_each_kind_of_log_has_a_reader_for_metrics(name):
+    """Without one the collector of log messages skips all services of the runtime."""
+    kind = RUNTIMES[name].log_kind
+    assert kind in READERS, f"add a reader of {kind} to READERS in module_utils/collector/positions.py"
+
+
+@pytest.mark.parametrize("runtime", on_hosts(), ids=lambda runtime: runtime.name)
+def test_a_runtime_with_containers_can_run_a_command_in_them(runtime):
+    """The benchmark runs the engine's own program, which is in the image."""
+    target = RUNTIMES[runtime.name]
+    assert runtime.contained == (target.inside is not TargetRuntime.inside)
+    assert runtime.contained == ("unit-1" in target.inside("unit-1", ["KEY"]))
+
+
+def commands_of_engines(text):
+    """Lines of Python with the arguments of a container engine, such as ["docker", "exec", ...]."""
+    verbs = {"cp", "create", "exec", "inspect", "kill", "logs", "ps", "pull", "restart", "rm", "run", "start", "stop"}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.List, ast.Tuple)):
+            first, second = [*(getattr(item, "value", None) for item in node.elts), None, None][:2]
+            if first in ("docker", "podman", "nerdctl") and second in verbs:
+                yield node.lineno
+
+
+def test_the_search_sees_commands_of_container_engines():
+    assert list(commands_of_engines("a = ['docker', 'exec', *b]")) == [1]
+    assert not list(commands_of_engines("a = ['docker']; b = ['docker', 'python3-requests']"))
+
+
+def test_only_its_runtime_runs_the_commands_of_a_container_engine():
+    paths = [path for path in sorted((ROOT / "plugins").rglob("*.py")) if "docker" in path.read_text(encoding="utf-8")]
+    own = (*OWN, "plugins/module_utils/collector/positions.py")  # the reader of the kind of log
+    found = [
+        f"{name}:{line}"
+        for path in paths
+        if not (name := str(path.relative_to(ROOT))).startswith(own)
+        for line in commands_of_engines(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "use the verb of module_utils/runtime, such as inside"
+
+
+def test_the_made_up_runtime_follows_the_rules_of_the_house():
+    text = (MADE_UP / "target.py").read_text(encoding="utf-8")
+    assert "subprocess" not in text and ".run_command(" not in text
+
+
 def test_only_the_registry_imports_the_module_of_a_runtime():
     contracts = (ROOT / ".config" / "importlinter.toml").read_text(encoding="utf-8")
     modules = [name.partition(".")[0] for name in MODULES.values()]
@@ -146,7 +197,6 @@ def test_only_the_registry_imports_the_module_of_a_runtime():
     )
 
 
-MADE_UP = Path(__file__).parent / "runtime_made_up"
 FILES = {
     "plugins/plugin_utils/runtimes/processes.py": "controller.py",
     "plugins/module_utils/runtime/processes.py": "target.py",

@@ -18,6 +18,7 @@ import threading
 from types import MappingProxyType
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from ..runtime.registry import runtime_of
 from ..tools import foreign_file, foreign_json
 from ..tools.http_client import Target, ask
 from ..tools.runner import MOST_LOG, execute
@@ -32,7 +33,7 @@ TAIL = 30  # lines of the command's output that are shown after a failure
 OUTPUT = 1  # the descriptor of the module's result
 LOOK = 1.0  # seconds between two looks for the reader of the module's result
 # Runs the arguments, and ends them when its input ends, which the module holds open. So they end with the module, however it ends: also if it is
-# killed, as another user, and in a container, where a signal to `docker exec` does not arrive.
+# killed, as another user, and in a container, where a signal to the command that entered it does not arrive.
 HELD = (
     'exec 3<&0; "$@" </dev/null 3<&- & run=$!; { read -r <&3; kill -KILL 0; } >/dev/null 2>&1 & held=$!; '
     'wait "$run"; status=$?; kill "$held"; exit "$status"'
@@ -69,7 +70,7 @@ class Command(NamedTuple):
     """argv: the whole command without its result file; source: scripts that are read before; directory: for the result file.
 
     container: the name of the container in which it runs, or empty; user: who runs it, if root calls the module. config: for AISBench, its
-    configuration without the key of the API; empty for ``vllm bench serve``.
+    configuration without the key of the API; empty for ``vllm bench serve``. runtime: whose container it is.
     """
 
     argv: Sequence[str]
@@ -79,12 +80,13 @@ class Command(NamedTuple):
     container: str = ""
     user: str = ""
     config: Mapping[str, Any] = MappingProxyType({})
+    runtime: str = ""
 
 
 def whole_argv(command: Command, path: str) -> list[str]:
     """The command as it is run: through a shell that reads the scripts, in the container or as the user. ``path``: its result, a file or a folder.
 
-    Values of the environment stay out of the arguments, because one of them may be a key.
+    Values of the environment stay out of the arguments, because one of them may be a key. Raises RuntimeProblem for an unknown runtime.
     """
     script = "".join(f". {shlex.quote(name)} >/dev/null && " for name in command.source) + "{ " + HELD + "; }"
     if command.config:  # it writes below its current folder, too
@@ -96,8 +98,7 @@ def whole_argv(command: Command, path: str) -> list[str]:
         inner += ["--save-result", "--save-detailed", "--result-dir", os.path.dirname(path)]
         inner += ["--result-filename", os.path.basename(path)]
     if command.container:
-        given = [word for name in sorted(command.env) for word in ("--env", name)]
-        return ["docker", "exec", "--interactive", *given, command.container, *inner]
+        return [*runtime_of(command.runtime, {}).inside(command.container, sorted(command.env)), *inner]
     if command.user and os.geteuid() == 0:
         return ["runuser", "--user", command.user, "--", *inner]
     return inner

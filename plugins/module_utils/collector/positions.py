@@ -40,11 +40,10 @@ def new_lines(log, position, now):
 
     ``log``: ``{kind, path or unit}`` of the plan; ``now``: seconds since 1970.
     """
-    readers = {"file": _file, "journald": _journal, "docker": _docker}
-    if log["kind"] not in readers:
-        raise Unread("its log of kind {} is not on a host".format(log["kind"]))
+    if log["kind"] not in READERS:
+        raise Unread("no collector reads a log of kind {}".format(log["kind"]))
     try:
-        return readers[log["kind"]](log, position, now)
+        return READERS[log["kind"]](log, position, now)
     except (OSError, ValueError) as error:
         raise Unread(str(error)) from error
 
@@ -207,3 +206,7 @@ def _command(argv, merged=False):
 def _split(data):
     """As texts; those of bytes end with a line feed or a carriage return, as progress bars print, and with nothing else."""
     return [line.decode("utf-8", "replace") for line in data.splitlines()]
+
+
+# By the ``log_kind`` of a runtime: reader(log, position, now) -> (lines, position, gap).
+READERS = {"file": _file, "journald": _journal, "docker": _docker}

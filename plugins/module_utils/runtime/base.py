@@ -100,6 +100,14 @@ class Runtime:
         """
         raise NotImplementedError
 
+    @staticmethod
+    def inside(unit, environment):
+        """The arguments before a command that runs where the unit's process runs, with these variables of the caller (names).
+
+        Only for runtimes whose services are in containers; elsewhere a command of the host sees what the service sees.
+        """
+        return []
+
     def outdated(self, service, found):
         """Whether a running service must be replaced for a reason specific to this runtime."""
         return False

@@ -56,6 +56,11 @@ class Docker(Runtime):
     def log_commands(log, lines, since):
         return ["docker", "logs", f"--tail={lines}", log["unit"]], ["docker", "logs", f"--since={since}", log["unit"]]
 
+    @staticmethod
+    def inside(unit, environment):
+        names = [argument for name in environment for argument in ("--env", name)]
+        return ["docker", "exec", "--interactive", *names, unit]
+
     def outdated(self, service, found):
         """Whether it was created with another command or image."""
         return not self._as_planned(service, self._containers([service]).get(service["unit"]))

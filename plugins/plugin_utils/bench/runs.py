@@ -63,6 +63,7 @@ def bench_runs(plan: Record, raw: t.Any, more: t.Sequence[Finding] = ()) -> dict
             **_surroundings(service, bench),
             "directory": service["scratch_directory"],
             "container": (service["container"] or {}).get("name", ""),
+            "runtime": plan["runtime"],
             "user": "" if service["container"] else plan["user"],
             "engines": engines[:MOST_ENGINES],
             "others": other_services(plan),

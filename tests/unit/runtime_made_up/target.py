@@ -5,12 +5,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import subprocess
 
-from .base import Runtime, state
+from .base import Runtime, RuntimeProblem, state
+
+# The process outlives the module: it has a session and streams of its own.
+START = 'setsid sh "$0" </dev/null >"$1" 2>&1 & echo $! >"$2"'
+
+
+def is_alive(number):
+    """Whether the process runs; one that has ended stays in /proc until its parent asks for it."""
+    try:
+        with open(f"/proc/{number}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class Processes(Runtime):
@@ -32,9 +42,7 @@ class Processes(Runtime):
     def _state(self, unit):
         with open(self._path(unit)) as stream:
             number = int(stream.read() or 0)
-        with contextlib.suppress(OSError):  # not a child of this process
-            os.waitpid(number, os.WNOHANG)
-        alive = bool(number) and os.path.exists(f"/proc/{number}")
+        alive = bool(number) and is_alive(number)
         return state("running" if alive else "stopped", alive, start_id=number)
 
     def pids(self, services):
@@ -56,10 +64,10 @@ class Processes(Runtime):
 
     def start(self, services):
         for service in services:
-            with open(self._path(service["unit"]) + ".log", "w") as log:
-                process = subprocess.Popen(["/bin/sh", service["script"]], stdout=log, start_new_session=True)
-            with open(self._path(service["unit"]), "w") as stream:
-                stream.write(str(process.pid))
+            path = self._path(service["unit"])
+            rc, text = self.run(["sh", "-c", START, service["script"], path + ".log", path])
+            if rc:
+                raise RuntimeProblem(f"{service['unit']} was not started: {text}")
 
     def stop(self, services):
         for service in services:

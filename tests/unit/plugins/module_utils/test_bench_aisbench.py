@@ -233,7 +233,7 @@ def test_more_digits_than_a_number_has_are_none(result):
 
 def test_in_a_container_it_runs_in_its_folder():
     command = driver.Command(
-        ["/usr/bin/ais_bench"], {"OPENAI_API_KEY": "s3cret"}, [], "/w", container="c", config=CONFIG
+        ["/usr/bin/ais_bench"], {"OPENAI_API_KEY": "s3cret"}, [], "/w", container="c", config=CONFIG, runtime="docker"
     )
     argv = driver.whole_argv(command, "/w/bench-1")
     assert argv[:6] == ["docker", "exec", "--interactive", "--env", "OPENAI_API_KEY", "c"]

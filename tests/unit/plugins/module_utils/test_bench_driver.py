@@ -12,6 +12,7 @@ import threading
 
 import pytest
 from ansible_collections.ascend.inference.plugins.module_utils.bench import driver
+from ansible_collections.ascend.inference.plugins.module_utils.runtime.base import RuntimeProblem
 from ansible_collections.ascend.inference.plugins.module_utils.tools.http_client import Reply
 
 RESULT = {
@@ -157,10 +158,17 @@ def test_figures_are_numbers_whatever_the_service_wrote():
 
 
 def test_in_a_container_no_value_of_the_environment_is_an_argument(tmp_path):
-    command = driver.Command(["vllm"], {"OPENAI_API_KEY": "s3cret"}, [], str(tmp_path), container="inference-decode-0")
+    place = {"container": "inference-decode-0", "runtime": "docker"}
+    command = driver.Command(["vllm"], {"OPENAI_API_KEY": "s3cret"}, [], str(tmp_path), **place)
     argv = driver.whole_argv(command, str(tmp_path / "result.json"))
     assert argv[:6] == ["docker", "exec", "--interactive", "--env", "OPENAI_API_KEY", "inference-decode-0"]
     assert not any("s3cret" in word for word in argv)
+
+
+def test_a_container_of_no_known_runtime_is_refused(tmp_path):
+    command = driver.Command(["vllm"], {}, [], str(tmp_path), container="c", runtime="podman")
+    with pytest.raises(RuntimeProblem, match="unknown runtime 'podman'"):
+        driver.whole_argv(command, str(tmp_path / "result.json"))
 
 
 @pytest.mark.parametrize(

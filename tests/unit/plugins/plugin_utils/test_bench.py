@@ -134,7 +134,7 @@ def test_in_a_container_the_program_of_the_image_runs():
     assert (
         found["options"]["container"] == "inference-prefill-0" or found["options"]["container"] == "inference-decode-0"
     )
-    assert found["options"]["user"] == ""
+    assert found["options"]["user"] == "" and found["options"]["runtime"] == "docker"
 
 
 @pytest.mark.parametrize(
