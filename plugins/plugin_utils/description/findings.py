@@ -39,7 +39,7 @@ def refused(findings: t.Iterable[Finding]) -> PlanError:
 
 
 def report(findings: t.Sequence[Finding], warnings: t.Sequence[Finding] = ()) -> str:
-    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings stand behind."""
+    """The error text of a refused plan: all findings with path, reason and fix; equal ones are grouped. Warnings follow."""
     places_, entries = len(findings), len(grouped(findings))
     count = "1 error" if entries == 1 else f"{entries} errors"
     if places_ > entries:

@@ -77,7 +77,10 @@ def device_count(case: Case) -> t.Iterator[Finding]:
     ):
         host = case.context.hosts[name]
         if len(host.devices) > MOST_NPUS.get(host.hardware, 1024):
-            problem = f"a {host.hardware} server has at most {MOST_NPUS[host.hardware]} devices"
+            most = MOST_NPUS[host.hardware]
+            problem = (
+                f"{len(host.devices)} devices are listed, and a server of generation {host.hardware} has at most {most}"
+            )
             yield Finding.at(f"{name}.inference_devices", len(host.devices), problem)
 
 
@@ -154,7 +157,7 @@ def _unbindable(case: Case, kind: str, text: str) -> str:
     except ValueError:
         return f"'{text}' is not an IP address"
     if address.version == 6 and address.is_link_local and not address.scope_id:
-        return f"{text} is a link-local address, which is one only with its interface"
+        return f"{text} is a link-local address without its interface"
     users = {service.host for service in case.services if service.kind == kind}
     owners = {host.name: host.address for host in case.context.hosts.values() if _equal(host.address, address)}
     if users and owners and not users & set(owners) and not address.is_loopback:

@@ -98,7 +98,7 @@ def root_of_others(case: Case) -> t.Iterator[Finding]:
     """
     path = case.context.description.root
     if path.startswith("/") and ".." not in path.split("/") and is_system_folder(path):
-        yield Finding.at("inference_root", path, f"{path} is not this collection's alone")
+        yield Finding.at("inference_root", path, f"{path} is a folder of the operating system or of all users")
 
 
 @RULES.rule(
@@ -116,7 +116,8 @@ def model_path(case: Case) -> t.Iterator[Finding]:
     paths += [(f"inference_pools.{name}.model", pool.model) for name, pool in pools.items() if pool.model]
     for place, path in paths:
         if not path.strip("/ ") or re.search(r"\s|^~|(^|/)\.\.(/|$)", path):
-            yield Finding.at(place, path or "''", f"'{path}' is empty or contains a space, '~' or '..'")
+            problem = f"'{path}' contains a space, '~' or '..'" if path.strip("/ ") else f"'{path}' names no model"
+            yield Finding.at(place, path or "''", problem)
         elif not posixpath.isabs(path) and not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", path):
             problem = f"'{path}' is neither an absolute path nor owner/name"
             yield Finding.at(place, path, problem, severity="warning")

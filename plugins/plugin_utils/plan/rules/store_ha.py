@@ -63,7 +63,7 @@ def runtime(case: Case) -> t.Iterator[Finding]:
     ha, name = wish(case), case.context.description.runtime
     if ha and case.in_pods:
         yield Finding.at(
-            HA, "", f"ha is set, and runtime {name} runs one master; Kubernetes starts it again when it dies"
+            HA, "", f"ha is set, and runtime {name} runs one master; Kubernetes starts it again when it exits"
         )
     elif ha and case.context.contained and not ha.etcd_endpoints:
         yield Finding.at(
@@ -136,12 +136,12 @@ def _hosts(count: int) -> str:
 @RULES.rule(
     "STORE-HA-ETCD",
     "Plan 3 members on 3 hosts (etcd_group), or set etcd_endpoints to an etcd with 3 members.",
-    "etcd docs, FAQ: fault tolerance by cluster size; a majority has to be alive",
+    "etcd docs, FAQ: fault tolerance by cluster size; a majority of the members",
 )
 def etcd(case: Case) -> t.Iterator[Finding]:
-    """The members of etcd survive the death of none of them, or of no more than one member fewer would.
+    """The members of etcd tolerate no failure, or no more failures than one member fewer would.
 
-    Without a majority of its members etcd elects nobody: of two members both have to live, so a second one doubles the risk.
+    Without a majority of its members etcd elects no leader: of two members both are needed, so a second one doubles the risk.
     """
     ha = works(case)
     if not ha or case.context.contained and not ha.etcd_endpoints:
@@ -152,16 +152,20 @@ def etcd(case: Case) -> t.Iterator[Finding]:
         if len(set(ha.etcd_endpoints)) < count:
             yield Finding.at(path, ", ".join(ha.etcd_endpoints), "etcd_endpoints names an endpoint twice")
         if count == 2:
-            yield Finding.at(path, ", ".join(ha.etcd_endpoints), "etcd_endpoints has 2 members, and both have to live")
+            yield Finding.at(
+                path,
+                ", ".join(ha.etcd_endpoints),
+                "etcd_endpoints has 2 members, and the failure of either one stops etcd",
+            )
     else:
         count, path = ha.etcd_members, f"{HA}.etcd_members"
         if count % 2 == 0:
-            problem = f"etcd_members is {count}, and {count // 2 + 1} of them have to live, so no more may die than of {count - 1}"
+            problem = f"etcd_members is {count}, which tolerates no more failures than {count - 1}"
             yield Finding.at(path, str(count), problem)
         elif planned < count:
             yield Finding.at(path, str(count), f"{count} members are wanted, and {_hosts(planned)} can have one")
     if count == 1:
-        problem = f"{path.rpartition('.')[2]} names one member; while it is away no master can take over"
+        problem = f"{path.rpartition('.')[2]} names one member; while it does not answer no master can take over"
         yield Finding.at(path, "1", problem, severity="warning")
 
 

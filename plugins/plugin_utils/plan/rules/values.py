@@ -181,7 +181,7 @@ def _unusable(text: str) -> str:
         return ""
     found = ipaddress.ip_address(text)
     if found.is_multicast or text == "255.255.255.255":
-        return "an address of many hosts"
+        return "a multicast or broadcast address"
     return "valid on one link only" if found.version == 4 and found.is_link_local else ""
 
 

@@ -62,6 +62,9 @@ def test_only_what_follows_from_the_mistake_is_found(mistake):
     assert found - set(mistake.also) == {mistake.rule}
 
 
+DEMAND = re.compile(r"\b(must|should|has to|have to|needs to|is required)\b")
+
+
 def words(text):
     return set(re.findall(r"[^\W_]+", text.lower()))
 
@@ -82,6 +85,7 @@ def test_the_message_says_what_is_wrong_here_and_not_what_the_rule_demands(mista
         )
         assert (found["why"], found["source"]) == (rule.why, rule.source)
         assert not found["problem"].endswith("."), "a clause after a colon"
+        assert not DEMAND.search(found["problem"]), "what is demanded in place of what is wrong"
         quoted = words(found["problem"])
         written = (
             words(found["value"]) | words(found["path"].rsplit(".", 1)[-1]) | words(str(list(mistake.changes.values())))
