@@ -127,6 +127,34 @@ def test_packages_of_the_distribution_are_named_as_the_roles_install_them():
     assert "numactl-libs" in other and any("libnuma1, librdmacm1, make, python3-venv" in line for line in found.missing)
 
 
+CARRIED = {
+    "container_runtime",
+    "etcd",
+    "firewall",
+    "model",
+    "mooncake",
+    "router",
+}  # packages of these roles are in PACKAGES
+NOT_CARRIED = {
+    "cann": "a bundle has CANN's own packages as files",
+    "monitoring": "the host of Prometheus is none of the deployment",
+    "vllm_ascend": "compilers for a build from source, which needs the internet",
+}
+
+
+def test_a_bundle_has_the_packages_of_each_role_that_installs_some():
+    """Otherwise a host without internet would miss them after a bundle was made and verified."""
+    found = {
+        path.relative_to(ROLES).parts[0]
+        for path in ROLES.glob("*/tasks/**/*.yml")
+        if "name: ascend.inference.system_packages" in path.read_text(encoding="utf-8")
+    }
+    assert found - {*CARRIED, *NOT_CARRIED} == set(), (
+        "add the packages to PACKAGES and purposes of bundle/distribution.py, or the reason here"
+    )
+    assert {*CARRIED, *NOT_CARRIED} - found == set()
+
+
 def test_packages_of_a_named_distribution_are_wished_for_all_its_hosts():
     plan, found = listed(platform={**GIVEN, "distribution": "debian 12"})
     (wish,) = found.wishes
