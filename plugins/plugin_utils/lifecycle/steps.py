@@ -25,7 +25,9 @@ Step = dict[str, t.Any]
 KINDS = ("encode", "prefill", "decode", "colocated")
 ENTRIES = ("router", "balancer", "frontend")
 BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
-LISTED = ("logger",)  # software of the router that its ``files`` have as well; plans of earlier versions lack the name
+# Software that other names have as well (``files``, ``frontend``, ``balancer``, ``venv``); plans of earlier versions lack these names.
+LISTED = ("logger", "frontend_program", "balancer_program")
+LISTED_OF_ENGINE = ("interpreter",)
 # Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
 NEUTRAL_OPTIONS = frozenset(
     [
@@ -90,7 +92,7 @@ PAUSE = (
 UNFINISHED = (
     "An upgrade was interrupted after it began to change one half of the instances, so engines run that cannot exchange KV cache, and {names} "
     "do not run with the settings of this plan. This playbook would restart them at once, and clients get errors until the models are loaded. "
-    "{state}Fix: run upgrade. With the settings of the interrupted run it goes on, with those before it goes back, both without a pause. Or "
+    "{state}Fix: run upgrade. With the settings of the interrupted run it continues, with the previous ones it rolls back, both without a pause. Or "
     "run again with -e inference_allow_pause=true when a pause is acceptable."
 )
 TAKEN = (
@@ -130,7 +132,8 @@ def _software(plan: Plan) -> t.Any:
     if not isinstance(software, dict) or not isinstance(software.get("router"), dict):
         return software
     router = {key: value for key, value in software["router"].items() if key not in (*BEFORE_ROUTERS, *LISTED)}
-    return {**software, "router": router}
+    engine_ = {key: value for key, value in (software.get("engine") or {}).items() if key not in LISTED_OF_ENGINE}
+    return {**software, "router": router, "engine": engine_}
 
 
 def incompatible(plan: Plan, deployed: Plan) -> set[str]:

@@ -19,6 +19,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps i
     KEYS,
     LAST,
     LISTED,
+    LISTED_OF_ENGINE,
     OTHER,
     SINGLE,
     UNBALANCED,
@@ -144,13 +145,18 @@ def test_any_part_of_the_software_counts_but_what_is_in_front_of_the_routers():
     for key in (*BEFORE_ROUTERS, *LISTED):
         changed = {**deployed, "software": {**software, "router": {**software["router"], key: "2"}}}
         assert not other_software(changed, deployed), key
+    for key in LISTED_OF_ENGINE:
+        changed = {**deployed, "software": {**software, "engine": {**software["engine"], key: "2"}}}
+        assert not other_software(changed, deployed), key
     assert not other_software(deployed, copy.deepcopy(deployed))
 
 
 def test_what_is_listed_twice_is_compared_once():
-    """A plan that an earlier version of the collection wrote has the proxy's files, and no name for each."""
-    router = launch_plan(*family("p2p", {}))["software"]["router"]
-    assert LISTED and all(router[key] in router["files"] for key in LISTED)
+    """A plan that an earlier version of the collection wrote has the proxy's files, and no name for each, and no paths of programs."""
+    software = launch_plan(*family("p2p", {}))["software"]
+    router, engine = software["router"], software["engine"]
+    assert router["logger"] in router["files"] and engine["interpreter"].startswith(engine["venv"] + "/")
+    assert set(LISTED) == {"logger", "frontend_program", "balancer_program"} and LISTED_OF_ENGINE == ("interpreter",)
 
 
 def test_changed_keys_and_routers_without_an_api_need_a_pause():
