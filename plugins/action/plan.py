@@ -70,8 +70,7 @@ class ActionModule(ActionBase):
                 if not options["quiet"]:
                     self._show(plan, options["show"], memory(plan, options))
             except PlanError as error:
-                refusal = self._refusal(str(error), options["show"])
-                return {**result, "failed": True, **refusal, **known_of(task_vars, hostvars)}
+                return {**result, "failed": True, **self._refusal(str(error)), **known_of(task_vars, hostvars)}
             except ValueError as error:
                 return {**result, "failed": True, "msg": str(error)}
             if new:
@@ -102,10 +101,8 @@ class ActionModule(ActionBase):
                 return plan, False
         return planned(hostvars[task_vars["inventory_hostname"]], hostvars, task_vars["groups"], record), True
 
-    def _refusal(self, report: str, show: str) -> dict[str, str]:
-        """Print the report once as text; the task's message is its first line, or all of it if nothing is printed."""
-        if show == "none":
-            return {"msg": report}
+    def _refusal(self, report: str) -> dict[str, str]:
+        """Print the report once as text; the task's message is its first line, because Ansible prints that one twice."""
         Display().display(report)
         return {"msg": f"{report.splitlines()[0]} They are listed above."}
 

@@ -88,7 +88,8 @@ def _launch_plan(
         raise PlanError([*unreadable, *too_many])
     if unreadable:
         certain = _certain(variables, inventory, {conflict.path for conflict in conflicts})
-        raise refused([*unreadable, *certain])
+        paths = {finding.path for finding in unreadable}
+        raise refused([*unreadable, *(finding for finding in certain if finding.path not in paths)])
     context, services, findings = _judged(description, hosts, deployed)
     if any(finding.severity == "error" for finding in findings):
         raise refused(findings)

@@ -130,6 +130,12 @@ def test_an_unreadable_list_is_the_only_error_and_the_fix_shows_a_list(devices, 
     assert ("[FIRST, SECOND]" in finding.fix) is (place == "")
 
 
+def test_a_mapping_that_is_none_is_the_only_error():
+    with pytest.raises(PlanError) as refused:
+        launch_plan(inference_variables(inference_pools="prefill"), INVENTORY)
+    assert [(finding.path, finding.id) for finding in refused.value.findings] == [("inference_pools", "VARIABLE-TYPE")]
+
+
 def test_a_missing_required_variable_hides_no_error_of_a_rule():
     broken = inference_variables(inference_deployment="My Service")
     del broken["inference_model"]
