@@ -28,8 +28,12 @@ OWN = (
     "roles/kthena/",
     "roles/container_runtime/",
 )
-# In YAML, a comparison with a name: runtime == 'docker', 'systemd' != ..., runtime in ['systemd', 'docker'].
-COMPARED = re.compile(r"(==|!=|\bin \[[^]]*|\beq'?,) *['\"]({0})['\"]|['\"]({0})['\"] *(==|!=)".format("|".join(NAMES)))
+# In YAML, a comparison with a name: runtime == 'docker', 'systemd' != ..., runtime in ['systemd', 'docker'], is match('docker').
+COMPARED = re.compile(
+    r"(==|!=|\bin [\[(][^])]*|\beq'?,|\b(?:eq|equalto|match|search|contains)\() *['\"]({0})\b|['\"]({0})['\"] *(==|!=|in )".format(
+        "|".join(NAMES)
+    )
+)
 
 
 # In YAML, a runtime's name as a key: {supervisor: ...}[plan.runtime].
@@ -78,6 +82,9 @@ def test_the_search_sees_each_form_in_python(text):
         "when: plan.runtime in [\"systemd\", 'supervisor']",
         "when: 'supervisor' != plan.runtime",
         "x | selectattr('runtime', 'eq', 'kubernetes')",
+        "when: plan.runtime in ('systemd', 'supervisor')",
+        "when: plan.runtime is match('docker')",
+        "when: \"'docker' in plan.runtime\"",
     ],
 )
 def test_the_search_sees_each_form_in_yaml(text):
