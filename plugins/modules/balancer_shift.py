@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: balancer_shift
-short_description: Move requests from routers to others behind a running balancer, and go back if the latter do worse
+short_description: Move requests from routers to others behind a running balancer, and return them if the latter do worse
 version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)

@@ -17,7 +17,7 @@ description:
     what this run holds.
   - The lock of a run that has ended without releasing it is taken over if the controller can prove the end, which is the same machine and
     a process that is gone. Any other lock is taken over only by O(break_lock).
-  - The host keeps a journal of the deployment's changes. With O(previous) it returns the plan to go back to, with O(verified) it notes that
+  - The host keeps a journal of the deployment's changes. With O(previous) it returns the plan for a rollback, with O(verified) it notes that
     the deployed plan is verified.
   - After an upgrade by halves that was interrupted, V(begin) fails unless O(accept_half) says that the run knows of halves.
   - Reports no change, as a lock is no state of the deployment.
@@ -98,7 +98,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 previous:
-  description: The plan to go back to, empty if there is none.
+  description: The plan for a rollback, empty if there is none.
   returned: with O(previous)
   type: dict
   sample: {}
@@ -165,7 +165,7 @@ OTHER = "another plan than the verified one is deployed here, or none. Fix: run 
 HALVED = (
     "an upgrade was interrupted after it had begun to change the {} half of the instances. Engines run that cannot exchange KV cache, each half has "
     "routers of its own, and only one of them gets requests: this playbook would mix them. Nothing was changed. Fix: run upgrade with the "
-    "settings of the interrupted run, which goes on without a pause, or rollback, which goes back; then run this playbook again."
+    "settings of the interrupted run, which goes on without a pause, or rollback, which returns to the verified plan; then run this playbook again."
 )
 
 

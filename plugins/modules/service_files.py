@@ -189,7 +189,7 @@ files:
   elements: dict
   sample: [{path: /opt/ascend-inference/deployments/inference/services/prefill-0/run.sh, action: changed, backup: ""}]
 kept:
-  description: Paths that stay, because no call made them or because somebody changed them.
+  description: Paths that stay, because no call made them or because they were changed.
   returned: with O(state=absent)
   type: list
   elements: str

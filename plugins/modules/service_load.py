@@ -219,7 +219,7 @@ def idle(module):
         module.fail_json(
             msg=visible(
                 "Others use the service: {}. A drill fails some of their requests. Nothing was changed. "
-                "Fix: run the drill when nobody uses the service".format("; ".join(found))
+                "Fix: run the drill when no other client uses the service".format("; ".join(found))
             )
         )
     return {}

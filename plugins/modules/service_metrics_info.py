@@ -12,7 +12,7 @@ version_added: 0.1.0
 author:
   - The ascend.inference contributors (@ascend-inference)
 description:
-  - Reads the counters of engines, routers and of the store's master at the begin and at the end of a window, and their states several times between.
+  - Reads the counters of engines, routers and of the store's master at the beginning and at the end of a window, and their states several times between.
   - The playbook C(ascend.inference.advise) judges them. Sends no requests to models and changes nothing.
 attributes:
   diff_mode:

@@ -153,7 +153,7 @@ ARGUMENTS = {
 
 DAMAGED = (
     "{} {}, so it is not known whether a change has ended, or an upgrade was interrupted half-way. Fix: if no run changes the deployment, run "
-    "upgrade with the settings of the last run, or rollback, which goes back to the last verified plan; both write the file again"
+    "upgrade with the settings of the last run, or rollback, which returns to the last verified plan; both write the file again"
 )
 
 
@@ -175,7 +175,7 @@ def unfinished(directory):
     text = "a change to release {} began at {} (by {} on {}) and has not ended. Fix: if it does not run any more, run {}".format(
         known.get("plan", {}).get("release"), known.get("since"), run.get("owner"), run.get("controller"), again
     )
-    back = ", or rollback, which goes back to release {}{}"
+    back = ", or rollback, which returns to release {}{}"
     return [text + (back.format(last["release"], last["since"]) if last else "")]
 
 
@@ -194,7 +194,7 @@ def unverified(known, last):
     release = known.get("plan", {}).get("release")
     if not last or release in (None, last["release"]):
         return []
-    text = "release {} was deployed at {} and has not been verified. Fix: run verify; if it fails, rollback goes back to release {}{}"
+    text = "release {} was deployed at {} and has not been verified. Fix: run verify; if it fails, rollback returns to release {}{}"
     return [text.format(release, known.get("since"), last["release"], last["since"])]
 
 

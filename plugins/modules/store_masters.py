@@ -87,7 +87,7 @@ stored_keys:
   type: float
   sample: 200
 serving:
-  description: The members of etcd that serve at the begin; empty for masters.
+  description: The members of etcd that serve at the beginning; empty for masters.
   returned: success
   type: list
   elements: str

@@ -159,7 +159,7 @@ class Balancer:
             foreign_file.write(self.state_file, text, 0o644)
         except OSError as error:
             raise BalancerProblem(
-                f"{self.state_file} cannot be written: {error.strerror or error}. A balancer that starts anew would send requests to routers that "
+                f"{self.state_file} cannot be written: {error.strerror or error}. A balancer that restarts would send requests to routers that "
                 "are drained. Fix: make room on the disk, or correct the rights of the folder, then run again"
             ) from error
 

@@ -96,7 +96,7 @@ class Watch:
         before, self.uptime = self.uptime, self.balancer.uptime()
         if self.uptime < before:
             raise BalancerProblem(
-                "the balancer started anew while the routers were compared, so it is not known how many requests failed. "
+                "the balancer restarted while the routers were compared, so it is not known how many requests failed. "
                 "Fix: look into its log for the reason, then run again"
             )
         servers = self.balancer.servers()
@@ -105,8 +105,8 @@ class Watch:
             if not server or server.state != "ready" or server.weight != weight:
                 now = f"is {server.state} with weight {server.weight}" if server else "is not there"
                 raise BalancerProblem(
-                    f"{name} {now}, and was set to ready with weight {weight}: somebody else changes the balancer, so the comparison is worth "
-                    "nothing. Fix: run again when nobody does"
+                    f"{name} {now}, and was set to ready with weight {weight}: another process changes the balancer, so the comparison is worth "
+                    "nothing. Fix: run again when none does"
                 )
         return servers
 
@@ -183,7 +183,7 @@ def _not_used(balancer: Balancer, names: Sequence[str]) -> None:
     used = [name for name in names if name in servers and servers[name].state == "ready" and servers[name].weight]
     if used:
         raise BalancerProblem(
-            f"{', '.join(used)} got requests of clients before it was proven: the balancer has started anew since, or somebody else has changed "
+            f"{', '.join(used)} got requests of clients before it was proven: the balancer has restarted since, or another process has changed "
             "it, so it is not known how these requests were answered. Fix: look into the balancer's log for the reason, then run again"
         )
 

@@ -42,7 +42,7 @@ def without_majority(urls: dict[str, str], seen: Seen) -> str:
         return ""
     return (
         f"{len(seen.serving)} of {len(urls)} members of etcd serve, {seen.leader} leads, and without it {len(left)} would be left; a majority is {wanted}. "
-        "Nobody could write, and every master of the store would stop serving. Fix: run ascend.inference.status, and start the other members"
+        "No client could write, and every master of the store would stop serving. Fix: run ascend.inference.status, and start the other members"
     )
 
 

@@ -151,7 +151,7 @@ class Deployment:
         if manifest["kind"] != "ConfigMap" or (error.code != 409 and "immutable" not in str(error)):
             return ""
         return (
-            ". Somebody made it with other content, which pods that started since may run. "
+            ". It was created with other content, which pods that started since may run. "
             "Fix: kubectl -n {} delete configmap {}, run site, and delete these pods.".format(
                 self.cluster.namespace, manifest["metadata"]["name"]
             )

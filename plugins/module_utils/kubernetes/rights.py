@@ -31,7 +31,7 @@ def missing_rights(cluster, plan):
         return []
     texts = ["{} {}".format(", ".join(verbs), KINDS[kind][1]) for kind, verbs in found.items()]
     place = "namespace {}".format(plan["kubernetes"]["namespace"])
-    fix = "Let somebody who may do it apply this Role and a RoleBinding of the user to it:\n" + role(plan, owned)
+    fix = "Ask a cluster administrator to apply this Role and a RoleBinding of the user to it:\n" + role(plan, owned)
     return [Finding(place, "K8S-RIGHTS", "the user may not: {}".format("; ".join(texts)), fix)]
 
 

@@ -76,7 +76,7 @@ def _general(plan: Record, evidence: Evidence, pools: Record) -> t.Iterator[Find
         and abs(both[0] - both[1]) > APART * max(both)
     ):
         problem = f"prefill finished {both[0]:.0f} requests and decode {both[1]:.0f}"
-        fix = "Compare the members of the router (verify), or measure with bench, when nobody else sends requests."
+        fix = "Compare the members of the router (verify), or measure with bench, when no other client sends requests."
         yield gap(
             "SIDES",
             "router",

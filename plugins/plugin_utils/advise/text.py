@@ -99,7 +99,7 @@ def _change(report: Record) -> list[str]:
         "",
     ]
     lines += [
-        f"One instance of {role} is left: while it restarts or is broken nobody is served, and each change of it is a pause."
+        f"One instance of {role} is left: while it restarts or is broken no request is served, and each change of it is a pause."
         for role in wanted
         if now[role] > 1 == wanted[role]
     ]

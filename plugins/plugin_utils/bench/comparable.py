@@ -55,7 +55,10 @@ def about_models(old: Record, model: str) -> t.Iterator[Finding]:
         problem = f"the earlier report is of the model {old['model']}, this one of {model}"
         why = "The figures also show the difference of the models."
         yield _warning(
-            "BENCH-MODEL", problem, "Compare reports of one model, if that is not what you want to know.", why
+            "BENCH-MODEL",
+            problem,
+            "Compare reports of one model, unless the difference of the models is what you measure.",
+            why,
         )
 
 
@@ -79,7 +82,9 @@ def about_missing(old: Record, now: t.Sequence[Record], compared: t.Sequence[str
     if lost:
         problem = f"{', '.join(lost)}: known before, and not in this report"
         fix = "Read the output of the benchmark, and measure again."
-        yield Finding("inference_bench_compare", "BENCH-COMPARE", problem, fix, why="Nobody knows whether it is worse.")
+        yield Finding(
+            "inference_bench_compare", "BENCH-COMPARE", problem, fix, why="It is unknown whether it is worse."
+        )
     left = [load["title"] for load in old["loads"] if load["title"] not in here]
     if here and left and len(left) < len(old["loads"]):
         problem = f"load {', '.join(left)} of the earlier report was not measured again"

@@ -216,7 +216,7 @@ def _wide(loads: t.Sequence[Record]) -> t.Iterator[Finding]:
             middle, low, high = (load[part].get(name) for part in ("median", "least", "most"))
             if load["measurements"] > 1 and middle and (high - low) / middle > WIDE:
                 problem = f"{name} is {low:.4g} to {high:.4g} in {load['measurements']} measurements"
-                fix = "Measure again while nobody else uses the hosts, with more prompts or repeats."
+                fix = "Measure again while nothing else uses the hosts, with more prompts or repeats."
                 yield _finding(
                     "BENCH-SPREAD",
                     f"load {load['title']}",
@@ -297,7 +297,7 @@ def _comparison(old: Record, loads: t.Sequence[Record], bench: Record) -> tuple[
     if few:
         problem = f"load {', '.join(few)}: fewer than {JUDGED} measurements in one of the reports, so differences are not judged"
         fix = f"Measure both with inference_bench.repeats: {JUDGED} or more."
-        why = "Without its spread nobody knows whether a difference is one of the deployments."
+        why = "Without its spread it is unknown whether a difference is one of the deployments."
         findings.append(_finding("BENCH-UNJUDGED", "inference_bench_compare", problem, fix, why))
     if not rows:
         problem, fix = "the earlier report has no load in common with this one", "Measure the same loads."

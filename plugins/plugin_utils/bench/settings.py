@@ -55,7 +55,7 @@ class Bench:
     )
     input: int = documented("Tokens of a prompt, without its prefix. 0: from the profile.", number(0, 0))
     prefix: int = documented(
-        "Tokens at the begin of a prompt that it shares with others. 0: from the profile.", number(0, 0)
+        "Tokens at the beginning of a prompt that it shares with others. 0: from the profile.", number(0, 0)
     )
     prefixes: int = documented("Number of different prefixes.", number(8, 1))
     output: int = documented("Tokens of an answer. 0: from the profile.", number(0, 0))

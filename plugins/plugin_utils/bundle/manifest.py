@@ -139,7 +139,7 @@ def require_unchanged(path: str, found: str, verified: str) -> None:
     """Raise ``BundleError`` if a file has another SHA-256 than when this run verified the bundle; an empty one is not compared."""
     if verified not in ("", found):
         raise BundleError(
-            f"{path} has SHA-256 {found}, and it had {verified} when this run verified the bundle. [bundle_swapped] Somebody changed it since, so "
+            f"{path} has SHA-256 {found}, and it had {verified} when this run verified the bundle. [bundle_swapped] It was changed since, so "
             "nothing of it is used. Fix: find out who can write there, and run the playbook again"
         )
 

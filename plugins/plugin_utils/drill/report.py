@@ -147,7 +147,9 @@ def _recovery(run: Record, made: Record) -> t.Iterator[Finding]:
         if seconds is None:
             problem = f"{name} did not come back by itself within {run['timeout']} s; the playbook started it"
             fix = "Read its log (playbook status), and the restart settings of its unit."
-            yield _finding(run, "DRILL-RECOVERY", problem, fix, "The spare one serves alone until somebody notices.")
+            yield _finding(
+                run, "DRILL-RECOVERY", problem, fix, "The spare one serves alone until an operator repairs it."
+            )
 
 
 def _clients(run: Record, figures: Record, limits: Record) -> t.Iterator[Finding]:

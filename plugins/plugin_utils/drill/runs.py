@@ -124,7 +124,7 @@ def _without_spare(plan: Record, path: str, fault: Fault, services: t.Sequence[R
                 f"{left} of {len(_instances(plan, kind))} members of {kind} would be left, and a majority is {needed}"
             )
             fix = "Plan three members, remove the fault, or accept the outage with without_spare: true."
-            why = "Without a majority nobody leads: every master of the store stops serving."
+            why = "Without a majority no member leads: every master of the store stops serving."
             yield Finding(path, "DRILL-SPARE", problem, fix, why=why)
         elif not left:
             problem = (

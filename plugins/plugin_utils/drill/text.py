@@ -72,7 +72,7 @@ def _figures(fault: Record) -> list[str]:
 def _failover(store: Record) -> str:
     before = store["before"]
     if store["leaderless"] is None:
-        return f"Nobody took over from {before['leader']}."
+        return f"No master took over from {before['leader']}."
     if "clients" not in store:  # etcd
         return f"{store['leader']} led after {store['leaderless']:.1f} s without a leader."
     back = "not all clients came back"

@@ -24,7 +24,7 @@ def removal_plan(text: str, directory: str, todays: Plan) -> Plan:
     if not plan:
         if text and not todays:
             raise ValueError(
-                f"{directory}/plan.json is damaged, and the inventory has no plan for this host, so nobody knows what runs here. Nothing was "
+                f"{directory}/plan.json is damaged, and the inventory has no plan for this host, so it is unknown what runs here. Nothing was "
                 "removed. Fix: run remove with an inventory that plans the deployment on this host."
             )
         return todays

@@ -37,11 +37,11 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
     plans = {host: plan for host, plan in previous.items() if plan}
     if not plans:
         return [
-            f"No host has a verified plan to go back to in {directory}. Nothing was changed. "
+            f"No host has a verified plan for a rollback in {directory}. Nothing was changed. "
             "Fix: correct the inventory and run site, which verifies what it deploys."
         ]
     found = [
-        f"{host}: the plan to go back to is about {plan.get('directory')} and not about {directory}. Fix: see who changed its files."
+        f"{host}: the plan for the rollback is about {plan.get('directory')} and not about {directory}. Fix: see who changed its files."
         for host, plan in sorted(plans.items())
         if plan.get("directory") != directory
     ]
@@ -55,7 +55,7 @@ def refusals(previous: t.Mapping[str, Plan], directory: str) -> list[str]:
         releases = ", ".join(f"{host} release {plan.get('release')}" for host, plan in sorted(plans.items()))
         found.append(
             f"The hosts have different verified plans ({releases}), and services of different plans do not work together. Nothing was "
-            "changed. Fix: run site with the settings that you want."
+            "changed. Fix: run site with the intended settings."
         )
     else:
         found += _differing(next(iter(plans.values())), previous, plans)

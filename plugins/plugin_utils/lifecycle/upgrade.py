@@ -60,7 +60,7 @@ def _other_version(plan: Plan, deployed: t.Mapping[str, Plan]) -> list[str]:
         f"The deployed plan ({plan['directory']}/plan.json) was written by another version of this collection: {versions}, this "
         f"collection writes {plan['plan_version']}. If the new release did not work, the old plan could not be started again. "
         f"Fix: run upgrade with the version of the collection that deployed it; or run site, which starts the new release "
-        f"without a way back."
+        f"without the possibility of a rollback."
     ]
 
 
@@ -231,7 +231,7 @@ def planned_mode(plan: Plan, running: Plan) -> list[str]:
         return []
     if running.get("plan_version") != plan["plan_version"]:
         return [
-            "The playbook upgrade would refuse: the deployed plan was written by another version of this collection, so there would be no way back."
+            "The playbook upgrade would refuse: the deployed plan was written by another version of this collection, so no rollback would be possible."
         ]
     halves = half_obstacles(plan, running)
     text = cost("all" if halves else "set", plan, running, reasons, halves)

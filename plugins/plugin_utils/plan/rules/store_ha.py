@@ -177,7 +177,7 @@ def etcd(case: Case) -> t.Iterator[Finding]:
 def address(case: Case) -> t.Iterator[Finding]:
     """A master does not publish an address of its own.
 
-    Engines take the leader's address from etcd, and would connect to themselves or to nobody.
+    Engines take the leader's address from etcd, and would connect to themselves or to no master.
     """
     service = case.named("mooncake_master")
     if works(case) and service:

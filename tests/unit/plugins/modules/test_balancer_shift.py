@@ -181,7 +181,7 @@ def test_a_balancer_that_starts_anew_gives_all_requests_back(run, haproxy, share
 
     monkeypatch.setattr(shift, "bring", brought)
     found = run()
-    assert found["failed"] and "the balancer started anew while the routers were compared" in found["msg"], found
+    assert found["failed"] and "the balancer restarted while the routers were compared" in found["msg"], found
     assert now(haproxy) == BACK
 
 

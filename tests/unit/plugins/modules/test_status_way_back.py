@@ -29,13 +29,13 @@ def findings(host):
 def test_while_services_change(host, half):
     host.services("2.0", half=half)
     (text,) = findings(host)
-    assert "a change to release 2.0" in text and "or rollback, which goes back to release 1.0 (verified at 20" in text
+    assert "a change to release 2.0" in text and "or rollback, which returns to release 1.0 (verified at 20" in text
 
 
 def test_before_the_verification(host):
     host.deploy("2.0")
     (text,) = findings(host)
-    assert "release 2.0 was deployed at 20" in text and "rollback goes back to release 1.0 (verified at 20" in text
+    assert "release 2.0 was deployed at 20" in text and "rollback returns to release 1.0 (verified at 20" in text
     host.verify("2.0")
     assert findings(host) == []
 
@@ -46,7 +46,7 @@ def test_also_if_the_journal_does_not_name_the_verified_plan(host):
     known = json.loads(path.read_text())
     del known["verified"]
     path.write_text(json.dumps(known))
-    assert findings(host)[0].endswith("or rollback, which goes back to release 1.0")
+    assert findings(host)[0].endswith("or rollback, which returns to release 1.0")
 
 
 def test_nothing_to_go_back_to_is_not_promised(tmp_path, run_module):

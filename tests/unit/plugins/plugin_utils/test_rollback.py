@@ -48,7 +48,7 @@ def test_a_host_that_the_plan_does_not_have():
 
 def test_a_plan_of_another_folder():
     assert (
-        "h1: the plan to go back to is about /elsewhere"
+        "h1: the plan for the rollback is about /elsewhere"
         in refusals({"h1": plan(hosts=["h1"], folder="/elsewhere")}, FOLDER)[0]
     )
 
