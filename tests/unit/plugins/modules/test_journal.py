@@ -231,7 +231,7 @@ def test_status_shows_a_change_that_has_not_ended(host, half, again):
     assert (
         "a change to release 2.0 began at 20" in text
         and f"by anna on bastion) and has not ended. Fix: if it does not run any more, run {again}, or rollback" in text
-        and "goes back to release 1.0" in text
+        and "returns to release 1.0" in text
     )
 
 
