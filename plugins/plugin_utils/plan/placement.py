@@ -114,6 +114,13 @@ def hosts_of(group: str, hosts: t.Mapping[str, Host]) -> list[Host]:
     return [hosts[name] for name in sorted(hosts, key=natural) if group in hosts[name].groups]
 
 
+def pool_hosts(description: Description, hosts: t.Mapping[str, Host]) -> list[Host]:
+    """The hosts of all pools' groups, also those without an instance."""
+    return [
+        host for name, pool in description.pools.present().items() for host in hosts_of(group_of(name, pool), hosts)
+    ]
+
+
 def groups_used(description: Description) -> set[str]:
     """The inventory groups from which the deployment takes its hosts."""
     groups = {group_of(name, pool) for name, pool in description.pools.present().items()}

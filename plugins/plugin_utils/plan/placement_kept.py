@@ -4,7 +4,8 @@
 """Placement beside what runs: instances of the deployed plan keep their names, hosts, devices and ports.
 
 Without this a new host whose name sorts first, or the removal of a broken host, would move a whole pool. An instance is kept if
-its pool has the same shape and all of its hosts and devices are still in the inventory. Fewer instances: those with
+its pool has the same shape and all of its hosts and devices are still in the inventory; a host that is too small for this
+shape does not change it. Fewer instances: those with
 the highest numbers go. New instances get the lowest free numbers and, host by host, what the others leave. To plan with
 the result as the deployed placement gives the same result.
 """
@@ -93,8 +94,13 @@ def place_beside(
 ) -> tuple[list[Instance], list[Finding]]:
     """Place every instance of every pool, keeping the instances of ``deployed`` (a ``placement_record``) that can be kept."""
     pools = description.pools.present()
-    shapes = {name: shape_of(description, pool, hosts_of(group_of(name, pool), hosts)) for name, pool in pools.items()}
-    kept = {name: _kept(description, name, pool, shapes[name], deployed) for name, pool in pools.items()}
+    shapes: dict[str, Shape] = {}
+    kept: dict[str, list[Instance]] = {}
+    for name, pool in pools.items():
+        members = hosts_of(group_of(name, pool), hosts)
+        candidates = [shape_of(description, pool, some) for some in (members, _as_large(pool, name, members, deployed))]
+        found = [_kept(description, name, pool, shape, deployed) for shape in candidates]
+        shapes[name], kept[name] = max(zip(candidates, found, strict=True), key=lambda each: len(each[1]))
     if not any(kept.values()):
         return place(description, hosts)
     taken: dict[str, set[int]] = {}
@@ -119,6 +125,21 @@ def place_beside(
         instances += sorted(found, key=lambda instance: instance.number)
         findings += [problem] if problem else []
     return instances, findings
+
+
+def _as_large(pool: Pool, name: str, members: t.Sequence[Host], deployed: Record) -> list[Host]:
+    """The hosts that have the devices which a deployed instance of the pool has on one host.
+
+    The smallest host decides on how many hosts an instance lies. One that is smaller than the others, because it is new or
+    lost a device, would move them all; so it is left out where that keeps more instances.
+    """
+    shares = [
+        len(devices)
+        for item in deployed.get("instances", ())
+        if item["kind"] == name
+        for _host, devices in item["hosts"]
+    ]
+    return [host for host in members if len(usable(host, pool)) >= max(shares, default=0)]
 
 
 def _take(taken: dict[str, set[int]], instance: Instance) -> None:

@@ -12,18 +12,18 @@ from .placement_kept import kept_host
 
 
 def further_routers(
-    count: int, first: Host | None, members: t.Sequence[Host], deployed: t.Sequence[str]
+    count: int, first: Host | None, members: t.Sequence[Host], stay: t.Sequence[Host], deployed: t.Sequence[str]
 ) -> tuple[Host, ...]:
     """Hosts of the routers behind the first one: where they are deployed, else where the fewest routers are.
 
-    ``count``: all routers; ``members``: hosts that may run one, in order, possibly repeated; ``deployed``: names of the hosts of the deployed
-    ones behind the first.
+    ``count``: all routers; ``members``: hosts that may run one, in order, possibly repeated; ``stay``: those that may keep one; ``deployed``: names
+    of the hosts of the deployed ones behind the first.
     """
     if first is None:
         return ()
     found = [first]
     candidates = list(dict.fromkeys(members))
     for number in range(count - 1):
-        kept = kept_host(deployed[number], candidates) if number < len(deployed) else None
+        kept = kept_host(deployed[number], stay) if number < len(deployed) else None
         found.append(kept or min(candidates, key=lambda host: (found.count(host), candidates.index(host))))
     return tuple(found[1:])

@@ -19,7 +19,7 @@ from ..recipes.apply import origin, with_recipe
 from ..releases.release import facts, find_release
 from ..runtimes.registry import runtime
 from .deployment import Context
-from .placement import groups_used, hosts_of, place
+from .placement import groups_used, hosts_of, place, pool_hosts
 from .placement_kept import kept_host, place_beside, placement_record
 from .placement_routers import further_routers
 from .ports import D2RH, assign, short_lists
@@ -165,9 +165,11 @@ def _place(
     instances, more = place_beside(description, hosts, deployed) if deployed else place(description, hosts)
     transfers = [description.kv_transfer, *(pool.kv_transfer for pool in description.pools.present().values())]
     engine_hosts = [process.host for instance in instances for process in instance.processes]
-    masters, etcd = store_hosts(description, hosts, engine_hosts, deployed)
-    router = _single(description.router.group, hosts, engine_hosts, deployed.get("router", ""))
-    router_hosts = hosts_of(description.router.group, hosts) or engine_hosts
+    # A host may lose its engines and keep the services beside them.
+    stay = [*engine_hosts, *(pool_hosts(description, hosts) if deployed else ())]
+    masters, etcd = store_hosts(description, hosts, engine_hosts, stay, deployed)
+    router = _single(description.router.group, hosts, engine_hosts, stay, deployed.get("router", ""))
+    router_hosts = hosts_of(description.router.group, hosts)
     routers = 1 if runtime(description.runtime).in_cluster else description.router.instances  # a cluster has replicas
     context = Context(
         description,
@@ -175,12 +177,16 @@ def _place(
         hosts,
         tuple(instances),
         assign(instances, release, any(D2RH in word for word in transfers)),
-        masters[0] if masters else _single(description.mooncake_master.group, hosts, engine_hosts, _master(deployed)),
+        masters[0]
+        if masters
+        else _single(description.mooncake_master.group, hosts, engine_hosts, stay, _master(deployed)),
         router,
         bool(deployed.get("posted")),
         masters,
         etcd,
-        further_routers(routers, router, router_hosts, deployed.get("routers", ())),
+        further_routers(
+            routers, router, router_hosts or engine_hosts, router_hosts or stay, deployed.get("routers", ())
+        ),
     )
     return context, findings + more + short_lists(description, instances)
 
@@ -190,10 +196,16 @@ def _master(deployed: Record) -> str:
     return str(deployed.get("mooncake_master") or deployed.get("memcache_meta") or "")
 
 
-def _single(group: str, hosts: dict[str, Host], engine_hosts: list[Host], deployed: str) -> Host | None:
-    """The host of a single-instance service: where it is deployed, else the group's first, else the first engine's."""
-    members = hosts_of(group, hosts) or engine_hosts
-    return kept_host(deployed, members) or (members[0] if members else None)
+def _single(
+    group: str, hosts: dict[str, Host], engine_hosts: list[Host], stay: list[Host], deployed: str
+) -> Host | None:
+    """The host of a single-instance service: where it is deployed, else the group's first, else the first engine's.
+
+    Without hosts of its group it stays on one of ``stay``.
+    """
+    members = hosts_of(group, hosts)
+    first = next(iter(members or engine_hosts), None)
+    return kept_host(deployed, members or stay) or first
 
 
 def _services(context: Context) -> list[Service]:

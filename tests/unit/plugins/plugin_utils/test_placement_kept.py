@@ -137,6 +137,57 @@ def test_devices_that_left_the_inventory_are_not_used():
     assert engines(after)["colocated-1"] == engines(before)["colocated-1"]
 
 
+def test_a_host_that_is_smaller_than_the_others_moves_nobody_else():
+    """The smallest host decides on how many hosts an instance lies: a broken NPU would spread each instance over two hosts."""
+    hosts = inventory(prefill=["n1"], decode=["n2", "n3"])
+    before = plan(hosts, pools(1, 2))
+    hosts["n3"]["variables"]["inference_devices"] = list(range(7))
+    with pytest.raises(PlanError, match="no host has 8 free devices for instance 1 beside the 1 instances"):
+        plan(hosts, pools(1, 2), before)
+    after = plan(hosts, pools(1, 1), before)
+    assert engines(after) == {name: item for name, item in engines(before).items() if name != "decode-1"}
+    hosts["n4"] = {"groups": ["decode"], "variables": {"ansible_host": "10.0.0.4"}}
+    hosts["a1"] = {"groups": ["decode"], "variables": {"ansible_host": "10.0.0.9", "inference_devices": 4}}
+    after = plan(hosts, pools(1, 2), before)
+    stay = ("prefill-0", "decode-0")
+    assert {name: engines(after)[name] for name in stay} == {name: engines(before)[name] for name in stay}
+    assert hosts_by_service(after)["decode-1"] == "n4"
+    assert plan(hosts, pools(1, 2), after) == after
+
+
+STORE = {"inference_kv_transfer": "mooncake+store"}
+ROUTERS = {"inference_router": {"instances": 2, "balancer": "haproxy"}}
+SEVERAL = {
+    **STORE,
+    "inference_release": "0.23.0.post1",
+    "inference_store": {"ha": {"masters": 2, "etcd_endpoints": ["10.9.0.1:2379"], "oplog": False}},
+}
+
+
+@pytest.mark.parametrize("more", [{}, STORE, ROUTERS, SEVERAL], ids=["router", "store", "routers", "masters"])
+def test_single_services_stay_on_a_host_that_loses_its_engines(more):
+    """n2 keeps router and master from the time when its engine was the first one."""
+    hosts = inventory(prefill=["n2", "n9"], decode=["n3"])
+    before = plan(hosts, pools(2, 1), plan(inventory(prefill=["n2"], decode=["n3"]), pools(1, 1), **more), **more)
+    record = copy.deepcopy(before["placement"])
+    for row in record["instances"]:  # prefill-0 came later, to another host
+        if row["kind"] == "prefill":
+            row["number"] = 1 - row["number"]
+    after = launch_plan({**VARIABLES, "inference_pools": pools(1, 1), **more}, hosts, (), record)
+    left = {name: host for name, host in hosts_by_service(after).items() if name not in engines(after)}
+    assert hosts_by_service(after)["prefill-0"] == "n9"
+    assert left == {name: host for name, host in hosts_by_service(before).items() if name not in engines(before)}
+    assert "n2" in left.values()
+
+
+def test_single_services_leave_a_host_that_is_not_in_their_group():
+    group = {"inference_router": {"group": "front"}}
+    before = plan(inventory(prefill=["n1"], decode=["n2"], front=["n1"]), pools(), **group)
+    assert hosts_by_service(before)["router"] == "n1"
+    after = plan(inventory(prefill=["n1"], decode=["n2"], front=["n2"]), pools(), before, **group)
+    assert hosts_by_service(after)["router"] == "n2"
+
+
 def test_without_room_beside_the_others_the_message_names_the_variable():
     hosts = inventory(prefill=["n1"], decode=["n2"])
     half = {"prefill": {"tensor_parallel_size": 8}, "decode": {"instances": 2, "tensor_parallel_size": 4}}
