@@ -16,8 +16,9 @@ import typing as t
 
 from ..description.values import natural
 from ..plan.linked import together
+from ..plan.revision import KINDS
 from .half_plan import limited, of_half
-from .steps import KINDS, LINKED, NO_API
+from .steps import LINKED, NO_API
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]

@@ -16,74 +16,14 @@ import typing as t
 
 from ..description.values import natural
 from ..plan.linked import together
+from ..plan.revision import KINDS, incompatible
 
 Plan = t.Mapping[str, t.Any]
 Service = t.Mapping[str, t.Any]
 Pending = t.Mapping[str, t.Any]
 Step = dict[str, t.Any]
 
-KINDS = ("encode", "prefill", "decode", "colocated")
 ENTRIES = ("router", "balancer", "frontend")
-BEFORE_ROUTERS = ("frontend", "balancer")  # programs of the distribution, on which no engine depends
-# Software that other names have as well (``files``, ``frontend``, ``balancer``, ``venv``); plans of earlier versions lack these names.
-LISTED = ("logger", "frontend_program", "balancer_program")
-LISTED_OF_ENGINE = ("interpreter",)
-# Options of vllm serve that change neither the content nor the layout of KV cache: what is scheduled, answered and logged.
-NEUTRAL_OPTIONS = frozenset(
-    [
-        "allow-credentials",
-        "allowed-headers",
-        "allowed-methods",
-        "allowed-origins",
-        "api-server-count",
-        "async-scheduling",
-        "chat-template",
-        "disable-log-requests",
-        "disable-log-stats",
-        "disable-uvicorn-access-log",
-        "enable-auto-tool-choice",
-        "enable-chunked-prefill",
-        "enable-log-outputs",
-        "enable-log-requests",
-        "enable-prefix-caching",
-        "enable-server-load-tracking",
-        "gpu-memory-utilization",
-        "h11-max-header-count",
-        "kv-cache-memory-bytes",
-        "long-prefill-token-threshold",
-        "max-log-len",
-        "max-long-partial-prefills",
-        "max-num-batched-tokens",
-        "max-num-partial-prefills",
-        "max-num-seqs",
-        "middleware",
-        "num-gpu-blocks-override",
-        "port",
-        "reasoning-parser",
-        "response-role",
-        "return-tokens-as-token-ids",
-        "scheduling-policy",
-        "shutdown-timeout",
-        "tool-call-parser",
-        "tool-parser-plugin",
-        "uvicorn-log-level",
-    ]
-)
-NEUTRAL_ENVIRONMENT = frozenset(
-    [
-        "ASCEND_GLOBAL_EVENT_ENABLE",
-        "ASCEND_GLOBAL_LOG_LEVEL",
-        "ASCEND_SLOG_PRINT_TO_STDOUT",
-        "GLOG_v",
-        "HCCL_ENTRY_LOG_ENABLE",
-        "MC_LOG_LEVEL",
-        "OMP_NUM_THREADS",
-        "VLLM_LOGGING_LEVEL",
-        "VLLM_LOG_STATS_INTERVAL",
-        "VLLM_ENGINE_READY_TIMEOUT_S",
-        "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS",
-    ]
-)
 PAUSE = (
     "{names} must restart, and no other instance serves in the meantime: {reason}. Clients get errors until it is ready again, which takes "
     "{duration}. {state}"
@@ -105,47 +45,6 @@ LATE = (
     "Nothing was restarted; the service goes on with its old settings, but its files are written, so an engine that exits starts with the "
     "new ones. "
 )
-
-
-def exchange(service: Service) -> t.Any:
-    """What decides whether two engines may exchange KV cache, of one engine: its command and environment without neutral settings."""
-    kept: list[str] = []
-    neutral = False
-    for argument in service["argv"]:
-        if argument.startswith("--"):
-            name = argument[2:].split("=")[0]
-            neutral = name in NEUTRAL_OPTIONS or name[3:] in NEUTRAL_OPTIONS and name.startswith("no-")
-        if not neutral:
-            kept.append(argument)
-    return kept, {name: value for name, value in service["env"].items() if name not in NEUTRAL_ENVIRONMENT}
-
-
-def other_software(plan: Plan, deployed: Plan) -> bool:
-    """Whether release, engine, model or software differ, so that engines of the two plans are never paired."""
-    same = all(deployed.get(key) == plan.get(key) for key in ("release", "engine", "model"))
-    return not same or _software(deployed) != _software(plan)
-
-
-def _software(plan: Plan) -> t.Any:
-    """The software without the programs in front of the routers, and without what it names twice."""
-    software = plan.get("software")
-    if not isinstance(software, dict) or not isinstance(software.get("router"), dict):
-        return software
-    router = {key: value for key, value in software["router"].items() if key not in (*BEFORE_ROUTERS, *LISTED)}
-    engine_ = {key: value for key, value in (software.get("engine") or {}).items() if key not in LISTED_OF_ENGINE}
-    return {**software, "router": router, "engine": engine_}
-
-
-def incompatible(plan: Plan, deployed: Plan) -> set[str]:
-    """Names of engines that cannot exchange KV cache with themselves as they are deployed; all if the software or the model changes.
-
-    New engines have the settings of their pool, so they need no comparison.
-    """
-    engines = {service["name"]: service for service in plan["services"] if service["kind"] in KINDS}
-    if other_software(plan, deployed):
-        return set(engines)
-    before = {service["name"]: service for service in deployed.get("services", ())}
-    return {name for name in engines if name in before and exchange(before[name]) != exchange(engines[name])}
 
 
 def steps(

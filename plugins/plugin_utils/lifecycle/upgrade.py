@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ..plan.revision import KINDS, other_software
 from .halves import FRONT, NEW, answering, cost_of_halves, cost_of_rounds, half_obstacles, rounds, runs_as
-from .steps import ENTRIES, KINDS, OTHER, change, other_software
+from .steps import ENTRIES, OTHER, change
 
 Plan = t.Mapping[str, t.Any]
 MODES = ("rolling", "set", "all")

@@ -33,6 +33,7 @@ from .render.probe import probe_services
 from .render.router import members_section, router_service
 from .render.software import software
 from .render.verify import verify_section
+from .revision import revision_of
 from .routers.registry import flavour_of, unknown_flavour
 from .rules.all import OF_SETTINGS, RULES
 from .rules.base import Case, judge
@@ -252,6 +253,7 @@ def _plan(context: Context, services: tuple[Service, ...], findings: list[Findin
         "verify": verify_section(context, services),
         "findings": [finding.as_dict() for finding in findings],
     }
+    plan["revision"] = revision_of(plan)
     plan.update(firewall_section(context, services))
     plan.update(members_section(context, services))
     plan.update(balancer_section(context, services))

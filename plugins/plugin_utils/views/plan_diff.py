@@ -22,12 +22,21 @@ def plan_diff(plan: Plan, deployed: Plan | None) -> list[str]:
         return ["Nothing is deployed yet: every service is new."]
     planned, running = ({service["name"]: service for service in each["services"]} for each in (plan, deployed))
     lines = [
-        f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else ""
+        f"release {deployed['release']} -> {plan['release']}" if deployed.get("release") != plan["release"] else "",
+        _revisions(plan, deployed),
     ]
     lines += [f"+ {name} on {planned[name]['host']}" for name in planned if name not in running]
     lines += [f"- {name} on {running[name]['host']}" for name in running if name not in planned]
     lines += [line for name in planned if name in running for line in _changes(name, running[name], planned[name])]
     return [line for line in lines if line] or ["No changes: the deployed plan is the same."]
+
+
+def _revisions(plan: Plan, deployed: Plan) -> str:
+    """A line if engines of the two plans are never paired; plans of earlier versions of the collection have no revision."""
+    before, after = deployed.get("revision"), plan.get("revision")
+    if not before or not after or before == after:
+        return ""
+    return f"revision {before[:12]} -> {after[:12]}: engines before and after cannot exchange KV cache"
 
 
 def _changes(name: str, old: Plan, new: Plan) -> list[str]:

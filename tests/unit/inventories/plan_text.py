@@ -16,7 +16,7 @@ import typing as t
 import yaml
 
 HEAD = "# SPDX-License-Identifier: GPL-3.0-or-later\n# Written by test_plans.py, which names the command.\n"
-LEFT_OUT = ("release_facts", "digest", "groups", "plan_version")
+LEFT_OUT = ("release_facts", "digest", "revision", "groups", "plan_version")
 RUNS_WITH = ("name", "kind", "devices", "argv", "env", "ports", "source", "start", "stop", "health", "files")
 Data = t.Mapping[str, t.Any]
 

@@ -25,7 +25,7 @@ from ansible_collections.ascend.inference.plugins.plugin_utils.views.plan_table 
 
 ENGINES = ("encode", "prefill", "decode", "colocated")
 SHOWN = ("argv", "env", "files", "ports", "start", "stop", "health")
-LEFT_OUT = ("release_facts", "digest", "services")
+LEFT_OUT = ("release_facts", "digest", "revision", "services")
 APART = ("hosts", "verify", "findings", "placement", "software", "members", "balancer", "firewall", "objects")
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import exchange
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import exchange
 from ansible_collections.ascend.inference.plugins.plugin_utils.releases.options import options
 
 NEUTRAL = """

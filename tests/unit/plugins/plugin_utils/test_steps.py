@@ -15,20 +15,22 @@ from ansible_collections.ascend.inference.plugins.filter.plan_diff import plan_d
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import leaving_engines_filter as leaving
 from ansible_collections.ascend.inference.plugins.filter.restart_steps import restart_steps_filter as restart
 from ansible_collections.ascend.inference.plugins.plugin_utils.lifecycle.steps import (
-    BEFORE_ROUTERS,
     KEYS,
     LAST,
-    LISTED,
-    LISTED_OF_ENGINE,
     OTHER,
     SINGLE,
     UNBALANCED,
-    other_software,
     planned_steps,
     steps,
 )
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.planner import launch_plan
 from ansible_collections.ascend.inference.plugins.plugin_utils.plan.record import plan_files, record_of
+from ansible_collections.ascend.inference.plugins.plugin_utils.plan.revision import (
+    BEFORE_ROUTERS,
+    LISTED,
+    LISTED_OF_ENGINE,
+    other_software,
+)
 from ansible_collections.ascend.inference.tests.unit.plugins.plugin_utils.rules.families import family
 
 CPU = {
